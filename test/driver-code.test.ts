@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { Diagnostic } from "../src/errors/index.ts";
 import { loadCatalog } from "../src/catalog/index.ts";
-import { withEntry } from "../src/hub/drivers/driver-code.ts";
+import { withDriverCode } from "../src/hub/drivers/driver-code.ts";
 import type { ContractsEndpoint, DeclaredDriver } from "../src/model/index.ts";
 import { MAIN } from "./cli-helpers.ts";
 import { smallPlace } from "./small-drivers.ts";
@@ -19,14 +19,14 @@ const DRIVERS = JSON.stringify(pathToFileURL(resolve("dist/drivers.js")).href);
 async function entryOf(
   code: string,
   loadMs?: number,
-): Promise<{ entry: Awaited<ReturnType<typeof withEntry>>; told: Diagnostic[] }> {
+): Promise<{ entry: Awaited<ReturnType<typeof withDriverCode>>; told: Diagnostic[] }> {
   const workspace = driverWorkspace();
   workspace.write(".drivers/who-mcp/driver.mjs", code);
   const { servers } = await loadCatalog(workspace.folder);
   const endpoint = servers[0]?.endpoint as ContractsEndpoint;
   const told: Diagnostic[] = [];
   const options = { report: (one: Diagnostic) => told.push(one), driverCode: true };
-  const entry = await withEntry(endpoint.drivers[0] as DeclaredDriver, options, loadMs);
+  const entry = await withDriverCode(endpoint.drivers[0] as DeclaredDriver, options, loadMs);
   return { entry, told };
 }
 

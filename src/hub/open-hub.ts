@@ -18,7 +18,7 @@ import type { Person } from "./drivers/login-page.ts";
 import { EventBus, toAuditEvent } from "./events.ts";
 import { Hub } from "./hub.ts";
 import { redactServerRequests } from "./member/redact-call.ts";
-import type { ServerContext } from "./processes/open-session.ts";
+import type { ServerContext } from "./processes/open-server-session.ts";
 import { Member } from "./member/member.ts";
 import type { MergeSettings } from "./views/merge.ts";
 import { DEFAULT_NAMING } from "./views/naming.ts";
@@ -92,7 +92,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
       options.snapshots === false ? { ...createEraMemory(), remember: async () => {} } : createEraMemory(),
     roots: await rootFolders(handlers),
     driverCode: options.driverCode,
-    keepsNothing: options.snapshots === false,
+    storesNothing: options.snapshots === false,
     person: options.person,
     audit: auditTo(events),
     approve: (request: ApprovalRequest) =>

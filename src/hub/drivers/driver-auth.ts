@@ -12,7 +12,7 @@ import {
 import { sendOnce } from "./auth-http.ts";
 import { showLogin } from "./login-page.ts";
 import { granted, homeFor, hasLoginState, stateGrants } from "./login-state.ts";
-import type { ServerContext } from "../processes/open-session.ts";
+import type { ServerContext } from "../processes/open-server-session.ts";
 import type { ProcessListener } from "../processes/process-pool.ts";
 
 interface DriverAuthOptions {

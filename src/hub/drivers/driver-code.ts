@@ -7,13 +7,13 @@ import { type DriverEntry, type DriverHandle, mergeEntry } from "../../contracts
 import { PortolanError } from "../../errors/index.ts";
 import type { DeclaredDriver } from "../../model/index.ts";
 import { within } from "../../upstream/index.ts";
-import type { ServerContext } from "../processes/open-session.ts";
+import type { ServerContext } from "../processes/open-server-session.ts";
 
 /** All drivers wait for the module, which must do nothing but define a driver. */
 const LOAD_MS = 5_000;
 
 /** The driver with its code; undefined when its code may not run or cannot be loaded. */
-export async function withEntry(
+export async function withDriverCode(
   declaredDriver: DeclaredDriver,
   { report, driverCode }: Pick<ServerContext, "report" | "driverCode">,
   loadMs: number = LOAD_MS,

@@ -29,7 +29,7 @@ import {
   type Upstream,
 } from "../../upstream/index.ts";
 import { homeFor, withState } from "./login-state.ts";
-import type { ServerContext } from "../processes/open-session.ts";
+import type { ServerContext } from "../processes/open-server-session.ts";
 import { withPaths } from "./path-arguments.ts";
 import type { ProcessListener } from "../processes/process-pool.ts";
 

@@ -15,9 +15,9 @@ import type { SecretStore } from "../../secrets/index.ts";
 import type { SessionHandle } from "../../upstream/index.ts";
 import { contextFor } from "./caller-context.ts";
 import { driverAuth } from "./driver-auth.ts";
-import { withEntry } from "./driver-code.ts";
+import { withDriverCode } from "./driver-code.ts";
 import { DriverServers } from "./driver-servers.ts";
-import type { ServerContext } from "../processes/open-session.ts";
+import type { ServerContext } from "../processes/open-server-session.ts";
 import type { ProcessListener } from "../processes/process-pool.ts";
 import { registeredDrivers, rememberContracts, rememberDrivers, unbrokenContracts } from "./registrations.ts";
 
@@ -28,7 +28,7 @@ export async function openContractsSession(
   leave: AbortSignal,
   listener: ProcessListener,
 ): Promise<SessionHandle & { readonly upstream: Contracts }> {
-  const entries = await Promise.all(written.drivers.map((driver) => withEntry(driver, options)));
+  const entries = await Promise.all(written.drivers.map((driver) => withDriverCode(driver, options)));
   const drivers = entries.flatMap((entry) => entry ?? []);
   // The drivers as their code changed them, which everything below uses.
   const contracts = [...written.contracts];
@@ -149,7 +149,7 @@ async function open({
   };
   const before = options.before?.();
   const upstream = await openContracts(opening, before);
-  if (options.keepsNothing === true) return { upstream, keep: async () => {} };
+  if (options.storesNothing === true) return { upstream, keep: async () => {} };
   let kept: Promise<void> | undefined;
   const keep = (): Promise<void> => (kept ??= keepVerified(upstream, endpoint, contracts, report));
   // Slow servers are verified later. On an earlier release only the drivers verified by then are stored.

@@ -15,24 +15,24 @@ const MAX_BYTES = 16 * 1024 * 1024;
 interface Kind<T> {
   /** The field of the file. */
   readonly name: string;
-  readonly ending: string;
+  readonly suffix: string;
   readonly keyOf: (thing: T) => string;
   /** Checks the fields that a comparison reads. */
-  readonly isIt: (value: unknown) => value is T;
+  readonly isValid: (value: unknown) => value is T;
 }
 
 const DRIVERS: Kind<Driver> = {
   name: "drivers",
-  ending: ".json",
+  suffix: ".json",
   keyOf: ({ id }) => id,
-  isIt: isDriver,
+  isValid: isDriver,
 };
 
 const CONTRACTS: Kind<Contract> = {
   name: "contracts",
-  ending: ".contracts.json",
+  suffix: ".contracts.json",
   keyOf: ({ id, version }) => `${id}@${version.split(".", 1)[0] ?? ""}`,
-  isIt: isContract,
+  isValid: isContract,
 };
 
 /** The registered drivers by id. */
@@ -41,7 +41,7 @@ export async function registeredDrivers(root: string): Promise<ReadonlyMap<strin
 }
 
 export async function rememberDrivers(root: string, drivers: readonly Driver[]): Promise<void> {
-  await remember(DRIVERS, root, drivers);
+  await store(DRIVERS, root, drivers);
 }
 
 function isDriver(value: unknown): value is Driver {
@@ -89,7 +89,7 @@ export async function unbrokenContracts(
 }
 
 export async function rememberContracts(root: string, contracts: readonly Contract[]): Promise<void> {
-  await remember(CONTRACTS, root, contracts);
+  await store(CONTRACTS, root, contracts);
 }
 
 function isContract(value: unknown): value is Contract {
@@ -110,7 +110,7 @@ async function registered<T>(kind: Kind<T>, root: string): Promise<Map<string, T
 }
 
 /** Replaces the entries with the same keys. */
-async function remember<T>(kind: Kind<T>, root: string, things: readonly T[]): Promise<void> {
+async function store<T>(kind: Kind<T>, root: string, things: readonly T[]): Promise<void> {
   const file = await fileOf(kind, root);
   const known = await read(kind, file);
   const changed = things.filter(
@@ -129,18 +129,18 @@ async function remember<T>(kind: Kind<T>, root: string, things: readonly T[]): P
   });
 }
 
-async function fileOf({ ending }: Pick<Kind<unknown>, "ending">, root: string): Promise<string> {
+async function fileOf({ suffix }: Pick<Kind<unknown>, "suffix">, root: string): Promise<string> {
   const { default: envPaths } = await import("env-paths");
   const name = createHash("sha256").update(root).digest("hex").slice(0, 32);
-  return join(envPaths("portolan", { suffix: "" }).data, "drivers", `${name}${ending}`);
+  return join(envPaths("portolan", { suffix: "" }).data, "drivers", `${name}${suffix}`);
 }
 
-async function read<T>({ name, isIt }: Kind<T>, file: string): Promise<Map<string, T>> {
+async function read<T>({ name, isValid }: Kind<T>, file: string): Promise<Map<string, T>> {
   try {
     const value: unknown = JSON.parse(await readFile(file, "utf8"));
     const things: unknown = isObject(value) && value.version === 1 ? value[name] : undefined;
     const entries = Object.entries(isObject(things) ? things : {});
-    return new Map(entries.flatMap(([key, thing]) => (isIt(thing) ? [[key, thing] as const] : [])));
+    return new Map(entries.flatMap(([key, thing]) => (isValid(thing) ? [[key, thing] as const] : [])));
   } catch {
     return new Map();
   }

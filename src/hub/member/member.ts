@@ -14,7 +14,7 @@ import { CallRedactor } from "./redact-call.ts";
 import type { EventBus, ServerEvent } from "../events.ts";
 import { LastError } from "./last-error.ts";
 import type { Inventory, ListName } from "./inventory.ts";
-import { checkSecrets, type ServerContext } from "../processes/open-session.ts";
+import { checkSecrets, type ServerContext } from "../processes/open-server-session.ts";
 import { MemberSubscriptions } from "./subscriptions.ts";
 import { Processes } from "../processes/processes.ts";
 import type { InventoryStore } from "./inventory-store.ts";

@@ -3,7 +3,7 @@
 import type { Diagnostic } from "../../errors/index.ts";
 import type { Endpoint, InvokedServer } from "../../model/index.ts";
 import { resolveEndpoint, toSecretError, type UnresolvedEndpoint } from "../../secrets/index.ts";
-import type { ServerContext } from "./open-session.ts";
+import type { ServerContext } from "./open-server-session.ts";
 
 type SecretOptions = Pick<ServerContext, "config" | "secrets" | "redactor" | "report">;
 

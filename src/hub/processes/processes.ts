@@ -17,7 +17,7 @@ import type { CallRedactor } from "../member/redact-call.ts";
 import { type EventBus, toLaunchEvent } from "../events.ts";
 import type { LastError } from "../member/last-error.ts";
 import type { ListName } from "../member/inventory.ts";
-import { type ServerContext, openServerSession, type OpenTerms } from "./open-session.ts";
+import { type ServerContext, openServerSession, type OpenTerms } from "./open-server-session.ts";
 import { Placement, type PlacementOptions } from "./placement.ts";
 import type { ProcessListener } from "./process-pool.ts";
 

@@ -48,8 +48,10 @@ export function shownSurfaces(
     return [meta[DRIVER_META], ...others].every((id) => typeof id === "string" && admitsDriver(id));
   };
   const hidden = [
-    ...resources.filter((one) => !shows(one)).map(({ name, uri }) => hider(name, uri)),
-    ...templates.filter((one) => !shows(one)).map(({ name, uriTemplate }) => hider(name, uriTemplate)),
+    ...resources.filter((one) => !shows(one)).map(({ name, uri }) => hiddenMatcher(name, uri)),
+    ...templates
+      .filter((one) => !shows(one))
+      .map(({ name, uriTemplate }) => hiddenMatcher(name, uriTemplate)),
   ];
   const hides = (uri: string): boolean => hidden.some((matches) => matches(uri));
   return {
@@ -61,7 +63,7 @@ export function shownSurfaces(
 }
 
 /** A reference may be written in more ways than its template shows, but always begins with its kind. */
-function hider(name: string, template: string): (uri: string) => boolean {
+function hiddenMatcher(name: string, template: string): (uri: string) => boolean {
   const kind = template.startsWith(`${name}:`) ? `${name}:` : undefined;
   const matches = templateMatcher(template);
   return (uri) => matches(uri) || (kind !== undefined && uri.startsWith(kind));

@@ -49,13 +49,13 @@ export function fromCatalog(catalog: Catalog, report: (diagnostic: Diagnostic) =
   }
   for (const diagnostic of catalog.diagnostics) report(diagnostic);
   const { naming, descriptionPrefix, envFile, gateway } = catalog.settings;
-  const servers = catalog.servers.map((server) => atHome(server, catalog.folder));
+  const servers = catalog.servers.map((server) => inWorkspaceFolder(server, catalog.folder));
   const { folder, usedPaths } = catalog;
   return { servers, naming, descriptionPrefix, envFile, gateway, folder, usedPaths };
 }
 
 /** A program without a `cwd` runs in the workspace folder, wherever the caller is. */
-export function atHome(server: DeclaredServer, folder: string): DeclaredServer {
+export function inWorkspaceFolder(server: DeclaredServer, folder: string): DeclaredServer {
   const { endpoint } = server;
   if (endpoint.transport !== "stdio" || endpoint.cwd !== undefined) return server;
   return {

@@ -17,7 +17,7 @@ export interface ContextItem {
 const TIMEOUT_MS = 10_000;
 
 /** Reads the context resources of these servers. A resource that cannot be read is left out. */
-export async function gatherContext(members: readonly Member[]): Promise<ContextItem[]> {
+export async function readContext(members: readonly Member[]): Promise<ContextItem[]> {
   const wanted = members.flatMap((member) =>
     (member.config.context ?? []).flatMap((rule) =>
       urisFor(member, rule).map((uri) => ({ member, uri, rule })),

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { CatalogChange } from "../../catalog/index.ts";
 import type { DeclaredServer } from "../../model/index.ts";
-import { atHome } from "./config.ts";
+import { inWorkspaceFolder } from "./config.ts";
 import type { Hub } from "../hub.ts";
 import type { Member } from "../member/member.ts";
 import type { OpenedHub } from "../open-hub.ts";
@@ -51,7 +51,7 @@ export class Members {
     const joining = servers.filter((server) => this.#wants(server)).map((server) => this.#join(server));
     // Loaded from disk at once, so that a caller that does not wait sees the known tools.
     await Promise.all(this.#hub.members.map((member) => member.load()));
-    await mostOf(joining, waitMs, signal);
+    await waitForMost(joining, waitMs, signal);
   }
 
   /** Applies a change of the config files, after earlier changes. Resolves when every server of it is ready or has failed. */
@@ -65,7 +65,7 @@ export class Members {
         void this.#hub.remove(alias).catch(() => {});
       }
       const servers = catalog.servers.filter((one) => fresh.has(one.alias) && this.#wants(one));
-      return servers.map((one) => this.#track(this.#configure(atHome(one, catalog.folder))));
+      return servers.map((one) => this.#track(this.#configure(inWorkspaceFolder(one, catalog.folder))));
     });
     this.#changing = begun.then(
       () => {},
@@ -197,7 +197,7 @@ function isExclusive({ enabled, endpoint, launch }: DeclaredServer): boolean {
 }
 
 /** Resolves when all have settled, when the time is over, or when the rest has taken twice as long as the others. */
-function mostOf(
+function waitForMost(
   joining: readonly Promise<void>[],
   waitMs: number,
   signal: AbortSignal | undefined,

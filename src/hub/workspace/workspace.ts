@@ -20,7 +20,7 @@ import {
   type ToolResult,
 } from "../../client/index.ts";
 import { within } from "../../upstream/index.ts";
-import { type ContextItem, gatherContext } from "./context.ts";
+import { type ContextItem, readContext } from "./context.ts";
 import type { WorkspaceConfig } from "./config.ts";
 import type { EventBus } from "../events.ts";
 import type { OwnName } from "../hub.ts";
@@ -107,7 +107,7 @@ export async function openWorkspace(
     prompts: () => connection.listPrompts(),
     getPrompt: async (name, args, request) => connection.getPrompt(hub.promptName(name), args, request),
     complete: (...args) => connection.complete(...args),
-    context: () => gatherContext(hub.members),
+    context: () => readContext(hub.members),
     on: (event, listener) => connection.on(event, listener),
     settled: () => opened.settled(),
     health: () => hub.members.map(healthOf).toSorted((a, b) => (a.alias < b.alias ? -1 : 1)),

@@ -41,7 +41,7 @@ export interface ServerContext {
   /** True when the code beside drivers may be run in this program. */
   readonly driverCode?: boolean | undefined;
   /** True when nothing may be stored between runs. */
-  readonly keepsNothing?: boolean | undefined;
+  readonly storesNothing?: boolean | undefined;
   /** Receives the audit events of contracts. */
   readonly audit?: Audit | undefined;
   /** Approves contract calls that need it. */
