@@ -24,14 +24,13 @@ import {
   createLaunchDiagnostics,
   type LaunchDiagnostics,
   type SessionHandle,
-  openSessionUpstream,
   SupervisedUpstream,
   type Upstream,
 } from "../../upstream/index.ts";
 import { homeFor, withState } from "./login-state.ts";
 import type { ServerContext } from "../processes/open-server-session.ts";
 import { withPaths } from "./path-arguments.ts";
-import type { ProcessListener } from "../processes/process-pool.ts";
+import { openPooledSession, type ProcessListener } from "../processes/process-pool.ts";
 
 /** Idle time after which a server is stopped, unless its driver sets `keepalive`. */
 const IDLE_MS = 5 * 60_000;
@@ -177,9 +176,7 @@ export class DriverServers {
     },
   ): Promise<SessionHandle> {
     const { context, limits, listener } = this.#options;
-    const { pool, caller, onServerRequest, report, redactor, eras, roots, launchContext } = context;
-    const { leave, launches, knownLegacy } = terms;
-    const generation = pool.replacements.get(key) ?? 0;
+    const generation = context.pool.replacements.get(key) ?? 0;
     const definition: ServerDefinition = {
       name: driver.id,
       endpoint: await this.#resolved(driver, who),
@@ -187,19 +184,11 @@ export class DriverServers {
       revision: driver.protocolVersion,
       limits: limitsOf(driver, limits),
       launch: await this.#launch(driver, who),
-      roots,
+      roots: context.roots,
     };
     const { endpoint, launch, era, revision, limits: own } = definition;
-    return pool.acquire(
-      JSON.stringify([key, generation, endpoint, launch, era, revision ?? null, own]),
-      (signal, { stderr: onStderr, launch: onLaunch }) =>
-        openSessionUpstream({
-          ...{ signal, definition, caller, onServerRequest, watch: true, report, redactor, eras },
-          ...{ knownLegacy, onStderr, onLaunch, launches, launchContext },
-        }),
-      leave,
-      listener,
-    );
+    const poolKey = JSON.stringify([key, generation, endpoint, launch, era, revision ?? null, own]);
+    return openPooledSession(context, definition, poolKey, { listener, ...terms });
   }
 
   /** The sandbox settings of the driver, overridden by those of the hub, with access to the caller's login state. */

@@ -16,14 +16,19 @@ import {
   type ServerRequestHandler,
   type Caller,
   type EraMemory,
-  type LaunchDiagnostics,
   type SessionHandle,
   openSessionUpstream,
   type Upstream,
 } from "../../upstream/index.ts";
 import type { Person } from "../drivers/login-page.ts";
 import { resolveInvoked, resolveLater } from "./invoked-secrets.ts";
-import type { ProcessListener, ProcessPool } from "./process-pool.ts";
+import {
+  openPooledSession,
+  type PoolTerms,
+  type ProcessListener,
+  type ProcessPool,
+  sessionOptions,
+} from "./process-pool.ts";
 
 export interface ServerContext {
   readonly config: DeclaredServer;
@@ -52,49 +57,35 @@ export interface ServerContext {
   readonly person?: Person | undefined;
 }
 
-export interface OpenTerms {
+export interface OpenTerms extends PoolTerms {
   readonly limits: Limits;
-  readonly leave: AbortSignal;
-  readonly listener: ProcessListener;
-  readonly launches: LaunchDiagnostics;
-  /** An earlier session found the server to be legacy. */
-  readonly knownLegacy?: boolean | undefined;
   /** Set for a legacy session or process beside the shared one, with the capabilities of a caller if it is for one. */
   readonly dedicated?: { readonly dedicatedTo: Caller | undefined } | undefined;
 }
 
 /** Opens or shares a session, which ends with its connection. */
-export async function openServerSession(options: ServerContext, terms: OpenTerms): Promise<SessionHandle> {
-  const { config, redactor, pool, caller, onServerRequest, eras, report, launchContext } = options;
-  const { limits, leave, listener, launches, knownLegacy, dedicated } = terms;
+export async function openServerSession(context: ServerContext, terms: OpenTerms): Promise<SessionHandle> {
+  const { config, caller } = context;
+  const { limits, leave, listener, launches, dedicated } = terms;
   if (config.endpoint.transport === "invoke")
-    return openInvokedServer(options, config.endpoint, limits, leave, listener);
+    return openInvokedServer(context, config.endpoint, limits, leave, listener);
   if (config.endpoint.transport === "contracts") {
     const { openContractsSession } = await import("../drivers/open-contracts.ts");
-    return openContractsSession(options, config.endpoint, limits, leave, listener);
+    return openContractsSession(context, config.endpoint, limits, leave, listener);
   }
   const definition: ServerDefinition = {
     name: config.alias,
-    endpoint: await resolveEndpointOf(options, config.endpoint),
+    endpoint: await resolveEndpointOf(context, config.endpoint),
     era: dedicated === undefined ? (config.era ?? "auto") : "legacy",
     limits,
     launch: config.launch,
-    roots: options.roots,
-  };
-  const common = {
-    definition,
-    onServerRequest,
-    watch: true,
-    report,
-    redactor,
-    eras,
-    launches,
-    launchContext,
+    roots: context.roots,
   };
   if (dedicated !== undefined) {
     const { clientInfo, capabilities } = dedicated.dedicatedTo ?? caller;
     const upstream = await openSessionUpstream({
-      ...common,
+      ...sessionOptions(context, definition),
+      launches,
       signal: leave,
       caller: { ...caller, clientInfo, capabilities },
       eraIsChosen: config.era !== "legacy",
@@ -106,13 +97,8 @@ export async function openServerSession(options: ServerContext, terms: OpenTerms
   // Servers with a kept HOME do not share a process.
   const own = config.launch?.sandbox?.home === "kept" ? config.alias : "";
   const { endpoint, era, launch } = definition;
-  return pool.acquire(
-    JSON.stringify([endpoint, era, definition.limits, launch, own]),
-    (signal, { stderr: onStderr, launch: onLaunch }) =>
-      openSessionUpstream({ ...common, signal, caller, knownLegacy, onStderr, onLaunch }),
-    leave,
-    listener,
-  );
+  const key = JSON.stringify([endpoint, era, limits, launch, own]);
+  return openPooledSession(context, definition, key, terms);
 }
 
 /** Opens an mcpfile server, which runs in this program. */

@@ -1,7 +1,14 @@
 // Process pool: one open session per identical resolved definition, shared by its users and closed with the last of them.
 
 import type { LaunchNews } from "../../launch/index.ts";
-import type { SessionHandle, Upstream } from "../../upstream/index.ts";
+import type { ServerDefinition } from "../../model/index.ts";
+import {
+  type LaunchDiagnostics,
+  openSessionUpstream,
+  type SessionHandle,
+  type Upstream,
+} from "../../upstream/index.ts";
+import type { ServerContext } from "./open-server-session.ts";
 
 /** Receives the stderr output of a server, and reports of its start. */
 export interface ProcessListener {
@@ -93,4 +100,38 @@ export class ProcessPool {
       leave.removeEventListener("abort", left);
     }
   }
+}
+
+export interface PoolTerms {
+  readonly leave: AbortSignal;
+  readonly listener: ProcessListener;
+  readonly launches: LaunchDiagnostics;
+  /** An earlier session found the server to be legacy. */
+  readonly knownLegacy?: boolean | undefined;
+}
+
+/** Takes a session of the process pool, which opens one for the first user of the key. */
+export function openPooledSession(
+  context: ServerContext,
+  definition: ServerDefinition,
+  key: string,
+  { leave, listener, launches, knownLegacy }: PoolTerms,
+): Promise<SessionHandle> {
+  return context.pool.acquire(
+    key,
+    (signal, { stderr: onStderr, launch: onLaunch }) =>
+      openSessionUpstream({
+        ...sessionOptions(context, definition),
+        ...{ signal, knownLegacy, onStderr, onLaunch, launches },
+      }),
+    leave,
+    listener,
+  );
+}
+
+export function sessionOptions(
+  { caller, onServerRequest, report, redactor, eras, launchContext }: ServerContext,
+  definition: ServerDefinition,
+): Omit<Parameters<typeof openSessionUpstream>[0], "launches"> {
+  return { definition, caller, onServerRequest, watch: true, report, redactor, eras, launchContext };
 }
