@@ -61,7 +61,7 @@ test("a secret is for those whom its grants name, and their processes are their 
 
   const refused = await call(EVE);
   expect(refused.result).toMatchObject({ isError: true });
-  expect(JSON.stringify(refused)).toContain("is not given out");
+  expect(JSON.stringify(refused)).toContain("is not granted");
   // A caller cannot choose another identity.
   const claims = { "portolan/context": { userId: "ann" }, "portolan/userId": "ann", userId: "ann" };
   expect((await call(EVE, claims)).result).toMatchObject({ isError: true });
