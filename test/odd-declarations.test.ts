@@ -21,7 +21,7 @@ const SANDBOX = {
   limits: { memory: "1GB", processes: 9, open_files: 9, cpu: "9s", file_size: "1GB", niceness: 1 },
   path_arguments: { "*": ["path"] },
 };
-const INSTALL = [
+const INSTALL: Json = [
   { method: "npm", package: "a", global: false },
   { method: "pip", package: "a", user: true },
   { method: "curl", url: "https://a.example/b", verify_sha256: "a".repeat(64) },

@@ -49,7 +49,7 @@ export class Exchange {
   constructor(
     url: URL,
     agent: HttpAgent,
-    options: { method: string; headers: Record<string, string>; body?: string | Buffer | undefined },
+    options: { method: string; headers: Record<string, string>; body?: string | Buffer },
   ) {
     let headThere: () => void = () => {};
     let allThere: () => void = () => {};
@@ -167,7 +167,7 @@ export class Exchange {
 }
 
 export interface ClientOptions {
-  readonly token?: string | undefined;
+  readonly token?: string;
   readonly path?: string;
   readonly capabilities?: object;
   /** Answers what it is asked; undefined never does. */
@@ -199,7 +199,8 @@ export class RawHttp {
     body?: string | Buffer | object,
     path: string = this.path,
   ): Exchange {
-    const authorization = this.token === undefined ? {} : { authorization: `Bearer ${this.token}` };
+    const authorization: Record<string, string> =
+      this.token === undefined ? {} : { authorization: `Bearer ${this.token}` };
     return new Exchange(new URL(path, this.base), this.#agent, {
       method,
       headers: { ...authorization, ...this.#headers, ...headers },

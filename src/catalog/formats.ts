@@ -26,11 +26,11 @@ export interface ParsedFile {
   readonly servers: readonly DeclaredServer[];
   readonly diagnostics: readonly Diagnostic[];
   /** Errors because of which only single tools of a server are left out. */
-  readonly leftOut?: readonly Diagnostic[] | undefined;
-  readonly manifest?: ManifestSettings | undefined;
-  readonly workspace?: WorkspaceSettings | undefined;
+  readonly leftOut?: readonly Diagnostic[];
+  readonly manifest?: ManifestSettings;
+  readonly workspace?: WorkspaceSettings;
   /** Gateway settings of an mcpfile that is served by itself. */
-  readonly gateway?: GatewaySettings | undefined;
+  readonly gateway?: GatewaySettings;
 }
 
 /** Returns undefined for a text that is not the file of a client. */
@@ -38,7 +38,7 @@ export type ParseClientFile = (
   text: string,
   file: string,
   client?: undefined,
-  context?: { readonly cwd?: string | undefined; readonly home?: string | undefined },
+  context?: { readonly cwd?: string; readonly home?: string },
 ) =>
   | {
       readonly servers: readonly DeclaredServer[];
@@ -50,11 +50,11 @@ export type ParseClientFile = (
 /** Context of a config file. The meaning of a client's file depends on the folder. */
 export interface FormatContext {
   /** Folder of the workspace. */
-  readonly folder?: string | undefined;
-  readonly home?: string | undefined;
-  readonly parseClientFile?: ParseClientFile | undefined;
+  readonly folder?: string;
+  readonly home?: string;
+  readonly parseClientFile?: ParseClientFile;
   /** The mcpserver file beside an mcpfile. */
-  readonly beside?: BesideFile | undefined;
+  readonly beside?: BesideFile;
 }
 
 /** Format of a file with a syntax error. */

@@ -17,21 +17,21 @@ export interface Catalog {
   readonly usedPaths: UsedPaths;
   readonly diagnostics: readonly Diagnostic[];
   /** The diagnostics about drivers, contracts and their secrets. A driver with an error is left out; everything else works. */
-  readonly ofDrivers?: readonly Diagnostic[] | undefined;
+  readonly ofDrivers?: readonly Diagnostic[];
   /** The diagnostics because of which single tools, prompts and resources of mcpfiles are left out. */
-  readonly leftOut?: readonly Diagnostic[] | undefined;
+  readonly leftOut?: readonly Diagnostic[];
 }
 
 export interface CatalogSettings {
   /** Template such as `mcp_{alias}_{tool}`. */
-  readonly naming?: string | undefined;
-  readonly descriptionPrefix?: boolean | string | undefined;
+  readonly naming?: string;
+  readonly descriptionPrefix?: boolean | string;
   /** The path is absolute. */
-  readonly envFile?: string | undefined;
+  readonly envFile?: string;
   /** Defaults, which are already applied to the servers. */
   readonly defaults: ServerDefaults;
   /** The paths in it are absolute. */
-  readonly gateway?: GatewaySettings | undefined;
+  readonly gateway?: GatewaySettings;
 }
 
 /** One config file that was read. */
@@ -47,11 +47,11 @@ export interface CatalogFile {
 
 export interface CatalogOptions {
   /** Folder for `~/` in `sources`. The default is the user's home folder. */
-  readonly home?: string | undefined;
+  readonly home?: string;
   /** Returns the server that may have written a file from its sandbox. While watching, such a change is reported and ignored. */
-  readonly writerOf?: WriterOf | undefined;
+  readonly writerOf?: WriterOf;
   /** Parser of the files of other MCP clients. The default is our own. */
-  readonly parseClientFile?: ParseClientFile | undefined;
+  readonly parseClientFile?: ParseClientFile;
 }
 
 /** Names of config files that are found without being listed, in order of precedence. */

@@ -40,7 +40,7 @@ export interface CheckedWorkspace {
   readonly folder: string;
   readonly servers: readonly DeclaredServer[];
   /** Undefined for a single file. */
-  readonly settings?: CatalogSettings | undefined;
+  readonly settings?: CatalogSettings;
 }
 
 /** Config files of other MCP clients that are used for a folder. */
@@ -52,7 +52,7 @@ export interface ClientFiles {
 
 interface ValidateOptions extends CatalogOptions {
   /** Finds the files that a folder without config files gets its servers from. */
-  readonly clientFiles?: ((folder: string) => Promise<ClientFiles>) | undefined;
+  readonly clientFiles?: (folder: string) => Promise<ClientFiles>;
 }
 
 /** Validates files by their format, and folders as workspaces or as parts of one. */

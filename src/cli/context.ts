@@ -13,13 +13,13 @@ import type { ExitCodes, Interrupt, SignalSource } from "./terminal/interrupt.ts
 import type { Prompter } from "./terminal/prompter.ts";
 
 export interface OutputStream {
-  readonly isTTY?: boolean | undefined;
-  readonly columns?: number | undefined;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
   write(text: string, done?: () => void): boolean;
 }
 
 export interface InputStream extends AsyncIterable<Uint8Array | string> {
-  readonly isTTY?: boolean | undefined;
+  readonly isTTY?: boolean;
 }
 
 /** Everything outside of the program that a command touches. */
@@ -68,6 +68,6 @@ export interface CommandHost {
 
 export interface RunOptions {
   /** The note that Ctrl-C prints. */
-  readonly cancelling?: string | undefined;
-  readonly exitCodes?: ExitCodes | undefined;
+  readonly cancelling?: string;
+  readonly exitCodes?: ExitCodes;
 }

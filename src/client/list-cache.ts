@@ -22,7 +22,7 @@ export class ListCache<T> {
     return this.#value;
   }
 
-  async get(options: LoadOptions & { refresh?: boolean | undefined }): Promise<T> {
+  async get(options: LoadOptions & { refresh?: boolean }): Promise<T> {
     const fresh = options.refresh === true ? undefined : this.fresh;
     if (fresh !== undefined) return fresh;
     // Concurrent callers share one request, unless the signal of one could cancel it for the others.
@@ -49,7 +49,7 @@ export class ListCache<T> {
 }
 
 export interface LoadOptions {
-  readonly signal?: AbortSignal | undefined;
-  readonly timeoutMs?: number | undefined;
-  readonly maxTimeoutMs?: number | undefined;
+  readonly signal?: AbortSignal;
+  readonly timeoutMs?: number;
+  readonly maxTimeoutMs?: number;
 }

@@ -71,10 +71,7 @@ export interface McpStdioConfig extends McpOptions {
    */
   sandbox?: SandboxMode | SandboxDeclaration;
   /** Reports what is installed before the start, such as a package, and the progress of downloads. */
-  onInstalling?: (
-    what: string,
-    bytes?: { readonly received: number; readonly total?: number | undefined },
-  ) => void;
+  onInstalling?: (what: string, bytes?: { readonly received: number; readonly total?: number }) => void;
   /** Receives the stderr output of the server. Errors contain its last lines anyway. */
   onStderr?: (text: string) => void;
 }
@@ -91,14 +88,14 @@ export type McpConfig = McpStdioConfig | McpHttpConfig;
 
 /** The options of one request: abort signal, timeout and progress. */
 export interface RequestOptions {
-  signal?: AbortSignal | undefined;
+  signal?: AbortSignal;
   /** Fails when neither the result nor progress arrives for this long. */
-  timeoutMs?: number | undefined;
+  timeoutMs?: number;
   /** Fails after this long, even if progress is reported. */
-  maxTimeoutMs?: number | undefined;
-  onProgress?: ((progress: Progress) => void) | undefined;
+  maxTimeoutMs?: number;
+  onProgress?: (progress: Progress) => void;
   /** Sent to the server as `_meta`. */
-  meta?: JsonObject | undefined;
+  meta?: JsonObject;
 }
 
 /** A tool in the form that agent frameworks expect. */

@@ -28,40 +28,40 @@ import type { Acquire } from "./verification/driver-verification.ts";
 
 export interface DriverEntry {
   readonly driver: Driver;
-  readonly hooks?: DriverHooks | undefined;
+  readonly hooks?: DriverHooks;
 }
 
 export interface ContractsOptions {
-  readonly name?: string | undefined;
+  readonly name?: string;
   readonly contracts: readonly Contract[];
   /** A program has added a contract. */
-  readonly contractAdded?: ((contract: Contract) => void) | undefined;
+  readonly contractAdded?: (contract: Contract) => void;
   readonly drivers: readonly DriverEntry[];
   readonly acquire: Acquire;
-  readonly policy?: ContractPolicy | undefined;
-  readonly approve?: Approve | undefined;
-  readonly audit?: Audit | undefined;
-  readonly report?: Report | undefined;
+  readonly policy?: ContractPolicy;
+  readonly approve?: Approve;
+  readonly audit?: Audit;
+  readonly report?: Report;
   /** Folder of the workspace; paths of contracts are resolved from it first. */
-  readonly root?: string | undefined;
-  readonly workspaceId?: string | undefined;
+  readonly root?: string;
+  readonly workspaceId?: string;
   /** User of calls that name none. */
-  readonly userId?: string | undefined;
+  readonly userId?: string;
   /** Checked with every call; `acquire` gets the values from it. Without it, `acquire` resolves secrets by itself. */
-  readonly secrets?: SecretGrants | undefined;
-  readonly auth?: (AuthPorts & { readonly file?: string | undefined }) | undefined;
+  readonly secrets?: SecretGrants;
+  readonly auth?: AuthPorts & { readonly file?: string };
   /** A user has logged in to a driver, or out of it. */
-  readonly authChanged?: ((transition: AuthTransition) => void) | undefined;
+  readonly authChanged?: (transition: AuthTransition) => void;
   /** Why a resource URI must not reach a driver's server; undefined when it may. */
   readonly checkUri: (driver: Driver, uri: string) => string | undefined | Promise<string | undefined>;
   /** The same for the arguments of a call. */
-  readonly checkArguments?: ((bound: BoundTool, args: JsonObject) => string | undefined) | undefined;
+  readonly checkArguments?: (bound: BoundTool, args: JsonObject) => string | undefined;
   /** How a driver is treated whose changes need a larger step of its version. Default: `warn`. */
-  readonly bumps?: Bumps | undefined;
+  readonly bumps?: Bumps;
   /** The drivers as they were registered before this program ran, by id; `bumps` applies to them too. */
-  readonly earlier?: ReadonlyMap<string, Driver> | undefined;
+  readonly earlier?: ReadonlyMap<string, Driver>;
   /** `eager` starts and verifies every driver's server now; `lazy` with the first call. Default: `eager`. */
-  readonly probe?: "eager" | "lazy" | undefined;
+  readonly probe?: "eager" | "lazy";
 }
 
 export class ContractSet {

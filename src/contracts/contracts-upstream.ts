@@ -30,7 +30,7 @@ import { toCallResult, toToolDefinition } from "./contract/to-mcp.ts";
 import type { DriverHooks } from "./driver/bound-tool.ts";
 
 export interface OpenContractsOptions extends ContractsOptions {
-  readonly contextOf?: ContextOf | undefined;
+  readonly contextOf?: ContextOf;
 }
 
 /** The contracts of a workspace: call them, explain their routing, register drivers. */

@@ -7,16 +7,16 @@ export interface Diagnostic {
   readonly code: ErrorCode;
   readonly severity: "error" | "warning" | "info";
   readonly message: string;
-  readonly server?: string | undefined;
-  readonly tool?: string | undefined;
+  readonly server?: string;
+  readonly tool?: string;
   /** JSON Pointer to the part that the diagnostic is about. */
-  readonly path?: string | undefined;
+  readonly path?: string;
   /** Config file and position. Lines and columns count from 1. */
-  readonly file?: string | undefined;
-  readonly line?: number | undefined;
-  readonly column?: number | undefined;
+  readonly file?: string;
+  readonly line?: number;
+  readonly column?: number;
   /** Next step for the user. */
-  readonly hint?: string | undefined;
+  readonly hint?: string;
 }
 
 export type Report = (diagnostic: Diagnostic) => void;

@@ -5,14 +5,14 @@ import { machineFault } from "./machine-faults.ts";
 
 export interface ErrorPlace {
   /** Name of the server: its alias, or its command or URL. */
-  readonly server?: string | undefined;
-  readonly tool?: string | undefined;
+  readonly server?: string;
+  readonly tool?: string;
   /** Next step for the user, if it differs from the hint of the code. */
-  readonly hint?: string | undefined;
+  readonly hint?: string;
   /** The last lines that the server wrote to stderr. */
-  readonly stderr?: string | undefined;
+  readonly stderr?: string;
   /** Facts for programs, such as an exit code, an HTTP status or a JSON-RPC error. */
-  readonly data?: Readonly<Record<string, unknown>> | undefined;
+  readonly data?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
 }
 

@@ -30,18 +30,18 @@ import { ModernFront } from "./modern/front.ts";
 
 export interface GatewayOptions extends Omit<WorkspaceOptions, "handlers" | "capabilities"> {
   /** Settings that override those of the workspace's own file. */
-  readonly settings?: GatewaySettings | undefined;
+  readonly settings?: GatewaySettings;
   /**
    * The gateway's own token, whose caller sees every tool, and the key that signs task ids and suspended calls. `openAccess()` keeps
    * both in a file. Without a key, a random one is used, and clients cannot continue their calls after a restart.
    */
-  readonly access?: { readonly token?: string | undefined; readonly key?: Buffer | undefined } | undefined;
+  readonly access?: { readonly token?: string; readonly key?: Buffer };
   /** The path under which a program that embeds the gateway serves it, such as `/tools`: MCP is then at `/tools/mcp`. */
-  readonly path?: string | undefined;
+  readonly path?: string;
   /** `false` for a gateway that serves only stdio: settings about HTTP are then neither checked nor used. */
-  readonly http?: boolean | undefined;
+  readonly http?: boolean;
   /** A single enabled server keeps its own tool names and identity at `/mcp`, until a second one is added. */
-  readonly bare?: boolean | undefined;
+  readonly bare?: boolean;
 }
 
 export interface Gateway extends AsyncDisposable {

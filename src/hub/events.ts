@@ -24,7 +24,7 @@ export interface ServerEvent extends Common {
   readonly code?: ErrorCode;
   readonly reason?: string;
   /** Progress of a download; absent at its beginning and end. */
-  readonly bytes?: { readonly received: number; readonly total?: number | undefined } | undefined;
+  readonly bytes?: { readonly received: number; readonly total?: number };
 }
 
 export interface ToolsChangedEvent extends Common {
@@ -148,10 +148,7 @@ export class EventBus implements AsyncIterable<HubEvent> {
   }
 
   /** Registers a listener. Without `calls` it gets no events about single calls, which then cost nothing. */
-  on(
-    listener: (event: HubEvent) => void,
-    { calls = true }: { calls?: boolean | undefined } = {},
-  ): () => void {
+  on(listener: (event: HubEvent) => void, { calls = true }: { calls?: boolean } = {}): () => void {
     const own = (event: HubEvent): void => {
       if (!calls && isOfCall(event)) return;
       try {

@@ -30,28 +30,28 @@ import {
 } from "./member/inventory-store.ts";
 
 export interface HubOptions {
-  readonly name?: string | undefined;
+  readonly name?: string;
   /** Template of tool names, with `{alias}` and `{tool}`. */
-  readonly naming?: string | undefined;
-  readonly descriptionPrefix?: boolean | string | undefined;
-  readonly handlers?: McpHandlers | undefined;
-  readonly clientInfo?: Implementation | undefined;
+  readonly naming?: string;
+  readonly descriptionPrefix?: boolean | string;
+  readonly handlers?: McpHandlers;
+  readonly clientInfo?: Implementation;
   /** The client capabilities that are declared to servers; by default those of the handlers. */
-  readonly capabilities?: JsonObject | undefined;
-  readonly secrets?: SecretStore | undefined;
+  readonly capabilities?: JsonObject;
+  readonly secrets?: SecretStore;
   /** State of the starts of its servers. Default: one of its own. */
-  readonly launchContext?: LaunchContext | undefined;
+  readonly launchContext?: LaunchContext;
   /** The folder for tool lists between runs; `false` stores none. */
-  readonly snapshots?: string | false | undefined;
-  readonly onDiagnostic?: ((diagnostic: Diagnostic) => void) | undefined;
+  readonly snapshots?: string | false;
+  readonly onDiagnostic?: (diagnostic: Diagnostic) => void;
   /** Sandbox modes by alias, which override the config files. */
-  readonly sandbox?: Readonly<Record<string, SandboxMode>> | undefined;
+  readonly sandbox?: Readonly<Record<string, SandboxMode>>;
   /** Run the code beside drivers, in this program and with its rights. Default: false. */
-  readonly driverCode?: boolean | undefined;
+  readonly driverCode?: boolean;
   /** True when a person behind the handlers can approve calls. Default: true. */
-  readonly attended?: boolean | undefined;
+  readonly attended?: boolean;
   /** The person who can log in to drivers. Without one, a call that needs a login fails at once. */
-  readonly person?: Person | undefined;
+  readonly person?: Person;
 }
 
 export interface OpenedHub {

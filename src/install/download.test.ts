@@ -17,7 +17,7 @@ const CHUNKS = 500;
 test.each([true, false])("by its bytes; the length is known: %s", async (isKnown) => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-download-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const heard: { received: number; total?: number | undefined }[] = [];
+  const heard: { received: number; total?: number }[] = [];
   const server = createServer((_, response) => {
     if (isKnown) response.setHeader("content-length", CHUNK.length * CHUNKS);
     void (async () => {

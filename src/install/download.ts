@@ -17,10 +17,10 @@ export interface DownloadOptions {
   /** 64 hexadecimal digits. */
   readonly sha256: string;
   readonly file: string;
-  readonly maxBytes?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
+  readonly maxBytes?: number;
+  readonly signal?: AbortSignal;
   /** Called now and then with the number of bytes received. */
-  readonly onBytes?: ((bytes: NonNullable<Progress["bytes"]>) => void) | undefined;
+  readonly onBytes?: (bytes: NonNullable<Progress["bytes"]>) => void;
 }
 
 const MOST_BYTES = 512 * 1024 * 1024;

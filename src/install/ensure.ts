@@ -31,15 +31,15 @@ export interface InstallContext {
   readonly server: string;
   readonly report: Report;
   /** The folder of the store. Default: the user's own. */
-  readonly root?: string | undefined;
+  readonly root?: string;
   /** Runs the version command. Absent: the version is not checked. */
-  readonly run?: RunProgram | undefined;
+  readonly run?: RunProgram;
   /** Resolves ranges and tags again. */
-  readonly update?: boolean | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  readonly update?: boolean;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: Progress) => void;
   /** Replaces this process's own environment: PATH, and the settings of npm. */
-  readonly env?: NodeJS.ProcessEnv | undefined;
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 export interface Resolved {

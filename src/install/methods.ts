@@ -18,12 +18,12 @@ export interface MethodContext {
   readonly root: string;
   readonly report: Report;
   /** The folder that relative paths of the config start from. */
-  readonly base?: string | undefined;
+  readonly base?: string;
   /** Downloads again what may have changed. */
-  readonly update?: boolean | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly onProgress?: ((progress: Progress) => void) | undefined;
-  readonly env?: NodeJS.ProcessEnv | undefined;
+  readonly update?: boolean;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: Progress) => void;
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 /** A program that an install method provided. */
@@ -35,8 +35,8 @@ export interface Obtained {
   readonly folder: string | undefined;
   /** Human-readable: a package with its version, a URL with its hash, or a path. */
   readonly source: string;
-  readonly version?: string | undefined;
-  readonly integrity?: string | undefined;
+  readonly version?: string;
+  readonly integrity?: string;
 }
 
 /**

@@ -4,5 +4,5 @@
 export interface Progress {
   readonly what: string;
   /** The bytes received so far; absent at the begin and the end. */
-  readonly bytes?: { readonly received: number; readonly total?: number | undefined } | undefined;
+  readonly bytes?: { readonly received: number; readonly total?: number };
 }

@@ -42,12 +42,12 @@ export async function checkRequires(
 }
 
 interface Machine {
-  readonly server?: string | undefined;
-  readonly platform?: string | undefined;
-  readonly arch?: string | undefined;
-  readonly memory?: number | undefined;
+  readonly server?: string;
+  readonly platform?: string;
+  readonly arch?: string;
+  readonly memory?: number;
   /** The folder of installations, which need not exist yet. */
-  readonly folder?: string | undefined;
+  readonly folder?: string;
 }
 
 function enough(what: string, wanted: number, here: number, server: string | undefined): void {

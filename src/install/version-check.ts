@@ -17,7 +17,7 @@ export interface Checked {
   /** Why the check failed. */
   readonly problem: string | undefined;
   /** The next step, if the version is not the problem. */
-  readonly hint?: string | undefined;
+  readonly hint?: string;
 }
 
 const TIMEOUT_MS = 10_000;

@@ -38,11 +38,11 @@ export interface InvokeOptions {
   /** Looks up a secret or variable, once, at the start. An operation that lacks one cannot be called; the others work. */
   readonly resolveEnv: (name: string) => string | undefined;
   /** Looks up missing secrets again, for a call that needs them. Throws when one is still missing. */
-  readonly resolveLater?: ((names: readonly string[]) => Promise<ReadonlyMap<string, string>>) | undefined;
+  readonly resolveLater?: (names: readonly string[]) => Promise<ReadonlyMap<string, string>>;
   /** State of the starts of the workspace's programs. */
-  readonly launchContext?: LaunchContext | undefined;
+  readonly launchContext?: LaunchContext;
   /** Replaces the name resolution of the system. */
-  readonly lookup?: LookupFunction | undefined;
+  readonly lookup?: LookupFunction;
 }
 
 export async function openInvoked(server: InvokedServer, options: InvokeOptions): Promise<Upstream> {

@@ -12,7 +12,7 @@ const SHOWN_CHARS = 4_096;
 /** Rules by which `toToolResult()` decides whether a result is an error. */
 export interface ResultRules {
   /** Validator of the tool's outputSchema. */
-  readonly validator?: SchemaValidator | undefined;
+  readonly validator?: SchemaValidator;
   /** Calling the tool twice has the same effect as calling it once. */
   readonly repeatable: boolean;
 }

@@ -14,19 +14,19 @@ export interface Run {
 
 export interface Outcome {
   /** The reason of a failure, for people; undefined after success. */
-  readonly failure?: string | undefined;
+  readonly failure?: string;
   /** The failure means that the resource does not exist. */
-  readonly notFound?: boolean | undefined;
+  readonly notFound?: boolean;
   /** The body of the response, or the stdout of the command. */
   readonly bytes: Buffer;
   /** The media type of the bytes, as declared by the other side. */
-  readonly contentType?: string | undefined;
+  readonly contentType?: string;
   /** The output was longer than its limit, and its middle is missing. */
-  readonly cut?: boolean | undefined;
-  readonly stderr?: string | undefined;
+  readonly cut?: boolean;
+  readonly stderr?: string;
   /** Notes for the caller beside the output. */
-  readonly notes?: readonly string[] | undefined;
-  readonly meta?: JsonObject | undefined;
+  readonly notes?: readonly string[];
+  readonly meta?: JsonObject;
 }
 
 export interface Runner {

@@ -42,9 +42,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 afterEach(() => vi.unstubAllEnvs());
 
 interface Wish extends Partial<LaunchRequest> {
-  readonly as?: string | undefined;
-  readonly sandbox?: SandboxDeclaration | undefined;
-  readonly cwd?: string | undefined;
+  readonly as?: string;
+  readonly sandbox?: SandboxDeclaration;
+  readonly cwd?: string;
 }
 
 async function run(command: readonly string[], { as, sandbox, cwd, ...more }: Wish = {}): Promise<string> {

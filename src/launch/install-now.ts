@@ -15,9 +15,9 @@ export interface InstallReport {
   /** Human-readable: a package with its version, a URL, an image or a path. */
   readonly source: string;
   /** The version before an update. */
-  readonly before?: string | undefined;
+  readonly before?: string;
   /** The parts of the installed package that were broken and have been replaced. */
-  readonly broken?: readonly string[] | undefined;
+  readonly broken?: readonly string[];
 }
 
 export interface InstallOptions {

@@ -6,7 +6,7 @@ import { type LaunchRequest, planned, prepare, prepareProgram } from "./prepare.
 import type { LaunchPlan } from "./types.ts";
 
 export interface StartRequest extends LaunchRequest {
-  readonly onStderr?: ((text: string) => void) | undefined;
+  readonly onStderr?: (text: string) => void;
 }
 
 export async function launch(request: StartRequest): Promise<ChildGroup> {

@@ -46,21 +46,21 @@ export interface LaunchRequest {
   readonly server: string;
   /** With the container port that must be reachable, because it is part of the plan. */
   readonly endpoint: Omit<StdioEndpoint, "transport"> & Partial<Pick<HttpProgram, "port">>;
-  readonly settings?: LaunchSettings | undefined;
+  readonly settings?: LaunchSettings;
   /** Folders that the caller grants, as absolute paths. */
-  readonly roots?: readonly string[] | undefined;
-  readonly report?: Report | undefined;
-  readonly onLaunch?: ((news: LaunchNews) => void) | undefined;
-  readonly signal?: AbortSignal | undefined;
+  readonly roots?: readonly string[];
+  readonly report?: Report;
+  readonly onLaunch?: (news: LaunchNews) => void;
+  readonly signal?: AbortSignal;
   /** The context of the workspace that the server belongs to. Default: one of its own. */
-  readonly context?: LaunchContext | undefined;
+  readonly context?: LaunchContext;
   /**
    * The arguments that do not come from the caller of a tool; Portolan infers the program's own folders only from
    * these. Default: all.
    */
-  readonly ownArgs?: readonly string[] | undefined;
+  readonly ownArgs?: readonly string[];
   /** Downloads nothing, and reports rules that cannot be enforced instead of throwing. */
-  readonly dryRun?: boolean | undefined;
+  readonly dryRun?: boolean;
 }
 
 export interface Prepared {
@@ -135,7 +135,7 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
   const { backend, missing } = await chooseBackend(chosen, found, request, made);
   if (chosen.mode === "enforce" && missing.length > 0 && !dryRun) throw notEnforced(request, missing);
   const { policy } = made;
-  const own = settings?.homeFolder === undefined ? {} : { HOME: settings.homeFolder };
+  const own: Record<string, string> = settings?.homeFolder === undefined ? {} : { HOME: settings.homeFolder };
   const declared = { ...declaredEnvironment(request), ...own };
   const env =
     backend.name === "none"

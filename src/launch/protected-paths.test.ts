@@ -49,9 +49,9 @@ afterEach(() => {
 });
 
 interface Wish extends Partial<LaunchRequest> {
-  readonly as?: string | undefined;
+  readonly as?: string;
   readonly sandbox: SandboxDeclaration;
-  readonly homeFolder?: string | undefined;
+  readonly homeFolder?: string;
 }
 
 function request(script: string, { sandbox, homeFolder, ...more }: Omit<Wish, "as">): LaunchRequest {

@@ -20,8 +20,8 @@ export type LaunchNews =
   | {
       readonly type: "planned";
       readonly plan: LaunchPlan;
-      readonly checkPath?: PathCheck | undefined;
-      readonly hiddenAmong?: ((words: readonly string[]) => readonly NamedPath[]) | undefined;
+      readonly checkPath?: PathCheck;
+      readonly hiddenAmong?: (words: readonly string[]) => readonly NamedPath[];
     }
   | ({ readonly type: "denied" } & Denied)
   /** A step that takes a while, such as a download. */

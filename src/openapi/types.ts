@@ -7,13 +7,13 @@ export interface ConvertOptions {
   /** Where the text comes from: chooses the syntax, and is named in diagnostics and in the result. */
   readonly file: string;
   /** Takes the place of every absolute server URL in the description; relative ones are relative to it. */
-  readonly baseUrl?: string | undefined;
+  readonly baseUrl?: string;
   /** The URL that the description was read from. Without a base URL, relative ones are relative to it. */
-  readonly documentUrl?: string | undefined;
+  readonly documentUrl?: string;
   /** Patterns with `*` for tool names, `GET /path`, `/path` and `tag:name`. Absent, everything. */
-  readonly only?: readonly string[] | undefined;
+  readonly only?: readonly string[];
   /** The server's name, and the first part of the names of its secrets. Absent, made from the title. */
-  readonly name?: string | undefined;
+  readonly name?: string;
 }
 
 export interface SkippedOperation {

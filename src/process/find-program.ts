@@ -7,13 +7,13 @@ import { isProgram, searchFolders, windowsEndings } from "../base/process/progra
 import { PortolanError } from "../errors/index.ts";
 
 export interface FindOptions {
-  readonly server?: string | undefined;
+  readonly server?: string;
   /** The variables whose PATH is searched. */
-  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** The folder that a relative path starts from. */
-  readonly cwd?: string | undefined;
+  readonly cwd?: string;
   /** The arguments, because Windows parses those of a batch file again. */
-  readonly args?: readonly string[] | undefined;
+  readonly args?: readonly string[];
 }
 
 const windows = process.platform === "win32";

@@ -13,7 +13,7 @@ export interface RunResult {
 
 export interface RunOptions {
   readonly timeoutMs: number;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
 }
 
 /** Runs a program to its end. The caller decides where, and in which sandbox. */

@@ -26,7 +26,7 @@ export interface Spawnable {
    * Sends SIGTERM to the program where a signal to the spawned process would not reach it. False if there is no
    * such program.
    */
-  terminate?: ((spawned: Spawned) => boolean) | undefined;
+  terminate?: (spawned: Spawned) => boolean;
   /** Releases what was opened for the start. `isStarted` is false if nothing was spawned. Default: true. */
   spawned(isStarted?: boolean): void;
   /** Releases what the program needed while it ran. */

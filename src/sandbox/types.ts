@@ -46,12 +46,12 @@ export interface SandboxPolicy {
   /** HOME inside of the sandbox. Its content is lost when the server ends, unless a mount contains it. */
   readonly home: string;
   /** The working folder inside of the sandbox. Absent: HOME. */
-  readonly cwd?: string | undefined;
+  readonly cwd?: string;
   /**
    * Paths in HOME and /tmp that stand for the user's own files and are not granted: empty and read-only, so that
    * writing fails instead of losing data.
    */
-  readonly closed?: readonly string[] | undefined;
+  readonly closed?: readonly string[];
   /** Empty: no network. */
   readonly network: readonly string[];
   readonly exec: { readonly allow: readonly string[] | undefined; readonly spawn: boolean };
@@ -89,13 +89,13 @@ export interface SandboxBackend {
 export interface Finding {
   readonly what: string;
   readonly ok: boolean;
-  readonly detail?: string | undefined;
+  readonly detail?: string;
   /** The command that fixes it. */
-  readonly remedy?: string | undefined;
+  readonly remedy?: string;
 }
 
 export interface BackendReport {
   readonly available: boolean;
-  readonly version?: string | undefined;
+  readonly version?: string;
   readonly findings: readonly Finding[];
 }

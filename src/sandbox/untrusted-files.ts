@@ -17,12 +17,12 @@ export interface FileWriters {
   readonly servers: readonly DeclaredServer[];
   readonly roots: readonly string[];
   /** The sandboxes that were started so far; absent before any start. */
-  readonly writes?: WriteHistory | undefined;
+  readonly writes?: WriteHistory;
 }
 
 /** `isCovered`: every sandbox has this file read-only, as all existing config files. */
 export interface FileUse {
-  readonly isCovered?: boolean | undefined;
+  readonly isCovered?: boolean;
 }
 
 /** Why a file must not be read at a start, as the end of "it cannot be used: …"; undefined if it may be read. */
@@ -66,7 +66,7 @@ export async function checkStart(server: DeclaredServer, writers: FileWriters): 
  * callers.
  */
 export async function checkWorkspaceFiles(
-  { folder, envFile, tokens }: { folder: string; envFile?: string | undefined; tokens: readonly string[] },
+  { folder, envFile, tokens }: { folder: string; envFile?: string; tokens: readonly string[] },
   writers: FileWriters,
 ): Promise<Diagnostic[]> {
   const found: Diagnostic[] = [];
@@ -168,7 +168,7 @@ async function isFile(path: string): Promise<boolean> {
 
 interface WritablePlace {
   /** Absent for a root, which every server may write. */
-  readonly server?: string | undefined;
+  readonly server?: string;
   readonly folder: string;
   /** Read-only and hidden paths, which protect files in the folder. */
   readonly covers: readonly string[];

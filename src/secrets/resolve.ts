@@ -32,8 +32,8 @@ export interface ResolveProblem {
   /** The message never contains a secret value. */
   readonly message: string;
   /** Offset of the reference in the text at `where`. */
-  readonly offset?: number | undefined;
-  readonly hint?: string | undefined;
+  readonly offset?: number;
+  readonly hint?: string;
 }
 
 export interface ResolvedEndpoint {

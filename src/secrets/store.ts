@@ -13,13 +13,13 @@ import { createLazyVault } from "./vault/vault-lazy.ts";
 export interface SecretStoreOptions {
   readonly env: Environment;
   /** The `.env` file that the workspace names. */
-  readonly envFile?: string | undefined;
+  readonly envFile?: string;
   /** Decides whether a file that a config names may be read. Without it, every file may. */
-  readonly checkFile?: CheckFile | undefined;
+  readonly checkFile?: CheckFile;
   /** The default is a file in the user's data folder. */
-  readonly vaultFile?: string | undefined;
-  readonly keyring?: "auto" | "off" | undefined;
-  readonly promptPassphrase?: PromptPassphrase | undefined;
+  readonly vaultFile?: string;
+  readonly keyring?: "auto" | "off";
+  readonly promptPassphrase?: PromptPassphrase;
   readonly report: Report;
 }
 
@@ -37,7 +37,7 @@ export interface SecretStore {
   set(
     name: string,
     value: string | Secret,
-    options?: { readonly to?: WritableSource | undefined },
+    options?: { readonly to?: WritableSource },
   ): Promise<WritableSource>;
   /** Lists names, one entry per source, sorted by name and then by the order of the sources. */
   list(): Promise<{ readonly name: string; readonly source: SourceName }[]>;
@@ -48,7 +48,7 @@ export interface SecretStore {
   /** Stores the passphrase of the vault in the keyring. */
   keepVaultPassphrase(): Promise<void>;
   /** Decides whether the file of a `${file:path}` may be read. */
-  readonly checkFile?: CheckFile | undefined;
+  readonly checkFile?: CheckFile;
 }
 
 export function createSecretStore(options: SecretStoreOptions): SecretStore {

@@ -18,9 +18,9 @@ export interface UpstreamOptions extends Omit<
   "launches" | "redactor" | "knownLegacy"
 > {
   /** Removes secrets from errors; by default the credentials of the definition. */
-  readonly redactor?: Redactor | undefined;
+  readonly redactor?: Redactor;
   /** Aborts the first start. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
 }
 
 /** Rejects when the first start fails, which is not repeated. */

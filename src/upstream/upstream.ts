@@ -16,20 +16,20 @@ import type { TransportName } from "./transports/transport.ts";
 /** The client on whose behalf a request is made. It travels with the call; the connection remembers nothing of it. */
 export interface Caller {
   /** Identifies the client. A log message about several calls reaches the client only when all of them are its own. */
-  readonly id?: string | undefined;
+  readonly id?: string;
   /** The account of the client. Scarce resources are shared by account. */
-  readonly account?: string | undefined;
+  readonly account?: string;
   readonly clientInfo: Implementation;
   readonly capabilities: JsonObject;
   /** The era of the client. A server that supports both is called in this one; by default in the preferred one. */
-  readonly era?: Era | undefined;
+  readonly era?: Era;
   /** Aborted when the client has disconnected, so that its sessions can be closed. */
-  readonly ended?: AbortSignal | undefined;
-  readonly logLevel?: LogLevel | undefined;
+  readonly ended?: AbortSignal;
+  readonly logLevel?: LogLevel;
   /** Headers of the client's request, without credentials. */
-  readonly headers?: Readonly<Record<string, string | string[] | undefined>> | undefined;
+  readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
   /** The scopes of the client's token; undefined when there is no token. */
-  readonly scopes?: readonly string[] | undefined;
+  readonly scopes?: readonly string[];
 }
 
 /** A request that a server sends to its client during a call: elicitation, sampling or roots. */
@@ -40,7 +40,7 @@ export interface ServerRequest {
   readonly params: JsonObject;
   readonly signal: AbortSignal;
   /** True when the transport showed which call the request belongs to. */
-  readonly related?: boolean | undefined;
+  readonly related?: boolean;
 }
 
 /** Answers a server request. Undefined declines it. */
@@ -48,28 +48,28 @@ export type ServerRequestHandler = (request: ServerRequest) => Promise<JsonObjec
 
 export interface Call {
   readonly method: string;
-  readonly params?: JsonObject | undefined;
-  readonly caller?: Caller | undefined;
-  readonly signal?: AbortSignal | undefined;
+  readonly params?: JsonObject;
+  readonly caller?: Caller;
+  readonly signal?: AbortSignal;
   /** The call fails when neither a response nor progress arrives for this long; 0 means no limit. */
-  readonly timeoutMs?: number | undefined;
-  readonly maxTimeoutMs?: number | undefined;
-  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  readonly timeoutMs?: number;
+  readonly maxTimeoutMs?: number;
+  readonly onProgress?: (progress: Progress) => void;
   /** Receives log messages that belong to this call; the others are `log` events. */
-  readonly onLog?: ((message: LogMessage) => void) | undefined;
+  readonly onLog?: (message: LogMessage) => void;
   /** Receives the notifications on the subscription stream that this call opens. */
-  readonly onNotification?: ((method: string, params: JsonObject) => void) | undefined;
-  readonly onServerRequest?: ServerRequestHandler | undefined;
+  readonly onNotification?: (method: string, params: JsonObject) => void;
+  readonly onServerRequest?: ServerRequestHandler;
   /** True when the called tool is known to send no server requests. */
-  readonly noServerRequests?: boolean | undefined;
+  readonly noServerRequests?: boolean;
   /** Called with a server request that certainly belongs to this call and was declined. */
-  readonly onDeclined?: ((request: Pick<ServerRequest, "method" | "params">) => void) | undefined;
+  readonly onDeclined?: (request: Pick<ServerRequest, "method" | "params">) => void;
   /** The caller accepts an `input_required` result. */
-  readonly passInputRequired?: boolean | undefined;
+  readonly passInputRequired?: boolean;
   /** Running the call twice does no harm, so it may be repeated after a crash. */
-  readonly repeatable?: boolean | undefined;
+  readonly repeatable?: boolean;
   /** False when the caller decides itself about repeating: the call is then not repeated after 429 or a lost connection. */
-  readonly repeats?: boolean | undefined;
+  readonly repeats?: boolean;
 }
 
 export interface Description {
@@ -121,7 +121,7 @@ export interface UpstreamStats {
   /** Server requests that were declined. */
   readonly declined: number;
   /** Declined server requests that could have belonged to several calls. */
-  readonly ambiguous?: number | undefined;
+  readonly ambiguous?: number;
   readonly restarts: number;
   readonly eraProbes: number;
 }

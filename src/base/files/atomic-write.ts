@@ -8,9 +8,9 @@ const LEFTOVER_AGE_MS = 60_000;
 export interface WriteOptions {
   readonly mode: number;
   /** Replaces the disk in tests of faults that a real disk does not produce on command. */
-  readonly writeBytes?: ((file: FileHandle, bytes: Uint8Array) => Promise<void>) | undefined;
+  readonly writeBytes?: (file: FileHandle, bytes: Uint8Array) => Promise<void>;
   /** Called between the temporary file and the rename. */
-  readonly beforeRename?: (() => Promise<void>) | undefined;
+  readonly beforeRename?: () => Promise<void>;
 }
 
 /** Replaces the content of `path`. After a failure the old content is unchanged and the temporary file is removed. */

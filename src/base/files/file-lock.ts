@@ -6,8 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describeThisProcess, type ProcessIdentity, stateOf } from "./process-identity.ts";
 
 export interface LockOptions {
-  readonly waitMs?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
+  readonly waitMs?: number;
+  readonly signal?: AbortSignal;
 }
 
 /** Another process held the lock for as long as the caller was ready to wait. */

@@ -24,7 +24,7 @@ export interface DriverFile {
 
 /** The entries of one SECRETS.md. `driver` is undefined for the workspace's own. */
 interface Inventory {
-  readonly driver?: string | undefined;
+  readonly driver?: string;
   readonly entries: readonly SecretEntry[];
 }
 

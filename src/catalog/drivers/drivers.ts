@@ -15,7 +15,7 @@ export const CONTRACTS_ALIAS = "contracts";
 
 export interface FoundDrivers {
   /** Undefined if the workspace has no drivers. */
-  readonly server?: DeclaredServer | undefined;
+  readonly server?: DeclaredServer;
   readonly files: readonly { readonly file: string; readonly format: string; readonly valid: boolean }[];
   /** Other files beside drivers that are read or run with them, existing or not. */
   readonly beside: readonly string[];
@@ -77,7 +77,7 @@ export async function findDrivers(
 
 export interface ReadDriver {
   readonly declared: DeclaredDriver;
-  readonly ref?: SecretsRef | undefined;
+  readonly ref?: SecretsRef;
 }
 
 /** Reads a driver with the files beside it. Resolves to undefined for a driver with errors or of another kind. */

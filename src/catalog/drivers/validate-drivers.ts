@@ -16,7 +16,7 @@ export interface DriversToBind {
   /** All drivers and secrets of the workspace around the files, and the ids of its drivers for other hosts. */
   readonly around: Pick<ContractsEndpoint, "drivers" | "secrets"> & { readonly foreign: readonly string[] };
   /** Files to report about. Without the list, all files. */
-  readonly only?: readonly string[] | undefined;
+  readonly only?: readonly string[];
   readonly root: string;
   /** False if there is no workspace around the files, because contracts may be elsewhere. */
   readonly isWhole: boolean;
@@ -63,7 +63,7 @@ export async function checkDriverFiles(wanted: readonly string[]): Promise<Check
   const inUse = endpoint?.transport === "contracts" ? endpoint : undefined;
   const known = new Set(around?.files.map(({ file }) => file));
   const alone = await readAlone(wanted.filter((file) => !known.has(file)));
-  const isWanted = ({ file }: { readonly file?: string | undefined }): boolean =>
+  const isWanted = ({ file }: { readonly file?: string }): boolean =>
     file !== undefined &&
     (wanted.includes(file) || (basename(file) === "server.json" && wanted.includes(driverBeside(file))));
   const files = [...(around?.files.filter(isWanted) ?? []), ...alone.files];

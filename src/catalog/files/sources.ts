@@ -10,9 +10,9 @@ import { type Catalog, USUAL_NAMES } from "../types.ts";
 /** A file to read. A listed file must exist and be a config file; a file with a usual name need not. */
 export interface SourceFile {
   readonly file: string;
-  readonly named?: PlacedWord | undefined;
+  readonly named?: PlacedWord;
   /** True if a pattern matched the file. */
-  readonly matched?: boolean | undefined;
+  readonly matched?: boolean;
 }
 
 export interface Sources {

@@ -10,7 +10,7 @@ import { type FileWatch, watchPlan } from "./watch-files.ts";
 
 export interface WatchOptions extends CatalogOptions {
   /** Time without changes before files are read again. */
-  readonly debounceMs?: number | undefined;
+  readonly debounceMs?: number;
 }
 
 export interface CatalogWatch extends AsyncDisposable {

@@ -6,7 +6,7 @@ import { branchesOf, enumOf, type Property, resolveSchema, shapeOf } from "./jso
 
 export interface PrintOptions {
   /** Prints every parameter, and types in full. */
-  readonly all?: boolean | undefined;
+  readonly all?: boolean;
 }
 
 export interface PrintedSignature {

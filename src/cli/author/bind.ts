@@ -27,14 +27,14 @@ export interface Bound {
   /** Other parts of the result that would do as well. */
   readonly others: readonly string[];
   /** It is in the driver already, with the contract named as it stands there. */
-  readonly kept?: boolean | undefined;
+  readonly kept?: boolean;
 }
 
 export interface BindOptions {
   /** Arguments of other names are tried as well: for who is asked, or has said that they belong together. */
   readonly guess: boolean;
   /** What a result was, where the tool does not say it, or not all of it. */
-  readonly seen?: JsonSchema | undefined;
+  readonly seen?: JsonSchema;
 }
 
 /** Names less alike than this are not even worth mentioning. */

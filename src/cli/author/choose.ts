@@ -13,13 +13,13 @@ export interface Choice {
   /** Undefined: a new contract. */
   readonly bound: Bound | undefined;
   /** What the new contract is to be called. */
-  readonly newId?: string | undefined;
+  readonly newId?: string;
   /** A contract that could be what the tool serves, though nobody said so. */
-  readonly near?: string | undefined;
+  readonly near?: string;
   /** Somebody named the contract: there is no other for it. */
-  readonly demanded?: boolean | undefined;
+  readonly demanded?: boolean;
   /** What is to be said of it. */
-  readonly notes?: readonly string[] | undefined;
+  readonly notes?: readonly string[];
 }
 
 /** Thrown away when somebody turns away from a question. */

@@ -31,7 +31,7 @@ export interface Grounds {
   /** For a driver that serves these contracts. */
   readonly credentials: (contracts: readonly string[]) => Credentials;
   /** The driver of this id that is there; what is not about its server stays. */
-  readonly existing?: Driver | undefined;
+  readonly existing?: Driver;
   readonly launch: LaunchSettings;
   /** Of the workspace. */
   readonly folder: string;
@@ -170,7 +170,7 @@ function skipNote({ tool }: Made, problem: Diagnostic | undefined): readonly str
 
 interface Made {
   readonly tool: DraftedTool;
-  readonly file?: NewFile | undefined;
+  readonly file?: NewFile;
   readonly left: readonly string[];
 }
 

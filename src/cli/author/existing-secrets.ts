@@ -44,9 +44,9 @@ export interface NamedSecret {
   /** What the server gets it as. */
   readonly as: string;
   /** The entry that it is, where the workspace has one that these contracts may have. */
-  readonly entry?: SecretEntry | undefined;
+  readonly entry?: SecretEntry;
   /** Whose the name was. */
-  readonly taken?: SecretEntry | undefined;
+  readonly taken?: SecretEntry;
 }
 
 /**

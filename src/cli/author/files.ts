@@ -9,9 +9,9 @@ export interface ProposedFile extends NewFile {
   /** `kept`: there is one that says something else; the proposal is beside it. `proposed`: so is what it belongs to. */
   readonly state: "written" | "unchanged" | "kept" | "proposed";
   /** Where the proposal is, when it is not the file itself. */
-  readonly proposal?: string | undefined;
+  readonly proposal?: string;
   /** What was written now, if anything. */
-  readonly created?: string | undefined;
+  readonly created?: string;
 }
 
 /**

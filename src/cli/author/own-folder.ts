@@ -24,7 +24,7 @@ export interface OwnWrite {
   /** Where its code says so. */
   readonly code: string;
   /** A variable that seems to say where else. */
-  readonly variable?: string | undefined;
+  readonly variable?: string;
 }
 
 /** Found by reading the code of the script among the words of a command line; undefined when nothing in it looks like that. */

@@ -11,13 +11,13 @@ export interface Sample {
   /** Whether the input means the same on another machine. */
   readonly portable: boolean;
   /** Of what came back; undefined when it is text, or when the server says it itself. */
-  readonly schema?: JsonSchema | undefined;
+  readonly schema?: JsonSchema;
   /** What the server answered. */
   readonly result: JsonObject;
   /** Parts of the answer that no output of a contract has, in words. */
   readonly lost: readonly string[];
   /** Why the answer is not what the server's own schema says. */
-  readonly odd?: string | undefined;
+  readonly odd?: string;
 }
 
 const SAMPLE_MS = 10_000;

@@ -8,8 +8,8 @@ import { PortolanError } from "../../errors/index.ts";
 
 export interface SaverOptions {
   /** A file, or a folder (one that exists, or a path that ends in a slash). */
-  readonly out?: string | undefined;
-  readonly force?: boolean | undefined;
+  readonly out?: string;
+  readonly force?: boolean;
   readonly cwd: string;
   readonly temporary?: string;
 }

@@ -39,10 +39,10 @@ export interface ExampleResult {
   readonly contract: string;
   readonly example: string;
   readonly state: "passed" | "failed" | "skipped";
-  readonly ms?: number | undefined;
+  readonly ms?: number;
   /** Why the example was skipped or failed. */
-  readonly reason?: string | undefined;
-  readonly expected?: Json | undefined;
+  readonly reason?: string;
+  readonly expected?: Json;
   readonly got?: unknown;
 }
 

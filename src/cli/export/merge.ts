@@ -27,7 +27,7 @@ export interface Merged {
   readonly file: string;
   readonly created: boolean;
   readonly changed: boolean;
-  readonly backup?: string | undefined;
+  readonly backup?: string;
   readonly servers: readonly MergedServer[];
   readonly notes: readonly ExportNote[];
 }

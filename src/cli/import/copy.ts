@@ -15,7 +15,7 @@ export interface CopyResult {
   /** The workspace's own file. */
   readonly file: string;
   /** The backup of the file; absent when nothing was written or there was no file. */
-  readonly backup?: string | undefined;
+  readonly backup?: string;
   readonly added: readonly CopiedServer[];
   readonly skipped: readonly SkippedServer[];
 }

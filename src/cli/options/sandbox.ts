@@ -16,7 +16,7 @@ export interface RawSandboxOptions {
 
 export interface SandboxOptions {
   /** The mode given without a server: for the command on the command line. */
-  readonly mode?: SandboxMode | undefined;
+  readonly mode?: SandboxMode;
   /** Modes for servers of the workspace, by name. */
   readonly modes: Readonly<Record<string, SandboxMode>>;
   /** Hosts and paths as the user wrote them. */

@@ -15,7 +15,7 @@ export interface DiagnosticView {
   /** Shortens a path for the output. */
   readonly label: (file: string) => string;
   /** Reads a file for the excerpt; undefined shows no excerpt. */
-  readonly textOf?: ((file: string) => string | undefined) | undefined;
+  readonly textOf?: (file: string) => string | undefined;
 }
 
 /** `file:line:column severity message`, the line itself with a mark, and the hint. */

@@ -8,10 +8,10 @@ import { driversFor } from "../workspace/contracts.ts";
 export interface SecretGrantState {
   readonly driver: string;
   /** Absent when no SECRETS.md has an entry for the secret. */
-  readonly contract?: string | undefined;
+  readonly contract?: string;
   readonly granted: boolean;
   /** Why it is not granted. */
-  readonly reason?: string | undefined;
+  readonly reason?: string;
 }
 
 export interface DriverSecret {

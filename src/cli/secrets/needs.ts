@@ -20,12 +20,12 @@ export interface SecretNeed {
   readonly kind: "name" | "env" | "file";
   readonly state: "set" | "default" | "missing" | "unknown";
   /** The source that has the value. */
-  readonly source?: SourceName | undefined;
+  readonly source?: SourceName;
   /** Why the state is unknown. */
-  readonly reason?: string | undefined;
+  readonly reason?: string;
   readonly neededBy: readonly { readonly server: string; readonly where: string }[];
   /** For drivers: the contracts for which they may use the secret. */
-  readonly grants?: readonly SecretGrantState[] | undefined;
+  readonly grants?: readonly SecretGrantState[];
 }
 
 /** True when a driver needs the secret and no grant allows it. */
@@ -41,8 +41,8 @@ interface Found {
   readonly file: string;
   readonly where: string;
   /** Other names of the same secret. */
-  readonly names?: readonly string[] | undefined;
-  readonly grants?: readonly SecretGrantState[] | undefined;
+  readonly names?: readonly string[];
+  readonly grants?: readonly SecretGrantState[];
 }
 
 /** Sorted by name. Disabled servers need nothing. */

@@ -9,7 +9,7 @@ import { isWithheld, type SecretNeed } from "./needs.ts";
 export interface SourceCheck extends SourceStatus {
   readonly source: SourceName;
   /** The next step for a source that does not work. */
-  readonly hint?: string | undefined;
+  readonly hint?: string;
 }
 
 /** The output of `secrets check --json`. */

@@ -39,7 +39,7 @@ export interface ServedServer {
   readonly alias: string;
   readonly state: Hub["members"][number]["state"];
   readonly tools: number;
-  readonly error?: { readonly code: string; readonly message: string; readonly hint: string } | undefined;
+  readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
 }
 
 export function servedServers({ hub }: OpenedGateway["workspace"]): ServedServer[] {

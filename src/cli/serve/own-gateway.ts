@@ -9,9 +9,9 @@ export interface OwnPlace {
   readonly host: string;
   /** 0 until the port is known. */
   port: number;
-  readonly allowedHosts?: readonly string[] | undefined;
+  readonly allowedHosts?: readonly string[];
   /** The path of the running script. */
-  readonly script?: string | undefined;
+  readonly script?: string;
 }
 
 /** The reason not to serve a server; undefined for all others. */

@@ -29,7 +29,7 @@ export interface Served {
   /** A note about the source of the servers. */
   readonly note: string | undefined;
   /** Sandbox modes that override those of the server configs. */
-  readonly sandbox?: Readonly<Record<string, SandboxMode>> | undefined;
+  readonly sandbox?: Readonly<Record<string, SandboxMode>>;
 }
 
 /** Throws when there is nothing to serve. */
@@ -87,10 +87,7 @@ function isDeclaration({ path, files, config }: Source): boolean {
 }
 
 /** A folder or a config file is a workspace; anything else is a server of its own. */
-function readWords(
-  { words, server }: Words,
-  cli: Cli,
-): { workspace?: string | undefined; given?: Words | undefined } {
+function readWords({ words, server }: Words, cli: Cli): { workspace?: string; given?: Words } {
   const [first, extra] = words;
   const { workspace } = cli.options;
   if (extra !== undefined)

@@ -13,7 +13,7 @@ export interface DriverState {
   readonly verified: boolean;
   /** True when a login is all that is missing. */
   readonly login: boolean;
-  readonly reason?: string | undefined;
+  readonly reason?: string;
 }
 
 /** Exit codes: for a server that cannot be reached, and for a missing login. */

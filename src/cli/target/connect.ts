@@ -35,7 +35,7 @@ export interface Session {
   readonly label: string;
   readonly connectMs: number;
   /** The other names of a listed tool or prompt. */
-  readonly otherNames?: ((kind: "tool" | "prompt", listed: string) => OtherNames) | undefined;
+  readonly otherNames?: (kind: "tool" | "prompt", listed: string) => OtherNames;
   readonly request: RequestProgress;
 }
 

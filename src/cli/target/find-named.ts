@@ -5,9 +5,9 @@ import type { OwnName } from "../../hub/index.ts";
 
 export interface OtherNames {
   /** Names that are unique to the item. */
-  readonly also?: readonly string[] | undefined;
+  readonly also?: readonly string[];
   /** The server's own name, which another server may use as well. */
-  readonly own?: OwnName | undefined;
+  readonly own?: OwnName;
 }
 
 /** The item with this name; undefined when there is none. */

@@ -10,7 +10,7 @@ export interface ProbeContext {
   readonly path: string | undefined;
   readonly windows: boolean;
   /** Windows only: the file extensions of programs. */
-  readonly pathExtensions?: string | undefined;
+  readonly pathExtensions?: string;
 }
 
 export function probeCommand(command: string, context: ProbeContext): CommandState {

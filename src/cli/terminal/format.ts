@@ -14,13 +14,7 @@ export function formatBytes(size: number): string {
 }
 
 /** `1.2 of 3.4 MB` */
-export function formatDownload({
-  received,
-  total,
-}: {
-  received: number;
-  total?: number | undefined;
-}): string {
+export function formatDownload({ received, total }: { received: number; total?: number }): string {
   const shown = (received / MEGABYTE).toFixed(1);
   return total === undefined ? `${shown} MB` : `${shown} of ${(total / MEGABYTE).toFixed(1)} MB`;
 }

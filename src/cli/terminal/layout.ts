@@ -68,7 +68,7 @@ export interface Row {
   readonly name: string;
   /** A row with an empty value is not shown. */
   readonly value: string;
-  readonly paint?: Paint | undefined;
+  readonly paint?: Paint;
 }
 
 export function renderRows(

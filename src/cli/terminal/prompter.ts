@@ -90,7 +90,7 @@ export function createClackPrompter(input: Readable, terminal: Terminal, color: 
   };
 }
 
-type Terminal = Writable & { readonly columns?: number | undefined };
+type Terminal = Writable & { readonly columns?: number };
 
 /** The same stream without colours: some versions of Node ignore NO_COLOR. */
 function withoutColor(terminal: Terminal): Terminal {

@@ -27,7 +27,7 @@ interface WhyReport {
     readonly transport: string;
     /** As in the config file: references such as `${NAME}` stay, values that may be secret are hidden. */
     readonly command: string;
-    readonly cwd?: string | undefined;
+    readonly cwd?: string;
     /** Only names. */
     readonly env: readonly string[];
     readonly headers: readonly string[];

@@ -8,7 +8,7 @@ import type { CliIo } from "../context.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 
 export interface WorkspaceOptions {
-  workspace?: string | undefined;
+  workspace?: string;
 }
 
 export function workspaceFolder(io: Pick<CliIo, "cwd">, { workspace }: WorkspaceOptions): string {

@@ -22,19 +22,19 @@ import { requireServer, type Source } from "./source.ts";
 
 export interface OpenOptions {
   /** The servers to open; undefined means all of them. */
-  readonly only?: readonly string[] | undefined;
+  readonly only?: readonly string[];
   /** Overrides when the servers start. */
-  readonly start?: "eager" | "lazy" | undefined;
+  readonly start?: "eager" | "lazy";
   /** How long to wait for servers; their own start timeouts apply as well. */
-  readonly waitMs?: number | undefined;
-  readonly stdinTaken?: boolean | undefined;
+  readonly waitMs?: number;
+  readonly stdinTaken?: boolean;
   /** True when the command itself shows the source of the servers and the diagnostics. */
-  readonly showsSource?: boolean | undefined;
+  readonly showsSource?: boolean;
   /** False for diagnostics that the command does not concern; undefined means it concerns all of them. */
-  readonly concerns?: ((diagnostic: Diagnostic) => boolean) | undefined;
-  readonly onEvent?: ((event: HubEvent) => void) | undefined;
+  readonly concerns?: (diagnostic: Diagnostic) => boolean;
+  readonly onEvent?: (event: HubEvent) => void;
   /** Applies changes of the config files as they are saved. */
-  readonly watch?: boolean | undefined;
+  readonly watch?: boolean;
 }
 
 export interface Opened {

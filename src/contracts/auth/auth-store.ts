@@ -13,9 +13,9 @@ export interface AuthRecord {
   readonly state: AuthState;
   /** Time of the last change, in milliseconds since 1970. */
   readonly since: number;
-  readonly nextRefreshAt?: number | undefined;
+  readonly nextRefreshAt?: number;
   /** The user logged out: files that are left do not count as a login. */
-  readonly loggedOut?: true | undefined;
+  readonly loggedOut?: true;
 }
 
 export interface AuthStore {

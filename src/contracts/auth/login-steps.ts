@@ -29,13 +29,13 @@ export interface AuthPorts {
     | ((path: string, who: Pick<AuthCase, "driver" | "context">) => Promise<boolean>)
     | undefined;
   /** Shows progress to the user who logs in. */
-  readonly say?: ((text: string) => void) | undefined;
-  readonly now?: (() => number) | undefined;
+  readonly say?: (text: string) => void;
+  readonly now?: () => number;
   /** How often the sign of a completed login is checked. */
-  readonly pollMs?: number | undefined;
-  readonly loginTimeoutMs?: number | undefined;
+  readonly pollMs?: number;
+  readonly loginTimeoutMs?: number;
   /** How long the sign of a completed login may come after the end of its command. */
-  readonly lagMs?: number | undefined;
+  readonly lagMs?: number;
 }
 
 export interface RunOptions {

@@ -16,7 +16,7 @@ import type { CallContext } from "../contract/call-context.ts";
 
 /** The subject of a grant. A field that is absent grants nothing. */
 export interface SecretSubject extends CallContext {
-  readonly tool?: string | undefined;
+  readonly tool?: string;
 }
 
 /** Whether a caller may use a secret, and by which grant or for which reason not. */

@@ -8,18 +8,18 @@ export const LOCAL_USER = "local";
 
 /** On whose behalf a contract is called. A field that is absent is unknown, and grants nothing. */
 export interface CallContext {
-  readonly userId?: string | undefined;
-  readonly workspaceId?: string | undefined;
-  readonly roles?: readonly string[] | undefined;
-  readonly capabilities?: readonly string[] | undefined;
-  readonly workflow?: string | undefined;
+  readonly userId?: string;
+  readonly workspaceId?: string;
+  readonly roles?: readonly string[];
+  readonly capabilities?: readonly string[];
+  readonly workflow?: string;
   /** A person is there who can log in. */
-  readonly interactive?: boolean | undefined;
+  readonly interactive?: boolean;
   /** Only this driver. */
-  readonly pinnedProvider?: string | undefined;
-  readonly regionConstraint?: string | undefined;
+  readonly pinnedProvider?: string;
+  readonly regionConstraint?: string;
   /** Values for the contract's contextSchema. */
-  readonly values?: JsonObject | undefined;
+  readonly values?: JsonObject;
 }
 
 /** Keys of `_meta` that a client may send with a contract call; the first two can only exclude drivers. */

@@ -10,14 +10,14 @@ export interface ExampleOutcome {
   readonly driver: string;
   /** `skipped`: the contract has side effects. */
   readonly outcome: "passed" | "failed" | "skipped";
-  readonly reason?: string | undefined;
+  readonly reason?: string;
 }
 
 export interface ExampleOptions {
-  readonly context?: CallContext | undefined;
+  readonly context?: CallContext;
   /** Also run contracts with side effects. Default: false. */
-  readonly mutating?: boolean | undefined;
-  readonly signal?: AbortSignal | undefined;
+  readonly mutating?: boolean;
+  readonly signal?: AbortSignal;
 }
 
 /** Runs the examples in order, since one may prepare the next. */

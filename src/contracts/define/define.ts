@@ -43,7 +43,7 @@ export interface DriverHandle {
   /** Names of the fields that the definition has. */
   readonly given: readonly string[];
   /** The definition as the text of a DRIVER.md. */
-  readonly text?: string | undefined;
+  readonly text?: string;
 }
 
 /** A secret that `defineSecret()` made. */

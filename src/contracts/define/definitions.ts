@@ -20,14 +20,14 @@ export type AnySchema = JsonSchema | SchemaLibrarySchema;
 
 export interface RetryDefinition {
   readonly maxAttempts: number;
-  readonly backoff?: "fixed" | "exponential" | undefined;
-  readonly initialMs?: number | undefined;
+  readonly backoff?: "fixed" | "exponential";
+  readonly initialMs?: number;
 }
 
 export interface CostDefinition {
-  readonly costClass?: CostClass | undefined;
-  readonly costUnitsPerCall?: number | undefined;
-  readonly currency?: string | undefined;
+  readonly costClass?: CostClass;
+  readonly costUnitsPerCall?: number;
+  readonly currency?: string;
 }
 
 /** One tool of a driver that serves a contract, and how names are mapped. */
@@ -35,24 +35,24 @@ export interface BindingDefinition {
   /** A contract's id, the path of its file, or a handle. */
   readonly tool: string | ToolHandle;
   /** Default: with a handle, versions that are compatible with it; otherwise any. */
-  readonly version?: string | undefined;
+  readonly version?: string;
   readonly schemaNarrowing?:
     | {
-        readonly dropInputs?: readonly string[] | undefined;
-        readonly dropOutputs?: readonly string[] | undefined;
+        readonly dropInputs?: readonly string[];
+        readonly dropOutputs?: readonly string[];
       }
     | undefined;
   readonly mapping?:
-    | Readonly<Record<string, string | { readonly from: string; readonly transform?: string | undefined }>>
+    | Readonly<Record<string, string | { readonly from: string; readonly transform?: string }>>
     | undefined;
-  readonly costOverride?: CostDefinition | undefined;
-  readonly timeoutOverrideMs?: number | undefined;
-  readonly retryOverride?: RetryDefinition | undefined;
+  readonly costOverride?: CostDefinition;
+  readonly timeoutOverrideMs?: number;
+  readonly retryOverride?: RetryDefinition;
   readonly metadata: JsonObject & {
     readonly mcp: {
       readonly toolName: string;
-      readonly argumentMapping?: Readonly<Record<string, string>> | undefined;
-      readonly resultExtract?: string | undefined;
+      readonly argumentMapping?: Readonly<Record<string, string>>;
+      readonly resultExtract?: string;
     };
   };
 }
@@ -63,8 +63,8 @@ type McpRemoteAuth =
   | { readonly type: "header"; readonly name: string; readonly env: string };
 
 interface Program {
-  readonly args?: readonly string[] | undefined;
-  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** The server of a driver: an npm package, an image, a program or a URL. */
@@ -72,56 +72,54 @@ export type McpServer =
   | ({ readonly kind: "binary"; readonly path: string } & Program)
   | ({ readonly kind: "npm"; readonly package: string } & Program)
   | ({ readonly kind: "docker"; readonly image: string } & Program)
-  | { readonly kind: "remote"; readonly url: string; readonly auth?: McpRemoteAuth | undefined };
+  | { readonly kind: "remote"; readonly url: string; readonly auth?: McpRemoteAuth };
 
 export interface McpPrompt {
   readonly name: string;
-  readonly description?: string | undefined;
+  readonly description?: string;
   readonly integrateAs: "skill_block" | "raw";
-  readonly skillRef?: string | undefined;
+  readonly skillRef?: string;
 }
 
 export interface McpResource {
   readonly uriTemplate: string;
-  readonly description?: string | undefined;
+  readonly description?: string;
   readonly integrateAs: "ref_kind" | "raw";
-  readonly refKindId?: string | undefined;
+  readonly refKindId?: string;
 }
 
 interface HttpDefinition {
   readonly method: "GET" | "POST" | "HEAD";
   readonly url: string;
-  readonly expectStatus?: number | undefined;
+  readonly expectStatus?: number;
 }
 
 export interface AuthDefinition {
-  readonly ref?: string | undefined;
-  readonly state?:
-    | { readonly paths?: readonly string[] | undefined; readonly env?: readonly string[] | undefined }
-    | undefined;
+  readonly ref?: string;
+  readonly state?: { readonly paths?: readonly string[]; readonly env?: readonly string[] } | undefined;
   readonly login?:
     | {
-        readonly cmd?: string | undefined;
-        readonly url?: string | undefined;
-        readonly interactive?: boolean | undefined;
-        readonly requiresCallbackUrl?: boolean | undefined;
+        readonly cmd?: string;
+        readonly url?: string;
+        readonly interactive?: boolean;
+        readonly requiresCallbackUrl?: boolean;
         readonly completesWhen?:
           | {
-              readonly cmd?: string | undefined;
-              readonly exitCode?: number | undefined;
-              readonly http?: HttpDefinition | undefined;
+              readonly cmd?: string;
+              readonly exitCode?: number;
+              readonly http?: HttpDefinition;
             }
           | undefined;
       }
     | undefined;
   readonly refresh?:
     | {
-        readonly cmd?: string | undefined;
-        readonly url?: string | undefined;
-        readonly every?: string | undefined;
+        readonly cmd?: string;
+        readonly url?: string;
+        readonly every?: string;
       }
     | undefined;
-  readonly expiry?: { readonly detect: string } | undefined;
+  readonly expiry?: { readonly detect: string };
 }
 
 /** A driver written in code: the fields of a DRIVER.md in camelCase, and hooks. */
@@ -131,71 +129,71 @@ export interface McpDriverDefinition extends DriverHooks {
   readonly name: string;
   readonly description: string;
   /** Default: 0.0.0. */
-  readonly version?: string | undefined;
+  readonly version?: string;
   readonly implements: readonly BindingDefinition[];
   readonly server: McpServer;
   readonly transport: "stdio" | "sse" | "http";
-  readonly protocolVersion?: string | undefined;
-  readonly prompts?: readonly McpPrompt[] | undefined;
-  readonly resources?: readonly McpResource[] | undefined;
+  readonly protocolVersion?: string;
+  readonly prompts?: readonly McpPrompt[];
+  readonly resources?: readonly McpResource[];
   readonly connectionOptions?:
     | {
-        readonly timeout_ms?: number | undefined;
-        readonly max_retries?: number | undefined;
-        readonly keepalive?: boolean | undefined;
+        readonly timeout_ms?: number;
+        readonly max_retries?: number;
+        readonly keepalive?: boolean;
       }
     | undefined;
-  readonly install?: readonly JsonObject[] | undefined;
+  readonly install?: readonly JsonObject[];
   readonly versionCheck?:
     | {
         readonly cmd: string;
         readonly parse: string;
         readonly range: string;
-        readonly timeoutMs?: number | undefined;
+        readonly timeoutMs?: number;
       }
     | undefined;
-  readonly auth?: AuthDefinition | undefined;
-  readonly network?: { readonly egress?: readonly string[] | undefined } | undefined;
-  readonly sandbox?: JsonObject | undefined;
-  readonly requires?: JsonObject | undefined;
-  readonly region?: readonly string[] | undefined;
-  readonly policyTags?: readonly string[] | undefined;
-  readonly costOverride?: CostDefinition | undefined;
-  readonly timeoutOverrideMs?: number | undefined;
-  readonly retryOverride?: RetryDefinition | undefined;
-  readonly healthCheck?: JsonObject | undefined;
-  readonly tags?: readonly string[] | undefined;
-  readonly metadata?: JsonObject | undefined;
+  readonly auth?: AuthDefinition;
+  readonly network?: { readonly egress?: readonly string[] };
+  readonly sandbox?: JsonObject;
+  readonly requires?: JsonObject;
+  readonly region?: readonly string[];
+  readonly policyTags?: readonly string[];
+  readonly costOverride?: CostDefinition;
+  readonly timeoutOverrideMs?: number;
+  readonly retryOverride?: RetryDefinition;
+  readonly healthCheck?: JsonObject;
+  readonly tags?: readonly string[];
+  readonly metadata?: JsonObject;
 }
 
 /** A contract written in code: the fields of a TOOL.md in camelCase. */
 export interface ToolContractDefinition {
   readonly id: string;
-  readonly name?: string | undefined;
+  readonly name?: string;
   readonly description: string;
   /** Default: 0.0.0. */
-  readonly version?: string | undefined;
+  readonly version?: string;
   readonly inputSchema: AnySchema;
   readonly outputSchema: AnySchema;
-  readonly contextSchema?: AnySchema | undefined;
-  readonly mutates?: readonly string[] | undefined;
-  readonly requires?: JsonObject | undefined;
-  readonly approval?: string | undefined;
-  readonly riskLevel?: number | undefined;
-  readonly costClass?: CostClass | undefined;
-  readonly timeoutMs?: number | undefined;
-  readonly retry?: RetryDefinition | undefined;
-  readonly idempotent?: boolean | undefined;
-  readonly defaultImplementation?: string | undefined;
+  readonly contextSchema?: AnySchema;
+  readonly mutates?: readonly string[];
+  readonly requires?: JsonObject;
+  readonly approval?: string;
+  readonly riskLevel?: number;
+  readonly costClass?: CostClass;
+  readonly timeoutMs?: number;
+  readonly retry?: RetryDefinition;
+  readonly idempotent?: boolean;
+  readonly defaultImplementation?: string;
   readonly driverConstraints?:
     | {
-        readonly forbid?: readonly DriverKind[] | undefined;
-        readonly requireKind?: readonly DriverKind[] | undefined;
+        readonly forbid?: readonly DriverKind[];
+        readonly requireKind?: readonly DriverKind[];
       }
     | undefined;
-  readonly tags?: readonly string[] | undefined;
-  readonly examples?: readonly JsonObject[] | undefined;
-  readonly metadata?: JsonObject | undefined;
+  readonly tags?: readonly string[];
+  readonly examples?: readonly JsonObject[];
+  readonly metadata?: JsonObject;
 }
 
 /** A secret written in code: an entry of a SECRETS.md. */
@@ -203,12 +201,12 @@ export interface SecretDefinition {
   readonly slug: string;
   readonly name: string;
   readonly description: string;
-  readonly kind?: "opaque" | "oauth" | "keypair" | "json" | undefined;
-  readonly backend?: string | undefined;
+  readonly kind?: "opaque" | "oauth" | "keypair" | "json";
+  readonly backend?: string;
   readonly access?:
     | Readonly<Partial<Record<"reveal" | "bind" | "rotate", readonly JsonObject[]>>>
     | undefined;
-  readonly audit?: JsonObject | undefined;
-  readonly tags?: readonly string[] | undefined;
-  readonly metadata?: JsonObject | undefined;
+  readonly audit?: JsonObject;
+  readonly tags?: readonly string[];
+  readonly metadata?: JsonObject;
 }

@@ -14,15 +14,15 @@ export interface ResolvedEvent {
   /** Number of drivers after these phases. */
   readonly afterCapability: number;
   readonly afterPolicy: number;
-  readonly pin?: string | undefined;
+  readonly pin?: string;
   readonly rejected: readonly {
     readonly provider_id: string;
     readonly phase: PhaseName;
     readonly reason: string;
   }[];
-  readonly selected?: string | undefined;
-  readonly user?: string | undefined;
-  readonly workspace?: string | undefined;
+  readonly selected?: string;
+  readonly user?: string;
+  readonly workspace?: string;
   readonly ts: string;
 }
 
@@ -32,12 +32,12 @@ export interface InvokedEvent {
   readonly provider_version: string;
   readonly tool_id: string;
   readonly tool_mutates: readonly string[];
-  readonly user?: string | undefined;
-  readonly workspace?: string | undefined;
+  readonly user?: string;
+  readonly workspace?: string;
   readonly input_keys: readonly string[];
   readonly duration_ms: number;
   readonly ok: boolean;
-  readonly code?: string | undefined;
+  readonly code?: string;
   readonly retries: number;
   readonly cost_units_charged: number;
   readonly auth_state: AuthState;
@@ -52,19 +52,19 @@ export interface SecretEvent {
   readonly type: "secret.reveal" | "secret.reveal.denied";
   readonly slug: string;
   readonly operation: "bind" | "reveal";
-  readonly driver?: string | undefined;
-  readonly tool?: string | undefined;
-  readonly user?: string | undefined;
+  readonly driver?: string;
+  readonly tool?: string;
+  readonly user?: string;
   /** Such as `tool:fs-read`; absent when it was denied. */
-  readonly granted_by?: string | undefined;
-  readonly reason?: string | undefined;
+  readonly granted_by?: string;
+  readonly reason?: string;
   readonly ts: string;
 }
 
 export interface Audit {
   (event: AuditEvent): void;
   /** False while no listener wants events of calls: then none are made. */
-  readonly hearsCalls?: boolean | undefined;
+  readonly hearsCalls?: boolean;
 }
 
 /** For events that occur with every call. */

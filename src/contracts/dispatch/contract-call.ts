@@ -16,15 +16,15 @@ export interface ContractCall {
   /** The contract's id. */
   readonly tool: string;
   readonly input?: unknown;
-  readonly context?: CallContext | undefined;
-  readonly caller?: Caller | undefined;
-  readonly signal?: AbortSignal | undefined;
+  readonly context?: CallContext;
+  readonly caller?: Caller;
+  readonly signal?: AbortSignal;
   /** May shorten the time limit of the contract, never extend it. */
-  readonly timeoutMs?: number | undefined;
-  readonly maxTimeoutMs?: number | undefined;
-  readonly onProgress?: ((progress: Progress) => void) | undefined;
-  readonly onLog?: ((message: LogMessage) => void) | undefined;
-  readonly ask?: ServerRequestHandler | undefined;
+  readonly timeoutMs?: number;
+  readonly maxTimeoutMs?: number;
+  readonly onProgress?: (progress: Progress) => void;
+  readonly onLog?: (message: LogMessage) => void;
+  readonly ask?: ServerRequestHandler;
 }
 
 export interface ApprovalRequest {
@@ -34,9 +34,9 @@ export interface ApprovalRequest {
   readonly context: CallContext;
   /** Why the call needs approval. */
   readonly reason: string;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
   /** Sends a server request to the client that made the call. */
-  readonly ask?: ServerRequestHandler | undefined;
+  readonly ask?: ServerRequestHandler;
 }
 
 /** True approves the call; a text is the reason of a refusal; undefined: nobody is there to decide. */
@@ -47,9 +47,9 @@ export interface Acquirer {
   readonly context: CallContext;
   /** The contract that is called. */
   readonly tool: string;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
   /** Time left for the call; waiting for a server that runs already takes from it. */
-  readonly time?: CallTime | undefined;
+  readonly time?: CallTime;
 }
 
 /** Time budget that all attempts of one call share. Server starts, logins and approvals do not count. */
@@ -88,7 +88,7 @@ export interface DispatchParts {
 export interface Dispatched {
   readonly result: DriverResult<unknown>;
   /** The driver of the last attempt. */
-  readonly driver?: string | undefined;
+  readonly driver?: string;
 }
 
 /** A call whose input and context have been checked. */

@@ -60,24 +60,24 @@ export type LoginResult =
   | {
       readonly ok: false;
       readonly reason: "user_cancelled" | "callback_failed" | "upstream_error";
-      readonly message?: string | undefined;
+      readonly message?: string;
     };
 
 /** The outcome of refreshing a login. */
 export type RefreshResult =
-  | { readonly ok: true; readonly nextRefreshAt?: Date | undefined }
+  | { readonly ok: true; readonly nextRefreshAt?: Date }
   | {
       readonly ok: false;
       readonly reason: "auth_expired" | "upstream_error";
-      readonly message?: string | undefined;
+      readonly message?: string;
     };
 
 /** Facts about a failure that may show an expired login. */
 export interface ExpirySigns {
-  readonly exitCode?: number | undefined;
-  readonly httpStatus?: number | undefined;
-  readonly exception?: string | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly exitCode?: number;
+  readonly httpStatus?: number;
+  readonly exception?: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The argument of the hook `execute`. */
@@ -88,11 +88,11 @@ export interface ExecuteArgs extends DriverContext {
 
 /** Functions of the entry module of a driver, which take the place of fields in DRIVER.md. */
 export interface DriverHooks {
-  readonly buildArguments?: ((args: BuildArgumentsArgs) => JsonObject) | undefined;
-  readonly parseToolResult?: ((args: ParseToolResultArgs) => DriverResult<unknown>) | undefined;
-  readonly login?: ((args: LoginArgs) => Promise<LoginResult>) | undefined;
-  readonly refresh?: ((args: LoginArgs) => Promise<RefreshResult>) | undefined;
-  readonly detectExpiry?: ((signs: ExpirySigns) => boolean) | undefined;
+  readonly buildArguments?: (args: BuildArgumentsArgs) => JsonObject;
+  readonly parseToolResult?: (args: ParseToolResultArgs) => DriverResult<unknown>;
+  readonly login?: (args: LoginArgs) => Promise<LoginResult>;
+  readonly refresh?: (args: LoginArgs) => Promise<RefreshResult>;
+  readonly detectExpiry?: (signs: ExpirySigns) => boolean;
   /** By contract id: serves a call without the server's tool. */
-  readonly execute?: Readonly<Record<string, (args: ExecuteArgs) => Promise<unknown>>> | undefined;
+  readonly execute?: Readonly<Record<string, (args: ExecuteArgs) => Promise<unknown>>>;
 }

@@ -16,13 +16,13 @@ export interface DriverReport {
   readonly version: string;
   readonly server: ServerStatus;
   /** Why the server is not verified. */
-  readonly reason?: string | undefined;
+  readonly reason?: string;
   /** The revision of MCP that was negotiated with the server, once it was verified. */
-  readonly protocolVersion?: string | undefined;
+  readonly protocolVersion?: string;
   readonly auth: AuthState;
   readonly health: HealthStatus;
   /** Why its last health check failed. */
-  readonly healthReason?: string | undefined;
+  readonly healthReason?: string;
   readonly contracts: readonly string[];
   readonly problems: readonly Diagnostic[];
 }

@@ -26,11 +26,11 @@ export interface CheckedDriver {
 
 export interface CheckOptions {
   /** Folder of the workspace; paths of contracts are resolved from it first. Default: the working directory. */
-  readonly root?: string | undefined;
+  readonly root?: string;
   /** A mapping that a hook replaces is not checked. */
-  readonly hooks?: DriverHooks | undefined;
+  readonly hooks?: DriverHooks;
   /** Some contracts may be in another folder: a binding to one is reported as unchecked. */
-  readonly partial?: boolean | undefined;
+  readonly partial?: boolean;
 }
 
 /** Without `tools`, only checks that need no server. */

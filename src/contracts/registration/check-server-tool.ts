@@ -29,11 +29,11 @@ import type { DriverHooks } from "../driver/bound-tool.ts";
 
 export interface BindingDiagnostic {
   readonly message: string;
-  readonly hint?: string | undefined;
+  readonly hint?: string;
   /** Default: error. */
-  readonly severity?: "error" | "warning" | "info" | undefined;
+  readonly severity?: "error" | "warning" | "info";
   /** The field of the binding that causes it, for the position in the file. */
-  readonly field?: BindingField | undefined;
+  readonly field?: BindingField;
 }
 
 export function aboutField(field: BindingField, found: readonly BindingDiagnostic[]): BindingDiagnostic[] {
@@ -229,7 +229,7 @@ function explain(
   { path, message, severity }: Mismatch,
   demand: Demand,
   what: string,
-  hints: { readonly error: string; readonly warning?: string | undefined },
+  hints: { readonly error: string; readonly warning?: string },
 ): BindingDiagnostic {
   const at = path.length === 0 ? "" : ` at ${path.join(".").replaceAll(".[]", "[]")}`;
   const said = demand === "all" ? message : message.replace(/ is taken\b/, " is promised");

@@ -22,23 +22,23 @@ export interface Service {
   readonly tool: string;
   readonly range: string;
   /** Version of the contract that it is bound to. */
-  readonly version?: string | undefined;
+  readonly version?: string;
   readonly dropInputs: readonly string[];
-  readonly cost?: CostOverride | undefined;
+  readonly cost?: CostOverride;
   /** Why this caller may not use this driver, such as a secret without a grant. */
-  readonly denied?: { readonly reason: string; readonly code: DriverErrorCode } | undefined;
+  readonly denied?: { readonly reason: string; readonly code: DriverErrorCode };
 }
 
 export interface RouteRequest {
   readonly contract: Contract;
   /** Names of the inputs that the caller gave. */
   readonly inputs: readonly string[];
-  readonly pin?: string | undefined;
-  readonly region?: string | undefined;
+  readonly pin?: string;
+  readonly region?: string;
   /** Route for a login, which needs no login. */
-  readonly loginOnly?: boolean | undefined;
+  readonly loginOnly?: boolean;
   /** Drivers that were tried and failed. */
-  readonly exclude?: readonly string[] | undefined;
+  readonly exclude?: readonly string[];
 }
 
 export interface RouteState {
@@ -54,9 +54,9 @@ export interface Rejection {
   /** Error code of the call if there is no other driver. */
   readonly code: DriverErrorCode;
   /** For `input_unsupported`. */
-  readonly fields?: readonly string[] | undefined;
+  readonly fields?: readonly string[];
   /** It failed before, and should be verified again in the background. */
-  readonly retryDue?: true | undefined;
+  readonly retryDue?: true;
 }
 
 export interface Phase {
@@ -69,7 +69,7 @@ export interface Phase {
 export interface RouteFailure {
   readonly code: DriverErrorCode;
   readonly message: string;
-  readonly fields?: readonly string[] | undefined;
+  readonly fields?: readonly string[];
   /** Rejected drivers, the ones that came furthest first. */
   readonly nearest: readonly (Rejection & { readonly phase: PhaseName })[];
 }
@@ -78,7 +78,7 @@ export interface RouteFailure {
 export type Resolution = { readonly phases: readonly Phase[] } &
   /** `verifyFirst`: another driver could serve too, and the selected one is not verified yet. */
   (
-    | { readonly selected: string; readonly verifyFirst?: true | undefined; readonly error?: undefined }
+    | { readonly selected: string; readonly verifyFirst?: true; readonly error?: undefined }
     | { readonly selected?: undefined; readonly verifyFirst?: undefined; readonly error: RouteFailure }
   );
 

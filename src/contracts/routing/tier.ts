@@ -11,9 +11,9 @@ export interface DriverStatus {
   readonly auth: AuthState;
   readonly health: HealthStatus;
   /** Why its last health check failed. */
-  readonly healthReason?: string | undefined;
+  readonly healthReason?: string;
   /** Time of the last successful health check, in milliseconds since 1970. */
-  readonly healthyAt?: number | undefined;
+  readonly healthyAt?: number;
   /** The first health check has ended, or the driver declares none. */
   readonly isHealthChecked: boolean;
 }
@@ -29,7 +29,7 @@ export interface Obstacle {
   readonly reason: string;
   readonly code: DriverErrorCode;
   /** It failed before, and should be verified again in the background. */
-  readonly retryDue?: true | undefined;
+  readonly retryDue?: true;
 }
 
 export function tierOf({ server, isHealthChecked }: DriverStatus): Tier {

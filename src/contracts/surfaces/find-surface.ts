@@ -33,7 +33,7 @@ export interface FoundResource {
   /** Its URI at the server. */
   readonly uri: string;
   /** Expected hash of the content, when the reference has one. */
-  readonly sha256?: string | undefined;
+  readonly sha256?: string;
 }
 
 /** By the offered name; the first driver keeps a name that two drivers have. */

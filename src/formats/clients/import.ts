@@ -14,9 +14,9 @@ export interface ImportedFile extends FoundClientFile {
 
 export interface ImportOptions extends Partial<Computer>, Pick<ClientContext, "projects"> {
   /** Only these clients. */
-  readonly clients?: readonly ClientId[] | undefined;
+  readonly clients?: readonly ClientId[];
   /** These files instead of the usual places. */
-  readonly files?: readonly FoundClientFile[] | undefined;
+  readonly files?: readonly FoundClientFile[];
 }
 
 /** Claude Code keeps its history in the file too, so it can be large. */

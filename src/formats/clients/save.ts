@@ -10,8 +10,8 @@ import { readDocument, withoutMark } from "./documents/document.ts";
 
 export interface WriteOptions {
   /** The text that the new one was made from: when the file has another by now, nothing is written. */
-  readonly basis?: string | undefined;
-  readonly now?: (() => Date) | undefined;
+  readonly basis?: string;
+  readonly now?: () => Date;
 }
 
 export interface WrittenFile {
@@ -19,7 +19,7 @@ export interface WrittenFile {
   readonly file: string;
   readonly changed: boolean;
   /** The copy of what was there before. */
-  readonly backup?: string | undefined;
+  readonly backup?: string;
 }
 
 interface Before {

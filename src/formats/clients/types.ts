@@ -24,9 +24,9 @@ export interface ClientServer extends DeclaredServer {
   /** Its name in the file; the alias is this name made legal. */
   readonly name: string;
   /** Claude Code keeps servers for single projects in the user's file: the folder this one is for. */
-  readonly project?: string | undefined;
+  readonly project?: string;
   /** A file whose variables the client adds to the server's environment. Kept, not read. */
-  readonly envFile?: string | undefined;
+  readonly envFile?: string;
 }
 
 /** A server to be written: of a client's file, or of any other declaration. */
@@ -40,12 +40,12 @@ export interface ClientFile {
 
 /** The computer a file is read on; everything has a sensible default. */
 export interface ClientContext {
-  readonly home?: string | undefined;
+  readonly home?: string;
   /** The folder the user works in: what `${workspaceFolder}` means in a file of the user. */
-  readonly cwd?: string | undefined;
-  readonly platform?: NodeJS.Platform | undefined;
+  readonly cwd?: string;
+  readonly platform?: NodeJS.Platform;
   /** Servers that Claude Code keeps for other projects: left out unless "all" are asked for. */
-  readonly projects?: "here" | "all" | undefined;
+  readonly projects?: "here" | "all";
 }
 
 /** What a client cannot be told, or was told differently. */

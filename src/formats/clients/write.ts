@@ -51,7 +51,7 @@ export function mergeInto(
   client: ClientId,
   existingText: string,
   servers: readonly WritableServer[],
-  context: ClientContext & { readonly file?: string | undefined } = {},
+  context: ClientContext & { readonly file?: string } = {},
 ): WrittenConfig {
   const text = withoutMark(existingText);
   if (text.trim() === "") return renderFor(client, servers);

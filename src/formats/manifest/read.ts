@@ -23,7 +23,7 @@ import type { ServerValue } from "./server-schema.ts";
 export interface ManifestSettings extends Omit<ManifestValue, "config" | "dependsOn" | "enabled"> {
   readonly dependsOn: readonly string[];
   readonly enabled: boolean;
-  readonly naming?: string | undefined;
+  readonly naming?: string;
 }
 
 export interface ManifestResult {

@@ -14,7 +14,7 @@ import { toGateway, unusedSettings } from "./serving.ts";
 export interface McpfileDeclarations {
   readonly servers: readonly DeclaredServer[];
   /** For a gateway that serves this file and nothing else. */
-  readonly gateway?: GatewaySettings | undefined;
+  readonly gateway?: GatewaySettings;
   readonly diagnostics: readonly Diagnostic[];
   /** Errors that leave out single tools, prompts and resources. */
   readonly leftOut: readonly Diagnostic[];
@@ -74,7 +74,7 @@ export function declareMcpfile(text: string, file: string, beside?: BesideFile):
 }
 
 interface Settings {
-  readonly runtime?: McpRuntime | undefined;
+  readonly runtime?: McpRuntime;
   readonly diagnostics: readonly Diagnostic[];
 }
 

@@ -4,10 +4,8 @@ import type { SandboxDeclaration } from "../../model/index.ts";
 
 /** The `security` part of a package, as its format has it. */
 export interface PackageSecurity {
-  readonly permissions?: readonly string[] | undefined;
-  readonly sandbox?:
-    | { readonly required?: boolean | undefined; readonly type?: string | undefined }
-    | undefined;
+  readonly permissions?: readonly string[];
+  readonly sandbox?: { readonly required?: boolean; readonly type?: string } | undefined;
 }
 
 export interface PermissionNote {

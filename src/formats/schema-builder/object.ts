@@ -26,13 +26,13 @@ type When<F extends Fields, K extends keyof F, P> = F[K]["types"]["presence"] ex
 /** The value of an object with these fields. */
 export type ObjectValue<F extends Fields> = Flat<
   { readonly [K in keyof F as When<F, K, "required" | "default">]: Value<F[K]> } & {
-    readonly [K in keyof F as When<F, K, "optional">]?: Value<F[K]> | undefined;
+    readonly [K in keyof F as When<F, K, "optional">]?: Value<F[K]>;
   }
 >;
 /** The object as a file writes it. */
 export type ObjectInput<F extends Fields> = Flat<
   { readonly [K in keyof F as KeyWhen<F, K, "required">]: Input<F[K]> } & {
-    readonly [K in keyof F as KeyWhen<F, K, "default" | "optional">]?: Input<F[K]> | undefined;
+    readonly [K in keyof F as KeyWhen<F, K, "default" | "optional">]?: Input<F[K]>;
   }
 >;
 type KeyWhen<F extends Fields, K extends keyof F, P> = F[K]["types"]["presence"] extends P

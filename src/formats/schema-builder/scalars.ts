@@ -110,8 +110,8 @@ function quotesHint(node: TextNode): string | undefined {
 }
 
 interface NumberOptions {
-  readonly minimum?: number | undefined;
-  readonly maximum?: number | undefined;
+  readonly minimum?: number;
+  readonly maximum?: number;
 }
 
 export function integer(description = "", options: NumberOptions = {}): Schema<number> {

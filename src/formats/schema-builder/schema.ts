@@ -25,10 +25,10 @@ export interface SchemaRules<Out> {
   read(node: TextNode, context: ReadContext): Out | undefined;
   toJsonSchema(): JsonSchemaObject;
   /** The hint for a node of another kind. */
-  readonly wrongKindHint?: ((node: TextNode) => string | undefined) | undefined;
+  readonly wrongKindHint?: (node: TextNode) => string | undefined;
   /** The fields of an object schema, by their names in the code, and the keys that the file uses for them. */
-  readonly fields?: Fields | undefined;
-  readonly keys?: ReadonlyMap<string, string> | undefined;
+  readonly fields?: Fields;
+  readonly keys?: ReadonlyMap<string, string>;
 }
 
 /** The properties of a schema as a field of an object. */

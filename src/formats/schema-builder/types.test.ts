@@ -26,18 +26,18 @@ test("types are inferred from the schema", () => {
   expectTypeOf<Value<typeof SERVER>>().toEqualTypeOf<{
     readonly alias: string;
     readonly maxMessageBytes: number;
-    readonly transport?: "stdio" | "sse" | undefined;
-    readonly idleStopMs?: number | undefined;
-    readonly hosts?: readonly string[] | undefined;
-    readonly parts?: readonly { readonly nameLength?: number | undefined }[] | undefined;
+    readonly transport?: "stdio" | "sse";
+    readonly idleStopMs?: number;
+    readonly hosts?: readonly string[];
+    readonly parts?: readonly { readonly nameLength?: number }[];
   }>();
   expectTypeOf<Input<typeof SERVER>>().toEqualTypeOf<{
     readonly alias: string;
-    readonly transport?: "stdio" | "sse" | "pipe" | undefined;
-    readonly idle_stop?: string | number | undefined;
-    readonly max_message_bytes?: number | undefined;
-    readonly hosts?: readonly string[] | undefined;
-    readonly parts?: readonly { readonly name_length?: string | undefined }[] | undefined;
+    readonly transport?: "stdio" | "sse" | "pipe";
+    readonly idle_stop?: string | number;
+    readonly max_message_bytes?: number;
+    readonly hosts?: readonly string[];
+    readonly parts?: readonly { readonly name_length?: string }[];
   }>();
   // Every field of a partial object may be absent, even a required one.
   const draft = partialObject("", { a: text().required() });

@@ -35,18 +35,18 @@ export interface PlacedWord extends Place {
 
 export interface WorkspaceSettings {
   /** As written. Without it, the workspace looks for the usual file names. */
-  readonly sources?: readonly PlacedWord[] | undefined;
-  readonly naming?: string | undefined;
-  readonly descriptionPrefix?: boolean | string | undefined;
+  readonly sources?: readonly PlacedWord[];
+  readonly naming?: string;
+  readonly descriptionPrefix?: boolean | string;
   /** As written, relative to the workspace's folder. */
-  readonly envFile?: string | undefined;
+  readonly envFile?: string;
   readonly defaults: ServerDefaults;
-  readonly enabledServers?: readonly PlacedWord[] | undefined;
+  readonly enabledServers?: readonly PlacedWord[];
   /** Absent also when it has errors. */
-  readonly gateway?: GatewaySettings | undefined;
-  readonly contracts?: ContractPolicy | undefined;
+  readonly gateway?: GatewaySettings;
+  readonly contracts?: ContractPolicy;
   /** The aliases that the gateway's rules name. */
-  readonly gatewayServers?: readonly PlacedWord[] | undefined;
+  readonly gatewayServers?: readonly PlacedWord[];
 }
 
 export interface WorkspaceResult {

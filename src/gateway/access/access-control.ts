@@ -19,8 +19,8 @@ export interface AccessControlOptions {
   /** The URL of `/mcp` at which the gateway listens; undefined while it does not listen. */
   readonly url: () => string | undefined;
   /** Monotonic clock in milliseconds. */
-  readonly now?: (() => number) | undefined;
-  readonly fetch?: typeof globalThis.fetch | undefined;
+  readonly now?: () => number;
+  readonly fetch?: typeof globalThis.fetch;
   readonly report: Report;
 }
 

@@ -21,10 +21,10 @@ type KeptAccess = Access & { readonly file: string };
 
 export interface AccessOptions {
   /** Folder of access files. Default: in the data folder of the user. */
-  readonly folder?: string | undefined;
+  readonly folder?: string;
   /** Creates a new token and key, and replaces a damaged file too. Clients with the old token lose access. */
-  readonly renew?: boolean | undefined;
-  readonly report?: Report | undefined;
+  readonly renew?: boolean;
+  readonly report?: Report;
 }
 
 type Kept = Pick<Access, "token" | "key">;

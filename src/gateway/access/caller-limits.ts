@@ -9,7 +9,7 @@ const MAX_ANSWERS = 100;
 
 export interface LimitSettings extends NonNullable<GatewayCaller["limits"]> {
   /** Bytes of requests that are being received or have no response yet. */
-  readonly bytes?: number | undefined;
+  readonly bytes?: number;
 }
 
 /** `now` is a monotonic clock in milliseconds. */

@@ -28,7 +28,7 @@ export function wrongOrigin(): Refusal {
 
 /** Parts of the WWW-Authenticate header that help a client to get a token. */
 export interface Challenge {
-  readonly metadataUrl?: string | undefined;
+  readonly metadataUrl?: string;
   readonly scopes: readonly string[];
 }
 

@@ -12,7 +12,7 @@ export interface AuthenticatedCaller {
   readonly toolFilter: ToolFilter | undefined;
   readonly limits: CallerLimits;
   /** The scopes of an OAuth token; undefined for tokens without scopes. */
-  readonly scopes?: readonly string[] | undefined;
+  readonly scopes?: readonly string[];
 }
 
 export interface FilteredTool {
@@ -23,14 +23,14 @@ export interface FilteredTool {
   readonly own: string;
   readonly tags: readonly string[];
   /** Tags that depend on the driver that serves the tool: `deny` rules match them, `allow` rules do not. */
-  readonly possibleTags?: readonly string[] | undefined;
+  readonly possibleTags?: readonly string[];
   readonly annotations: ToolAnnotations | undefined;
 }
 
 export interface FilteredServer {
   readonly alias: string;
   readonly tags: readonly string[];
-  readonly possibleTags?: readonly string[] | undefined;
+  readonly possibleTags?: readonly string[];
 }
 
 export interface ToolFilter {
@@ -67,7 +67,7 @@ export type AuthResult = { readonly caller: AuthenticatedCaller } | { readonly r
 
 /** The parts of an HTTP request that access control reads. */
 export interface RequestHead {
-  readonly method?: string | undefined;
+  readonly method?: string;
   readonly headers: IncomingHttpHeaders;
 }
 

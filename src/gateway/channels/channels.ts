@@ -21,7 +21,7 @@ export interface Rejection {
   readonly code: number;
   readonly message: string;
   /** The refusal of a limit of the caller. */
-  readonly limit?: Refusal | undefined;
+  readonly limit?: Refusal;
 }
 
 export class Channels {

@@ -23,7 +23,7 @@ export interface RequestContext {
   readonly caller: AuthenticatedCaller;
   readonly view: GatewayView;
   /** Id of the two-way channel that only this client uses; undefined over plain HTTP. */
-  readonly channel?: string | undefined;
+  readonly channel?: string;
   /** Headers of the HTTP request, if a server of the view is an mcpfile, whose templates may use them. */
-  readonly headers?: Readonly<Record<string, string | string[] | undefined>> | undefined;
+  readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
 }

@@ -118,6 +118,6 @@ function bodyOf(response: Response): ReadableStreamDefaultReader<Uint8Array> {
   return response.body.getReader();
 }
 
-function text({ value }: { value?: Uint8Array | undefined }): string {
+function text({ value }: { value?: Uint8Array }): string {
   return Buffer.from(value ?? []).toString();
 }

@@ -9,8 +9,8 @@ import { endOrDrop } from "./event-writer.ts";
 
 /** The part of Node's IncomingMessage that the gateway uses; requests of the fetch handler implement it too. */
 export interface HttpRequest extends Readable {
-  method?: string | undefined;
-  url?: string | undefined;
+  method?: string;
+  url?: string;
   headers: IncomingHttpHeaders;
   /** True when the whole body has arrived. */
   complete: boolean;
@@ -59,7 +59,7 @@ export function sendError(
   status: number,
   code: string,
   message: string,
-  { hint, headers = {} }: { hint?: string | undefined; headers?: Headers } = {},
+  { hint, headers = {} }: { hint?: string; headers?: Headers } = {},
 ): void {
   const error = { code: RPC.INVALID_REQUEST, message, data: { code, hint } };
   sendJson(response, status, writeError(null, error), headers);

@@ -49,8 +49,8 @@ export interface DriverServersOptions {
   readonly grants: SecretGrants;
   readonly listener: ProcessListener;
   /** The code beside drivers, by their ids. */
-  readonly hooks?: ReadonlyMap<string, DriverHooks> | undefined;
-  readonly idleMs?: number | undefined;
+  readonly hooks?: ReadonlyMap<string, DriverHooks>;
+  readonly idleMs?: number;
 }
 
 export class DriverServers {

@@ -13,20 +13,20 @@ export interface ServerHealth {
   readonly since: string;
   readonly origin: Origin;
   readonly transport: string;
-  readonly era?: Era | undefined;
-  readonly revision?: string | undefined;
+  readonly era?: Era;
+  readonly revision?: string;
   readonly tools: number;
-  readonly latencyMs?: number | undefined;
+  readonly latencyMs?: number;
   readonly restarts: number;
   /** Number of dedicated processes and sessions beside the main one; absent when there are none. */
-  readonly lanes?: number | undefined;
+  readonly lanes?: number;
   /** The sandbox of its program; absent before its first start. */
   readonly sandbox?:
     | { readonly mode: SandboxMode; readonly backend: SandboxBackendName; readonly by: string }
     | undefined;
-  readonly error?: { readonly code: ErrorCode; readonly message: string; readonly hint: string } | undefined;
+  readonly error?: { readonly code: ErrorCode; readonly message: string; readonly hint: string };
   /** The last lines of stderr. */
-  readonly stderr?: string | undefined;
+  readonly stderr?: string;
 }
 
 export function healthOf(member: Member): ServerHealth {

@@ -14,14 +14,14 @@ import { type Description, listAll, type Upstream } from "../../upstream/index.t
 
 /** How long and for whom a list may be cached, as the server says. */
 export interface CacheHint {
-  readonly ttlMs?: number | undefined;
-  readonly cacheScope?: "public" | "private" | undefined;
+  readonly ttlMs?: number;
+  readonly cacheScope?: "public" | "private";
 }
 
 export interface Inventory {
-  readonly info?: Implementation | undefined;
-  readonly instructions?: string | undefined;
-  readonly hints?: Readonly<Partial<Record<HintedList, CacheHint>>> | undefined;
+  readonly info?: Implementation;
+  readonly instructions?: string;
+  readonly hints?: Readonly<Partial<Record<HintedList, CacheHint>>>;
   readonly capabilities: ServerCapabilities;
   readonly tools: readonly ToolDefinition[];
   readonly prompts: readonly PromptDefinition[];

@@ -7,7 +7,7 @@ export interface ToolTags {
   /** Tags that the tool always has. A rule that allows tags reads these. */
   readonly tags: readonly string[];
   /** Tags that it has with some of its drivers. A rule that denies tags reads these too. */
-  readonly possibleTags?: readonly string[] | undefined;
+  readonly possibleTags?: readonly string[];
 }
 
 const known = new WeakMap<ContractsEndpoint, ReadonlyMap<string, Required<ToolTags>>>();

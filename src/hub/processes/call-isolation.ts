@@ -20,7 +20,7 @@ const MAX_REPEATS = 2;
 export interface CallIsolationOptions extends DedicatedProcessesOptions {
   /** The process that all calls share. */
   readonly main: () => Upstream | undefined;
-  readonly patienceMs?: number | undefined;
+  readonly patienceMs?: number;
 }
 
 interface Waiter {

@@ -19,8 +19,8 @@ export interface DedicatedProcessesOptions {
   readonly report: Report;
   /** Opens a session with another process like the main one. */
   readonly open: (signal: AbortSignal) => Promise<SessionHandle>;
-  readonly opened?: ((session: Upstream) => void) | undefined;
-  readonly idleMs?: number | undefined;
+  readonly opened?: (session: Upstream) => void;
+  readonly idleMs?: number;
 }
 
 /** A process, and the calls on it during which the server may send requests. */

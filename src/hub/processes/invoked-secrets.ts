@@ -10,7 +10,7 @@ type SecretOptions = Pick<ServerContext, "config" | "secrets" | "redactor" | "re
 export interface InvokedSecrets {
   readonly env: ReadonlyMap<string, string>;
   /** The operations that cannot be used because of missing secrets. */
-  readonly lacks?: Diagnostic | undefined;
+  readonly lacks?: Diagnostic;
 }
 
 const SHOWN_OPERATIONS = 10;

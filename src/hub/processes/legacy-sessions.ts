@@ -32,11 +32,11 @@ export interface LegacySessionsOptions {
   readonly report: Report;
   /** How long a call without a timeout of its own waits. */
   readonly timeoutMs: number;
-  readonly max?: number | undefined;
+  readonly max?: number;
   /** Opens a session. With a caller it declares the capabilities of that caller. */
   readonly open: (signal: AbortSignal, caller: Caller | undefined) => Promise<SessionHandle>;
-  readonly opened?: ((session: Upstream, owner: string | undefined) => void) | undefined;
-  readonly idleMs?: number | undefined;
+  readonly opened?: (session: Upstream, owner: string | undefined) => void;
+  readonly idleMs?: number;
 }
 
 /** The session that a call needs: that of one caller, or one that no other call uses. */
@@ -44,7 +44,7 @@ export type SessionKey =
   | {
       readonly owner: string;
       /** Its capabilities are declared to the server, and the session ends with it. */
-      readonly caller?: Caller | undefined;
+      readonly caller?: Caller;
     }
   | {
       readonly owner?: undefined;

@@ -44,23 +44,23 @@ export interface ServerContext {
   /** Folders that every server may use. */
   readonly roots: readonly string[];
   /** True when the code beside drivers may be run in this program. */
-  readonly driverCode?: boolean | undefined;
+  readonly driverCode?: boolean;
   /** True when nothing may be stored between runs. */
-  readonly storesNothing?: boolean | undefined;
+  readonly storesNothing?: boolean;
   /** Receives the audit events of contracts. */
-  readonly audit?: Audit | undefined;
+  readonly audit?: Audit;
   /** Approves contract calls that need it. */
-  readonly approve?: Approve | undefined;
+  readonly approve?: Approve;
   /** The contracts that these take over from, which serve until the new ones can; undefined after that. */
-  readonly before?: (() => Upstream | undefined) | undefined;
+  readonly before?: () => Upstream | undefined;
   /** The person who can log in to drivers. */
-  readonly person?: Person | undefined;
+  readonly person?: Person;
 }
 
 export interface OpenTerms extends PoolTerms {
   readonly limits: Limits;
   /** Set for a legacy session or process beside the shared one, with the capabilities of a caller if it is for one. */
-  readonly dedicated?: { readonly dedicatedTo: Caller | undefined } | undefined;
+  readonly dedicated?: { readonly dedicatedTo: Caller | undefined };
 }
 
 /** Opens or shares a session, which ends with its connection. */

@@ -23,7 +23,7 @@ export interface PlacementOptions extends Omit<CallIsolationOptions, "open" | "m
   readonly config: Pick<DeclaredServer, "endpoint" | "era" | "lanes">;
   readonly open: LegacySessionsOptions["open"];
   /** A legacy session was opened beside the main connection; its notifications concern the server too. */
-  readonly sessionOpened?: ((upstream: Upstream) => void) | undefined;
+  readonly sessionOpened?: (upstream: Upstream) => void;
 }
 
 /**

@@ -107,7 +107,7 @@ export interface PoolTerms {
   readonly listener: ProcessListener;
   readonly launches: LaunchDiagnostics;
   /** An earlier session found the server to be legacy. */
-  readonly knownLegacy?: boolean | undefined;
+  readonly knownLegacy?: boolean;
 }
 
 /** Takes a session of the process pool, which opens one for the first user of the key. */

@@ -57,15 +57,15 @@ export interface ViewTool {
   readonly alias: string;
   readonly tags: readonly string[];
   /** Further tags that it has with some of the drivers that may serve it. */
-  readonly possibleTags?: readonly string[] | undefined;
+  readonly possibleTags?: readonly string[];
   readonly annotations: ToolAnnotations | undefined;
 }
 
 /** The rules of one view. */
 export interface MergeView {
-  readonly admits?: ((tool: ViewTool) => boolean) | undefined;
+  readonly admits?: (tool: ViewTool) => boolean;
   /** Results of servers with a size limit may be cut, so that they do not match the output schema. */
-  readonly cutsResults?: boolean | undefined;
+  readonly cutsResults?: boolean;
 }
 
 export interface MergeSettings {

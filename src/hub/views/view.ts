@@ -26,13 +26,13 @@ import { emitCallEvents } from "./call-events.ts";
 export interface ViewOptions {
   readonly name: string;
   /** Selects servers. Default: all. */
-  readonly includes?: ((member: Member) => boolean) | undefined;
+  readonly includes?: (member: Member) => boolean;
   /** Selects tools. Default: all. */
-  readonly admits?: ((tool: ViewTool) => boolean) | undefined;
+  readonly admits?: (tool: ViewTool) => boolean;
   /** True when results may be cut on their way to the client. */
-  readonly cutsResults?: boolean | undefined;
+  readonly cutsResults?: boolean;
   /** The alias of the only server: it keeps its names, its identity and its own methods. */
-  readonly alone?: string | undefined;
+  readonly alone?: string;
 }
 
 /** The part of a hub that a view uses. */

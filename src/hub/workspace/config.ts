@@ -7,14 +7,14 @@ import { type DeclaredServer, type GatewaySettings, isObject } from "../../model
 /** The servers of a program, in place of a folder. */
 export interface WorkspaceConfig {
   readonly servers: readonly DeclaredServer[];
-  readonly naming?: string | undefined;
-  readonly descriptionPrefix?: boolean | string | undefined;
-  readonly envFile?: string | undefined;
-  readonly gateway?: GatewaySettings | undefined;
+  readonly naming?: string;
+  readonly descriptionPrefix?: boolean | string;
+  readonly envFile?: string;
+  readonly gateway?: GatewaySettings;
   /** The folder that paths and references are relative to. */
-  readonly folder?: string | undefined;
+  readonly folder?: string;
   /** The config files that it was read from, which no server may write. */
-  readonly usedPaths?: UsedPaths | undefined;
+  readonly usedPaths?: UsedPaths;
 }
 
 /** Checks the config of a program, which no parser has checked. */

@@ -8,7 +8,7 @@ import { matchesAny } from "../views/naming.ts";
 export interface ContextItem {
   readonly server: string;
   readonly uri: string;
-  readonly mimeType?: string | undefined;
+  readonly mimeType?: string;
   readonly text: string;
   /** The resource was longer than its rule allows. */
   readonly cut: boolean;

@@ -22,23 +22,23 @@ export interface WorkspaceOptions extends Omit<
   "secrets" | "naming" | "descriptionPrefix" | "name"
 > {
   /** Only the servers with these aliases. */
-  readonly only?: readonly string[] | undefined;
+  readonly only?: readonly string[];
   /** Excludes servers, whatever the config files say. */
-  readonly leaveOut?: ((server: DeclaredServer) => boolean) | undefined;
+  readonly leaveOut?: (server: DeclaredServer) => boolean;
   /** Stops waiting for servers. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
   /** Apply changes of the config files as they are saved. Default: true. */
-  readonly watchFiles?: boolean | undefined;
+  readonly watchFiles?: boolean;
   /** The longest wait for servers whose tools are not known from an earlier run. Slower ones are announced by an event. */
-  readonly waitMs?: number | undefined;
+  readonly waitMs?: number;
   /** Receives every event, also those during opening. */
-  readonly onEvent?: ((event: HubEvent) => void) | undefined;
+  readonly onEvent?: (event: HubEvent) => void;
   /** True when `onEvent` also receives call events. Default: true. */
-  readonly callEvents?: boolean | undefined;
+  readonly callEvents?: boolean;
   /** True when the failure of a server is also a diagnostic, once for each reason. Default: true for `openWorkspace()`. */
-  readonly reportsFailures?: boolean | undefined;
+  readonly reportsFailures?: boolean;
   /** Prompts for the passphrase of the secrets file. */
-  readonly promptPassphrase?: PromptPassphrase | undefined;
+  readonly promptPassphrase?: PromptPassphrase;
 }
 
 export interface OpenedWorkspace {

@@ -15,7 +15,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
 }
 
 async function* readEntries(bytes: Bytes): AsyncGenerator<ArchiveEntry> {
-  let long: { path?: string | undefined; size?: number | undefined } = {};
+  let long: { path?: string; size?: number } = {};
   for (;;) {
     const header = await bytes.take(BLOCK);
     if (header === undefined) throw new Error("it ends in the middle");

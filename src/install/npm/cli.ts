@@ -18,9 +18,9 @@ export interface NpmRun {
   readonly cwd: string;
   /** The folders that npm may write. */
   readonly writable: readonly string[];
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
   /** Replaces this process's own environment. */
-  readonly env?: NodeJS.ProcessEnv | undefined;
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 export interface NpmEnd {

@@ -23,15 +23,15 @@ export interface Installed {
 export interface NpmOptions {
   readonly spec: string;
   /** A program of the package. Default: the one with the package's name, or its only one. */
-  readonly bin?: string | undefined;
+  readonly bin?: string;
   readonly root: string;
   /** Resolves the version again, even if the package is installed. */
-  readonly update?: boolean | undefined;
-  readonly server?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly onProgress?: ((progress: Progress) => void) | undefined;
-  readonly env?: NodeJS.ProcessEnv | undefined;
-  readonly pause?: Pause | undefined;
+  readonly update?: boolean;
+  readonly server?: string;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: Progress) => void;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly pause?: Pause;
 }
 
 /** Finds an installed package without network. Undefined: it must be installed first. */

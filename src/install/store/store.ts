@@ -21,7 +21,7 @@ export interface StoreRecord {
   /** The name of its folder in the store. */
   readonly key: string;
   /** Seals of some files; in the record inside of the folder. */
-  readonly seals?: Seals | undefined;
+  readonly seals?: Seals;
 }
 
 /** The result of an installation in a work folder. */
@@ -54,7 +54,7 @@ export interface Store {
   add(
     spec: string,
     make: (work: StoreWork) => Promise<Made>,
-    options?: { readonly again?: boolean | undefined; readonly signal?: AbortSignal | undefined },
+    options?: { readonly again?: boolean; readonly signal?: AbortSignal },
   ): Promise<StoreRecord>;
   /** Marks an entry as broken, so that the next installation replaces it. */
   spoil(key: string): Promise<void>;

@@ -15,9 +15,9 @@ export interface PlannedCommand {
   /** The words of the file: a call fills `{name}`, a secret or variable fills `${NAME}`. */
   readonly words: readonly string[];
   /** Absent if the file declares no sandbox for the command, or if the plan failed. */
-  readonly plan?: LaunchPlan | undefined;
+  readonly plan?: LaunchPlan;
   /** The error with which a call would fail before its process starts. */
-  readonly problem?: PortolanError | undefined;
+  readonly problem?: PortolanError;
 }
 
 export async function planCommands(

@@ -17,7 +17,7 @@ export interface Command {
   /** File descriptors that the command gets as 3, 4, … */
   readonly fds?: readonly number[];
   /** Requests the end of a command that a signal to the started process would not reach. False when it cannot. */
-  terminate?: ((started: ChildProcess) => boolean) | undefined;
+  terminate?: (started: ChildProcess) => boolean;
   /** Releases resources that were opened for the start. */
   spawned?(): void;
   ended?(): void;

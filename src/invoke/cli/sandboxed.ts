@@ -19,7 +19,7 @@ import type { Command } from "./process.ts";
 export interface SandboxContext {
   readonly name: string;
   readonly report: Report;
-  readonly launchContext?: LaunchContext | undefined;
+  readonly launchContext?: LaunchContext;
   /** Reports hosts that the sandbox refused to a command. */
   readonly reportDenied: ReportDenied;
 }

@@ -18,8 +18,8 @@ export interface RetryRule {
 export interface ContractExample {
   readonly name: string;
   readonly input: JsonObject;
-  readonly output?: Json | undefined;
-  readonly note?: string | undefined;
+  readonly output?: Json;
+  readonly note?: string;
 }
 
 /** A contract: the interface of a tool, independent of the driver that implements it. */
@@ -33,7 +33,7 @@ export interface Contract {
   /** Schema of a successful result. */
   readonly outputs: JsonSchema;
   /** Schema of the facts about the caller that the tool needs beside its input. */
-  readonly contextSchema?: JsonSchema | undefined;
+  readonly contextSchema?: JsonSchema;
   readonly idempotent: boolean;
   /** Names of the things that a call changes, such as `workspace:files`. */
   readonly mutates: readonly string[];
@@ -48,8 +48,8 @@ export interface Contract {
   readonly costClass: CostClass;
   /** Upper limit. A driver may only set a lower one. */
   readonly timeoutMs: number;
-  readonly retry?: RetryRule | undefined;
-  readonly defaultImplementation?: string | undefined;
+  readonly retry?: RetryRule;
+  readonly defaultImplementation?: string;
   readonly driverConstraints: {
     readonly forbid: readonly DriverKind[];
     /** An empty list allows every kind. */
@@ -63,16 +63,16 @@ export interface Contract {
 }
 
 export interface CostOverride {
-  readonly costClass?: CostClass | undefined;
+  readonly costClass?: CostClass;
   /** The unit is a thousandth of a cent, or of the smallest usual unit of the currency. */
-  readonly unitsPerCall?: number | undefined;
-  readonly currency?: string | undefined;
+  readonly unitsPerCall?: number;
+  readonly currency?: string;
 }
 
 /** Source of one argument of the backend. */
 export interface MappedFrom {
   readonly from: string;
-  readonly transform?: string | undefined;
+  readonly transform?: string;
 }
 
 /** Position of a part of a config file. */
@@ -80,7 +80,7 @@ export type TextPlace = Pick<Origin, "line" | "column">;
 
 export interface DriverOrigin extends Origin {
   /** Positions of the parts that diagnostics may be about, as far as the file has them. */
-  readonly places?: Readonly<Record<string, TextPlace>> | undefined;
+  readonly places?: Readonly<Record<string, TextPlace>>;
 }
 
 /** Fields of a binding that diagnostics may be about. */
@@ -103,9 +103,9 @@ export interface Binding {
   readonly dropOutputs: readonly string[];
   /** A text maps a contract input to a backend key. An object maps a backend key from a contract input. */
   readonly mapping: Readonly<Record<string, string | MappedFrom>>;
-  readonly cost?: CostOverride | undefined;
-  readonly timeoutMs?: number | undefined;
-  readonly retry?: RetryRule | undefined;
+  readonly cost?: CostOverride;
+  readonly timeoutMs?: number;
+  readonly retry?: RetryRule;
   /** Name of the MCP tool to call. */
   readonly toolName: string;
   /** Maps contract inputs to MCP arguments. Other inputs pass unchanged. */
@@ -119,57 +119,57 @@ export interface Binding {
 
 export interface DriverAuth {
   /** The SECRETS.md that lists the secrets the driver needs. */
-  readonly ref?: string | undefined;
-  readonly state?: { readonly paths: readonly string[]; readonly env: readonly string[] } | undefined;
+  readonly ref?: string;
+  readonly state?: { readonly paths: readonly string[]; readonly env: readonly string[] };
   readonly login?:
     | {
-        readonly command?: string | undefined;
-        readonly url?: string | undefined;
+        readonly command?: string;
+        readonly url?: string;
         readonly interactive: boolean;
         readonly requiresCallbackUrl: boolean;
         readonly completesWhen?:
           | {
-              readonly command?: string | undefined;
-              readonly exitCode?: number | undefined;
-              readonly http?: HttpExpectation | undefined;
+              readonly command?: string;
+              readonly exitCode?: number;
+              readonly http?: HttpExpectation;
             }
           | undefined;
       }
     | undefined;
   readonly refresh?:
     | {
-        readonly command?: string | undefined;
-        readonly url?: string | undefined;
-        readonly everyMs?: number | undefined;
+        readonly command?: string;
+        readonly url?: string;
+        readonly everyMs?: number;
       }
     | undefined;
   /** `exit_code:N`, `http_status:N`, `exception:Name`, `header:NAME:VALUE`, or a value that another host defines. */
-  readonly expiryDetect?: string | undefined;
+  readonly expiryDetect?: string;
 }
 
 export interface HttpExpectation {
   readonly method: "GET" | "POST" | "HEAD";
   readonly url: string;
-  readonly expectStatus?: number | undefined;
+  readonly expectStatus?: number;
 }
 
 export interface DriverHealthCheck {
   readonly method: "ping" | "exec" | "http" | "noop";
-  readonly command?: string | undefined;
-  readonly expectExit?: number | undefined;
-  readonly http?: HttpExpectation | undefined;
-  readonly everyMs?: number | undefined;
+  readonly command?: string;
+  readonly expectExit?: number;
+  readonly http?: HttpExpectation;
+  readonly everyMs?: number;
   readonly timeoutMs: number;
 }
 
 export type DriverPrompt = {
   readonly name: string;
-  readonly description?: string | undefined;
+  readonly description?: string;
 } & ({ readonly integrateAs: "skill_block"; readonly skillRef: string } | { readonly integrateAs: "raw" });
 
 export type DriverResource = {
   readonly uriTemplate: string;
-  readonly description?: string | undefined;
+  readonly description?: string;
 } & ({ readonly integrateAs: "ref_kind"; readonly refKindId: string } | { readonly integrateAs: "raw" });
 
 /** Arguments and environment of a local server. */
@@ -193,15 +193,15 @@ export type DriverServer =
       readonly kind: "docker";
       readonly image: string;
       /** For HTTP: the port inside of the container, and the path of the endpoint. */
-      readonly port?: number | undefined;
-      readonly path?: string | undefined;
+      readonly port?: number;
+      readonly path?: string;
     } & DriverProgram)
   | {
       readonly kind: "remote";
       readonly url: string;
       /** Values may hold `${secrets.NAME}`. */
-      readonly headers?: Readonly<Record<string, string>> | undefined;
-      readonly auth?: DriverServerAuth | undefined;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly auth?: DriverServerAuth;
     };
 
 /** A driver: a DRIVER.md of kind `mcp`. */
@@ -219,23 +219,23 @@ export interface Driver {
   readonly endpoint: Endpoint;
   readonly launch: LaunchSettings;
   /** A published revision. Without it, both sides negotiate one. */
-  readonly protocolVersion?: string | undefined;
+  readonly protocolVersion?: string;
   readonly prompts: readonly DriverPrompt[];
   /** Names of the skills by `skill_ref`, set once the skills are read. Null means that the skill cannot be read; its prompts are not offered. */
-  readonly skills?: Readonly<Record<string, string | null>> | undefined;
+  readonly skills?: Readonly<Record<string, string | null>>;
   readonly resources: readonly DriverResource[];
   readonly connection: {
-    readonly timeoutMs?: number | undefined;
-    readonly maxRetries?: number | undefined;
-    readonly keepalive?: boolean | undefined;
+    readonly timeoutMs?: number;
+    readonly maxRetries?: number;
+    readonly keepalive?: boolean;
   };
-  readonly auth?: DriverAuth | undefined;
+  readonly auth?: DriverAuth;
   readonly region: readonly string[];
   readonly policyTags: readonly string[];
-  readonly cost?: CostOverride | undefined;
-  readonly timeoutMs?: number | undefined;
-  readonly retry?: RetryRule | undefined;
-  readonly healthCheck?: DriverHealthCheck | undefined;
+  readonly cost?: CostOverride;
+  readonly timeoutMs?: number;
+  readonly retry?: RetryRule;
+  readonly healthCheck?: DriverHealthCheck;
   readonly tags: readonly string[];
   readonly metadata: JsonObject;
   /** The places have the keys `prompt:<name>`, `skill_ref:<name of the prompt>`, `resource:<template>`, `ref_kind:<id>` and `secret:<NAME>`. */
@@ -258,7 +258,7 @@ export interface SecretEntry {
   readonly name: string;
   readonly description: string;
   readonly kind: "opaque" | "oauth" | "keypair" | "json";
-  readonly backend?: string | undefined;
+  readonly backend?: string;
   readonly access: Readonly<Record<SecretOperation, readonly SecretGrant[]>>;
   /** Names of environment variables for the secret, beside the one derived from the slug. */
   readonly envNames: readonly string[];
@@ -266,7 +266,7 @@ export interface SecretEntry {
   readonly metadata: JsonObject;
   readonly origin: Origin;
   /** The id of the only driver that may use the secret, because the entry came with that driver. Without it, any driver may. */
-  readonly driver?: string | undefined;
+  readonly driver?: string;
 }
 
 /** Source of the value of one environment variable, as written in a manifest. */
@@ -302,9 +302,9 @@ export type DriverErrorCode =
 export interface DriverError {
   readonly code: DriverErrorCode | `${string}:${string}`;
   readonly message: string;
-  readonly retryable?: boolean | undefined;
+  readonly retryable?: boolean;
   /** Name of the wrong input. */
-  readonly field?: string | undefined;
+  readonly field?: string;
   readonly cause?: unknown;
 }
 
@@ -316,38 +316,38 @@ export type DriverResult<T> =
 /** Policy of a workspace for contracts. It overrides what drivers say about themselves. */
 export interface ContractPolicy {
   /** A driver needs at least one of these tags. Without the list, any driver may serve. */
-  readonly allowTags?: readonly string[] | undefined;
+  readonly allowTags?: readonly string[];
   /** A driver with one of these tags never serves. */
-  readonly denyTags?: readonly string[] | undefined;
+  readonly denyTags?: readonly string[];
   /** Region that data may not leave, in addition to the region that a call names. */
-  readonly region?: string | undefined;
+  readonly region?: string;
   /** If true, a driver of region `global` does not match a specific region. */
-  readonly strictRegion?: boolean | undefined;
+  readonly strictRegion?: boolean;
   /** Required approval. The stricter one of this and of the contract's own applies. */
-  readonly approval?: "auto" | "on-mutate" | "always" | undefined;
+  readonly approval?: "auto" | "on-mutate" | "always";
   /** Calls of this risk level and above need approval. */
-  readonly approveFromRisk?: number | undefined;
+  readonly approveFromRisk?: number;
   /** Decides about calls that need approval when no one can give it. The default is `refuse`. */
-  readonly unattended?: "refuse" | "allow" | undefined;
+  readonly unattended?: "refuse" | "allow";
   /** If true, an idempotent call goes to the next driver after a transient error. The default is false. */
-  readonly fallback?: boolean | undefined;
+  readonly fallback?: boolean;
   /** Sandbox modes of the servers of drivers, by driver id. */
-  readonly sandbox?: Readonly<Record<string, SandboxMode>> | undefined;
+  readonly sandbox?: Readonly<Record<string, SandboxMode>>;
 }
 
 /** A driver of a workspace. */
 export interface DeclaredDriver {
   readonly driver: Driver;
   /** Path of the module beside the DRIVER.md that adds code to the driver. */
-  readonly entry?: string | undefined;
+  readonly entry?: string;
   /** Text of the DRIVER.md, set if there is a module. The fields that the module defines are merged into it. */
-  readonly source?: DriverSource | undefined;
+  readonly source?: DriverSource;
 }
 
 export interface DriverSource {
   readonly text: string;
   /** The `server.json` beside the DRIVER.md. */
-  readonly serverJson?: { readonly text: string; readonly file: string } | undefined;
+  readonly serverJson?: { readonly text: string; readonly file: string };
 }
 
 /** Returns `id@major`, the name that all compatible versions of a contract or driver share. */

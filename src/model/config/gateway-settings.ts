@@ -1,24 +1,24 @@
 // Gateway settings of a workspace: address, access and limits, as plain data. Absent fields have the defaults below.
 
 export interface GatewaySettings {
-  readonly host?: string | undefined;
+  readonly host?: string;
   /** Port 0 chooses a free port. */
-  readonly port?: number | undefined;
+  readonly port?: number;
   /** Accepted Host headers: `name`, `name:port`, `*.name`. */
-  readonly allowedHosts?: readonly string[] | undefined;
+  readonly allowedHosts?: readonly string[];
   /** Origins of web pages that may use the gateway, as `https://name[:port]`. */
-  readonly allowedOrigins?: readonly string[] | undefined;
-  readonly tls?: GatewayTls | undefined;
+  readonly allowedOrigins?: readonly string[];
+  readonly tls?: GatewayTls;
   /** `none` accepts every client that can reach the gateway. */
-  readonly auth?: "token" | "none" | undefined;
-  readonly oauth?: GatewayOAuth | undefined;
-  readonly callers?: readonly GatewayCaller[] | undefined;
-  readonly limits?: GatewayLimits | undefined;
-  readonly transports?: GatewayTransports | undefined;
+  readonly auth?: "token" | "none";
+  readonly oauth?: GatewayOAuth;
+  readonly callers?: readonly GatewayCaller[];
+  readonly limits?: GatewayLimits;
+  readonly transports?: GatewayTransports;
   /** Number of entries in one page of a list. */
-  readonly pageSize?: number | undefined;
+  readonly pageSize?: number;
   /** Largest result that is passed on whole; 0 means no limit. A server config may override it. */
-  readonly maxResultBytes?: number | undefined;
+  readonly maxResultBytes?: number;
 }
 
 /** Paths of PEM files. They are absolute in a catalog. */
@@ -31,43 +31,43 @@ export interface GatewayTls {
 export interface GatewayOAuth {
   readonly issuer: string;
   /** Required audience of a token. The default is the gateway's own URL. */
-  readonly audience?: string | undefined;
+  readonly audience?: string;
   /** URL of the issuer's keys. The default comes from the issuer's metadata. */
-  readonly jwksUrl?: string | undefined;
+  readonly jwksUrl?: string;
   /** Scopes that every token needs. */
-  readonly scopes?: readonly string[] | undefined;
+  readonly scopes?: readonly string[];
   /** URL under which clients reach the gateway, if it differs from the address it listens at. */
-  readonly resource?: string | undefined;
+  readonly resource?: string;
 }
 
 export interface GatewayCaller {
   readonly name: string;
   /** The text may contain references such as `${NAME}`. */
-  readonly token?: string | undefined;
+  readonly token?: string;
   /** SHA-256 of the token in lower-case hex, instead of the token. */
-  readonly tokenSha256?: string | undefined;
+  readonly tokenSha256?: string;
   /** Rule that assigns tokens of the OAuth issuer to this caller. All given fields must match; an empty rule matches every token. */
-  readonly oauth?: GatewayTokenRule | undefined;
-  readonly allow?: GatewayToolRules | undefined;
-  readonly deny?: GatewayToolRules | undefined;
-  readonly limits?: Pick<GatewayLimits, "rate" | "concurrency"> | undefined;
+  readonly oauth?: GatewayTokenRule;
+  readonly allow?: GatewayToolRules;
+  readonly deny?: GatewayToolRules;
+  readonly limits?: Pick<GatewayLimits, "rate" | "concurrency">;
 }
 
 export interface GatewayTokenRule {
-  readonly subject?: string | undefined;
+  readonly subject?: string;
   /** One or more scopes, separated by spaces. The token needs all of them. */
-  readonly scope?: string | undefined;
+  readonly scope?: string;
   /** Required claims by name. A claim that is a list must contain the value. */
-  readonly claim?: Readonly<Record<string, string>> | undefined;
+  readonly claim?: Readonly<Record<string, string>>;
 }
 
 /** Rules that select tools. In `allow` every given field must match; in `deny` one match is enough. */
 export interface GatewayToolRules {
   /** Patterns with `*` for tool names at the gateway, or for `alias.tool`. */
-  readonly tools?: readonly string[] | undefined;
-  readonly servers?: readonly string[] | undefined;
-  readonly tags?: readonly string[] | undefined;
-  readonly annotations?: readonly ToolTrait[] | undefined;
+  readonly tools?: readonly string[];
+  readonly servers?: readonly string[];
+  readonly tags?: readonly string[];
+  readonly annotations?: readonly ToolTrait[];
 }
 
 /** Annotation of a tool by its server; `not-` negates it. */
@@ -81,22 +81,22 @@ export interface GatewayRate {
 
 /** `rate` and `concurrency` apply to each caller without its own limits. Absent limits are unlimited. */
 export interface GatewayLimits {
-  readonly rate?: GatewayRate | undefined;
+  readonly rate?: GatewayRate;
   /** Number of concurrent requests of one caller. */
-  readonly concurrency?: number | undefined;
-  readonly bodyBytes?: number | undefined;
+  readonly concurrency?: number;
+  readonly bodyBytes?: number;
   /** Number of sessions of all legacy clients together. */
-  readonly sessions?: number | undefined;
-  readonly sessionIdleMs?: number | undefined;
+  readonly sessions?: number;
+  readonly sessionIdleMs?: number;
   /** Number of calls of one caller that wait for the response to a server request. */
-  readonly parked?: number | undefined;
-  readonly parkedForMs?: number | undefined;
+  readonly parked?: number;
+  readonly parkedForMs?: number;
 }
 
 /** Older transports, beside Streamable HTTP. */
 export interface GatewayTransports {
-  readonly sse?: boolean | undefined;
-  readonly websocket?: boolean | undefined;
+  readonly sse?: boolean;
+  readonly websocket?: boolean;
 }
 
 export const GATEWAY_DEFAULTS: {

@@ -12,27 +12,27 @@ import type { SandboxDeclaration } from "../sandbox/sandbox.ts";
 
 export interface InvokedServer {
   readonly info: Implementation;
-  readonly instructions?: string | undefined;
+  readonly instructions?: string;
   /** Absolute path of the folder that relative paths start at, and the default working folder of commands. */
   readonly folder: string;
   readonly tools: readonly InvokedTool[];
   readonly prompts: readonly InvokedPrompt[];
   readonly resources: readonly InvokedResource[];
   readonly resourceTemplates: readonly InvokedResourceTemplate[];
-  readonly clientTls?: ClientTls | undefined;
+  readonly clientTls?: ClientTls;
 }
 
 /** Certificates that HTTP requests trust beside those of the system. Paths are absolute. */
 export interface ClientTls {
   readonly caCertFiles: readonly string[];
-  readonly caCertDir?: string | undefined;
+  readonly caCertDir?: string;
   readonly insecureSkipVerify: boolean;
 }
 
 interface Invoked {
   readonly invocation: Invocation;
   /** Scopes that the token of a caller needs. */
-  readonly requiredScopes?: readonly string[] | undefined;
+  readonly requiredScopes?: readonly string[];
 }
 
 export interface InvokedTool extends Invoked {
@@ -79,15 +79,15 @@ export interface HttpInvocation {
   /** Names of arguments that go to the query although the rest goes to the body. */
   readonly query: readonly string[];
   /** Path of the argument that is the whole body, such as `a.b[0]`. */
-  readonly bodyRoot?: readonly (string | number)[] | undefined;
+  readonly bodyRoot?: readonly (string | number)[];
   /** If true, the body is wrapped in a list. */
   readonly bodyAsArray: boolean;
   /** Paths of arguments that are deliberately not sent. */
-  readonly ignored?: readonly (readonly string[])[] | undefined;
+  readonly ignored?: readonly (readonly string[])[];
   /** If true, the host name may resolve to a private, loopback or link-local address. An address that is written in the URL is always allowed. */
-  readonly allowPrivate?: boolean | undefined;
-  readonly timeoutMs?: number | undefined;
-  readonly maxResponseBytes?: number | undefined;
+  readonly allowPrivate?: boolean;
+  readonly timeoutMs?: number;
+  readonly maxResponseBytes?: number;
 }
 
 export interface CliInvocation {
@@ -95,17 +95,17 @@ export interface CliInvocation {
   /** The words of the command. A value fills a word, and never becomes several words. */
   readonly words: readonly CliWord[];
   /** The script of `shell: true`, run by this shell with quoted values. `words` is empty then. */
-  readonly shell?: { readonly program: "bash" | "sh"; readonly script: readonly CliPart[] } | undefined;
-  readonly cwd?: Template | undefined;
-  readonly env?: readonly { readonly name: string; readonly value: Template }[] | undefined;
+  readonly shell?: { readonly program: "bash" | "sh"; readonly script: readonly CliPart[] };
+  readonly cwd?: Template;
+  readonly env?: readonly { readonly name: string; readonly value: Template }[];
   /** If true, unused arguments are appended as `--name=value`, in the order of the schema. */
   readonly appendUnused: boolean;
   /** Paths of arguments that the command deliberately does not get. */
-  readonly ignored?: readonly (readonly string[])[] | undefined;
-  readonly timeoutMs?: number | undefined;
-  readonly maxOutputBytes?: number | undefined;
+  readonly ignored?: readonly (readonly string[])[];
+  readonly timeoutMs?: number;
+  readonly maxOutputBytes?: number;
   /** Sandbox of the command: the sandbox of its file, narrowed by its own. */
-  readonly sandbox?: SandboxDeclaration | undefined;
+  readonly sandbox?: SandboxDeclaration;
 }
 
 /** One word, or a variable that becomes zero or more words. */

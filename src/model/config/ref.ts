@@ -5,7 +5,7 @@ export interface Ref {
   /** The body as written. Its meaning depends on the kind. */
   readonly body: string;
   /** 64 hexadecimal digits as written. */
-  readonly sha256?: string | undefined;
+  readonly sha256?: string;
 }
 
 export type ParsedRef =

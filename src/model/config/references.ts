@@ -9,7 +9,7 @@ export interface Reference {
   /** Name of the secret, or path of a `${file:path}`. */
   readonly name: string;
   /** Literal text after `:-`, used if no source has a value. */
-  readonly fallback?: string | undefined;
+  readonly fallback?: string;
 }
 
 /** Position in a text. */

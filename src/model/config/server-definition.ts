@@ -7,10 +7,10 @@ import type { LaunchSettings } from "../sandbox/sandbox.ts";
 export interface StdioEndpoint {
   readonly transport: "stdio";
   readonly command: string;
-  readonly args?: readonly string[] | undefined;
+  readonly args?: readonly string[];
   /** Variables that are added to a minimal environment. The server does not get the rest of this process's environment. */
-  readonly env?: Readonly<Record<string, string>> | undefined;
-  readonly cwd?: string | undefined;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
 }
 
 /** A local program that serves MCP over HTTP. It starts before the connection and stops with it. */
@@ -23,9 +23,9 @@ export interface UrlEndpoint {
   /** `http` is Streamable HTTP with the fallback to HTTP+SSE that the specification describes. */
   readonly transport: "http" | "sse" | "websocket";
   readonly url: string;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
   /** Local program that serves the URL. The port of the URL is set when it runs. */
-  readonly program?: HttpProgram | undefined;
+  readonly program?: HttpProgram;
 }
 
 /** Endpoint of a server that speaks MCP. */
@@ -90,12 +90,12 @@ export interface ServerDefinition {
   readonly endpoint: Endpoint;
   readonly era: EraPin;
   /** Revision that is offered first. The default is the newest one of the era. */
-  readonly revision?: string | undefined;
+  readonly revision?: string;
   readonly limits: Limits;
   /** Installation and sandbox of a local program. The default is the default profile. */
-  readonly launch?: LaunchSettings | undefined;
+  readonly launch?: LaunchSettings;
   /** Folders that the caller grants, as absolute paths. */
-  readonly roots?: readonly string[] | undefined;
+  readonly roots?: readonly string[];
 }
 
 /** Position in a config file. Lines and columns count from 1. */
@@ -121,27 +121,27 @@ export interface DeclaredServer {
   readonly origin: Origin;
   readonly endpoint: DeclaredEndpoint;
   readonly enabled: boolean;
-  readonly era?: EraPin | undefined;
-  readonly limits?: Partial<Limits> | undefined;
+  readonly era?: EraPin;
+  readonly limits?: Partial<Limits>;
   /** Eager servers start with the workspace, lazy ones with the first call. */
-  readonly start?: "eager" | "lazy" | undefined;
+  readonly start?: "eager" | "lazy";
   /** An unused server stops after this time. */
-  readonly idleStopMs?: number | undefined;
+  readonly idleStopMs?: number;
   /** Tools to offer, by the server's own names or patterns with `*`. `blockTools` overrides `allowTools`. */
-  readonly allowTools?: readonly string[] | undefined;
-  readonly blockTools?: readonly string[] | undefined;
+  readonly allowTools?: readonly string[];
+  readonly blockTools?: readonly string[];
   /** Prefix of descriptions: `[MCP: alias]`, or this text. */
-  readonly descriptionPrefix?: boolean | string | undefined;
+  readonly descriptionPrefix?: boolean | string;
   /** Offer the server's resources as tools. */
-  readonly resourceTools?: boolean | undefined;
+  readonly resourceTools?: boolean;
   /** Offer the server's prompts as tools. */
-  readonly promptTools?: boolean | undefined;
-  readonly context?: readonly ContextRule[] | undefined;
-  readonly tags?: readonly string[] | undefined;
+  readonly promptTools?: boolean;
+  readonly context?: readonly ContextRule[];
+  readonly tags?: readonly string[];
   /** Size of the largest result that the gateway passes on whole; 0 means no limit. */
-  readonly maxResultBytes?: number | undefined;
+  readonly maxResultBytes?: number;
   /** Number of dedicated processes at the gateway, for servers that send server requests. */
-  readonly lanes?: number | undefined;
+  readonly lanes?: number;
   /** Installation and sandbox of the program. */
-  readonly launch?: LaunchSettings | undefined;
+  readonly launch?: LaunchSettings;
 }

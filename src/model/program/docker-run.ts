@@ -82,7 +82,7 @@ export function parseDockerRun(engine: DockerRun["engine"], words: readonly stri
 
 interface Read {
   readonly name: string;
-  readonly value?: string | undefined;
+  readonly value?: string;
   /** The value is the next word. */
   readonly wants?: boolean;
 }

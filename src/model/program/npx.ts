@@ -8,7 +8,7 @@ export type PackageRunner = "npx" | "npm exec" | "bunx" | "pnpm dlx" | "yarn dlx
 
 export interface NpxCommand extends PackageSpec {
   /** The program, if it is named apart from the package. */
-  readonly bin?: string | undefined;
+  readonly bin?: string;
   readonly args: readonly string[];
 }
 

@@ -10,7 +10,7 @@ export interface PackageSpec {
   /** `name@range`, and the registry if one is named; the key in the store. */
   readonly spec: string;
   /** Replaces the registry that npm is configured with. */
-  readonly registry?: string | undefined;
+  readonly registry?: string;
 }
 
 const MOST_CHARACTERS = 214;

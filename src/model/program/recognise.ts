@@ -9,7 +9,7 @@ import { type NpxCommand, type PackageRunner, parseNpx } from "./npx.ts";
 export interface BinaryCommand {
   readonly kind: "binary";
   /** Why it is no package or image although it looks like one. */
-  readonly note?: string | undefined;
+  readonly note?: string;
 }
 
 export type Recognised =

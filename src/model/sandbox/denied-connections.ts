@@ -11,7 +11,7 @@ export interface Denied {
   readonly port: number;
   readonly reason: string;
   /** The rule that would allow the connection, if it is not the host itself. */
-  readonly grant?: string | undefined;
+  readonly grant?: string;
 }
 
 const USUAL_PORTS = new Set([0, 80, 443]);

@@ -5,7 +5,7 @@ import { shellWord } from "../../base/text/command-line.ts";
 /** Message at a start and in `portolan validate` about a path that a config names and the sandbox hides. */
 export function hiddenPathMessage(
   server: string,
-  { path, where, isNew = false }: { path: string; where: string; isNew?: boolean | undefined },
+  { path, where, isNew = false }: { path: string; where: string; isNew?: boolean },
 ): string {
   const state = isNew ? ", which does not exist yet" : "";
   return `The sandbox of server "${server}" hides ${path}, named in ${where}${state}: the server can neither read nor write it.`;

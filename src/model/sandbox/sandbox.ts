@@ -8,16 +8,16 @@ export type SandboxBackendName = "bubblewrap" | "docker" | "srt" | "none";
 /** The resource limits of a sandbox. */
 export interface ResourceLimits {
   /** Memory of each process, in bytes. */
-  readonly memoryBytes?: number | undefined;
-  readonly processes?: number | undefined;
+  readonly memoryBytes?: number;
+  readonly processes?: number;
   /** Open files of each process. */
-  readonly openFiles?: number | undefined;
+  readonly openFiles?: number;
   /** Processor time of each process, in seconds. */
-  readonly cpuSeconds?: number | undefined;
+  readonly cpuSeconds?: number;
   /** Size of the largest file that it may write, in bytes. */
-  readonly fileBytes?: number | undefined;
+  readonly fileBytes?: number;
   /** Niceness of the process, from 0 to 19. */
-  readonly niceness?: number | undefined;
+  readonly niceness?: number;
 }
 
 /**
@@ -25,39 +25,39 @@ export interface ResourceLimits {
  * a private HOME and /tmp, no network. Paths are absolute or begin with `~/`.
  */
 export interface SandboxDeclaration {
-  readonly mode?: SandboxMode | undefined;
+  readonly mode?: SandboxMode;
   /** Required backend. The default is the one that this machine has for the kind of server. */
-  readonly backend?: SandboxBackendName | undefined;
+  readonly backend?: SandboxBackendName;
   /** Allow-list of hosts: `host`, `*.host`, `host:port`, an address, or `*` for every public host. */
-  readonly network?: readonly string[] | undefined;
+  readonly network?: readonly string[];
   readonly fs?:
     | {
-        readonly read?: readonly string[] | undefined;
-        readonly write?: readonly string[] | undefined;
+        readonly read?: readonly string[];
+        readonly write?: readonly string[];
         /** Hidden paths, also inside of granted folders. */
-        readonly deny?: readonly string[] | undefined;
+        readonly deny?: readonly string[];
       }
     | undefined;
   readonly env?:
     | {
         /** Variables of Portolan's own environment that the server also gets. */
-        readonly pass?: readonly string[] | undefined;
-        readonly set?: Readonly<Record<string, string>> | undefined;
+        readonly pass?: readonly string[];
+        readonly set?: Readonly<Record<string, string>>;
       }
     | undefined;
   readonly exec?:
     | {
         /** The only programs that the server may run. */
-        readonly allow?: readonly string[] | undefined;
+        readonly allow?: readonly string[];
         /** If false, the server may not start other processes. The default is true. */
-        readonly spawn?: boolean | undefined;
+        readonly spawn?: boolean;
       }
     | undefined;
   /** `kept` keeps the files in HOME for the next start. The default `private` deletes them when the server stops. */
-  readonly home?: "private" | "kept" | undefined;
-  readonly limits?: ResourceLimits | undefined;
+  readonly home?: "private" | "kept";
+  readonly limits?: ResourceLimits;
   /** Arguments that are paths or file URIs, by tool name or pattern with `*`. They are checked against the sandbox before a call is forwarded. */
-  readonly pathArguments?: Readonly<Record<string, readonly string[]>> | undefined;
+  readonly pathArguments?: Readonly<Record<string, readonly string[]>>;
 }
 
 export type InstallMethod =
@@ -65,15 +65,15 @@ export type InstallMethod =
       readonly method: "brew" | "apt" | "dnf" | "pacman" | "choco" | "scoop" | "cargo" | "go";
       readonly package: string;
     }
-  | { readonly method: "npm"; readonly package: string; readonly global?: boolean | undefined }
-  | { readonly method: "pip"; readonly package: string; readonly user?: boolean | undefined }
-  | { readonly method: "curl"; readonly url: string; readonly sha256?: string | undefined }
+  | { readonly method: "npm"; readonly package: string; readonly global?: boolean }
+  | { readonly method: "pip"; readonly package: string; readonly user?: boolean }
+  | { readonly method: "curl"; readonly url: string; readonly sha256?: string }
   | {
       readonly method: "download";
       readonly url: string;
       /** Path of the program in the archive. */
       readonly extractBin: string;
-      readonly sha256?: string | undefined;
+      readonly sha256?: string;
     }
   | { readonly method: "vendored"; readonly path: string };
 
@@ -84,37 +84,37 @@ export interface VersionCheck {
   readonly parse: string;
   /** A version range in the syntax of npm. */
   readonly range: string;
-  readonly timeoutMs?: number | undefined;
+  readonly timeoutMs?: number;
 }
 
 /** Installation and start settings of a program, beside its command. */
 export interface LaunchSettings {
   /** If true, the working folder is only the folder of the config file, and the sandbox grants no access to it. */
-  readonly cwdImplied?: boolean | undefined;
-  readonly sandbox?: SandboxDeclaration | undefined;
+  readonly cwdImplied?: boolean;
+  readonly sandbox?: SandboxDeclaration;
   /** Existing folder that is the HOME of the server, with and without a sandbox. It belongs to one of several users. */
-  readonly homeFolder?: string | undefined;
+  readonly homeFolder?: string;
   /** Mode that the command line sets. It overrides the mode of the config. */
-  readonly sandboxOverride?: SandboxMode | undefined;
+  readonly sandboxOverride?: SandboxMode;
   /** Name of the driver in `--sandbox <name>=<mode>`. A driver's own file cannot lower the mode. */
-  readonly modeName?: string | undefined;
+  readonly modeName?: string;
   /** Driver that the server belongs to. */
-  readonly driver?: string | undefined;
+  readonly driver?: string;
   /** Mode that a DRIVER.md requests. It has no effect until the workspace or the command line sets the same mode. */
-  readonly askedMode?: "warn" | undefined;
+  readonly askedMode?: "warn";
   /** Methods in order of preference. */
-  readonly install?: readonly InstallMethod[] | undefined;
-  readonly versionCheck?: VersionCheck | undefined;
+  readonly install?: readonly InstallMethod[];
+  readonly versionCheck?: VersionCheck;
   readonly requires?:
     | {
         /** Values of `process.platform`. */
-        readonly os?: readonly string[] | undefined;
+        readonly os?: readonly string[];
         /** Values of `process.arch`. */
-        readonly arch?: readonly string[] | undefined;
+        readonly arch?: readonly string[];
         /** Memory of the machine. */
-        readonly memoryBytes?: number | undefined;
+        readonly memoryBytes?: number;
         /** Free disk space where programs are installed. */
-        readonly diskBytes?: number | undefined;
+        readonly diskBytes?: number;
       }
     | undefined;
 }

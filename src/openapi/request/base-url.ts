@@ -11,16 +11,16 @@ const GIVE_BASE = "give a base URL (--base-url https://host/path)";
 /** The address of an API, as the caller of a conversion gives it. */
 export interface Address {
   /** Takes the place of every absolute URL of the description, so that no credential goes anywhere else. */
-  readonly baseUrl?: string | undefined;
+  readonly baseUrl?: string;
   /** The URL that the description was read from; relative URLs are relative to it. */
-  readonly documentUrl?: string | undefined;
+  readonly documentUrl?: string;
 }
 
 export interface FoundBase {
   /** Without a slash at its end. */
   readonly url: string;
   /** The server of this path or operation alone that the given base URL takes the place of. */
-  readonly replaced?: { readonly url: string; readonly at: At } | undefined;
+  readonly replaced?: { readonly url: string; readonly at: At };
 }
 
 /** The base URL of an operation. Throws `Unusable` when there is none. */

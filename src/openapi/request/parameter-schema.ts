@@ -13,7 +13,7 @@ export type Argument =
   | {
       readonly schema: Schema;
       /** Stands before the value in a path. */
-      readonly before?: string | undefined;
+      readonly before?: string;
       /** For an object: which property goes to which key of the query. */
       readonly keys?: readonly { readonly key: string; readonly inner: string }[];
     }

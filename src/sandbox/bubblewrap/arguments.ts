@@ -18,7 +18,7 @@ export interface Extra {
   readonly files: readonly { readonly path: string; readonly content: string | Uint8Array }[];
   readonly caps: readonly string[];
   /** A socket to mount at the path where glibc looks for its name service cache. */
-  readonly names?: string | undefined;
+  readonly names?: string;
 }
 
 export interface ArgumentsRequest {
@@ -26,7 +26,7 @@ export interface ArgumentsRequest {
   readonly extra: Extra;
   readonly namespaces: readonly string[];
   /** User and group id inside of the sandbox. Outside of it they do not change. */
-  readonly uid?: number | undefined;
+  readonly uid?: number;
   /** Whether a second sandbox is created inside: a partly covered /proc could not be mounted there. */
   readonly nests: boolean;
   /** Whether this bubblewrap supports `--size`. */

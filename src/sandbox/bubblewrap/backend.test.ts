@@ -62,9 +62,9 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Wish extends Partial<PolicyRequest> {
-  readonly as?: string | undefined;
-  readonly env?: Record<string, string> | undefined;
-  readonly cwd?: string | undefined;
+  readonly as?: string;
+  readonly env?: Record<string, string>;
+  readonly cwd?: string;
 }
 
 const denied: string[] = [];

@@ -18,8 +18,8 @@ type NameListener = import("../egress/name-listener.ts").NameListener;
 
 export interface BubblewrapOptions {
   /** Default: bwrap on the PATH. */
-  readonly bwrap?: string | undefined;
-  readonly openEgress?: OpenEgress | undefined;
+  readonly bwrap?: string;
+  readonly openEgress?: OpenEgress;
 }
 
 /** Variables that could make bubblewrap itself, outside of the sandbox, load other code. */

@@ -134,7 +134,7 @@ function notInstalled(readSystem: ReadSystem): Finding {
 interface Tried {
   readonly namespaces: readonly string[];
   /** The error output of bubblewrap. */
-  readonly problem?: string | undefined;
+  readonly problem?: string;
 }
 
 async function tryNamespaces(bwrap: string): Promise<Tried> {

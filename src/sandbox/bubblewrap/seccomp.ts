@@ -58,18 +58,18 @@ interface Instruction {
   readonly code: number;
   readonly value: number;
   /** The label to jump to; undefined for the next line. */
-  readonly then?: string | undefined;
-  readonly otherwise?: string | undefined;
-  readonly label?: string | undefined;
+  readonly then?: string;
+  readonly otherwise?: string;
+  readonly label?: string;
 }
 
 export interface SeccompOptions {
   /** Whether new processes may be started; threads always may. */
   readonly spawn: boolean;
   /** Whether a sandbox may be created inside; for the relay that starts one, never for a server. */
-  readonly nests?: boolean | undefined;
+  readonly nests?: boolean;
   /** As `process.arch` names it. */
-  readonly arch?: string | undefined;
+  readonly arch?: string;
 }
 
 export function knowsArchitecture(arch: string = process.arch): boolean {

@@ -17,9 +17,9 @@ export interface DockerNames {
   /** Options that label the container with its owner. */
   readonly owner: readonly string[];
   /** The hidden paths that are files. */
-  readonly hiddenFiles?: ReadonlySet<string> | undefined;
+  readonly hiddenFiles?: ReadonlySet<string>;
   /** The owner of the mounted files; not needed for root. */
-  readonly user?: { readonly uid: number; readonly gid: number } | undefined;
+  readonly user?: { readonly uid: number; readonly gid: number };
 }
 
 /**

@@ -52,7 +52,7 @@ export interface EngineCommand {
   /** An absolute path. */
   readonly file: string;
   /** Default: the variables of Portolan's own environment that the command needs. */
-  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export async function probeEngine(engine: Engine, env?: EngineCommand["env"]): Promise<BackendReport> {
@@ -95,11 +95,9 @@ export async function publishedPort(wanted: ContainerPort): Promise<number> {
 
 export interface ImageRequest extends EngineCommand {
   readonly image: string;
-  readonly server?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly onProgress?:
-    | ((progress: { readonly server?: string | undefined; readonly what: string }) => void)
-    | undefined;
+  readonly server?: string;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: ((progress: { readonly server?: string; readonly what: string }) => void) | undefined;
 }
 
 /** Pulls a missing image before the start, so that the pull does not count towards the start timeout. */

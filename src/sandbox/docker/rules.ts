@@ -25,13 +25,13 @@ const NETWORK_NAME = /^[A-Za-z0-9][\w.-]*$/;
 export interface DockerRequest {
   readonly run: DockerRun;
   /** A container port that must be reachable from this machine. */
-  readonly port?: number | undefined;
+  readonly port?: number;
   /** The folder that relative paths of options start from. */
-  readonly cwd?: string | undefined;
+  readonly cwd?: string;
   /** The variables of the server config, some of which choose the engine. */
-  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly env?: Readonly<Record<string, string>>;
   /** The setting by which a user accepts unenforced rules, for hints. */
-  readonly accept?: string | undefined;
+  readonly accept?: string;
 }
 
 export function unenforceableRules(

@@ -19,12 +19,12 @@ export interface EgressOptions {
   readonly server: string;
   readonly rules: readonly string[];
   readonly onDenied: (denied: Denied) => void;
-  readonly lookup?: Lookup | undefined;
+  readonly lookup?: Lookup;
   /**
    * Whether all addresses lead to the relay, so that names keep their real addresses inside. Default: if this
    * machine has `ip`.
    */
-  readonly bareAddresses?: boolean | undefined;
+  readonly bareAddresses?: boolean;
 }
 
 export interface Egress {

@@ -13,9 +13,9 @@ export interface Lookups {
 }
 
 export interface LookupLimits {
-  readonly atOnce?: number | undefined;
-  readonly waiting?: number | undefined;
-  readonly timeoutMs?: number | undefined;
+  readonly atOnce?: number;
+  readonly waiting?: number;
+  readonly timeoutMs?: number;
 }
 
 interface Job {

@@ -22,9 +22,9 @@ export interface NameListenerOptions {
   /** The host name of the sandbox. */
   readonly hostname: string;
   readonly onDenied: (denied: Denied) => void;
-  readonly requestTimeoutMs?: number | undefined;
+  readonly requestTimeoutMs?: number;
   /** The burst and the rate of requests; the listener closes when a server exceeds them. */
-  readonly budget?: { readonly atOnce: number; readonly perSecond: number } | undefined;
+  readonly budget?: { readonly atOnce: number; readonly perSecond: number };
 }
 
 export interface NameListener {

@@ -22,11 +22,11 @@ export interface EgressProxyOptions {
   readonly rules: readonly NetworkRule[];
   readonly onDenied: (denied: Denied) => void;
   /** Called when the relay has connected: the socket's path is then no longer needed. */
-  readonly onRelay?: (() => void) | undefined;
-  readonly lookup?: Lookup | undefined;
-  readonly headerTimeoutMs?: number | undefined;
+  readonly onRelay?: () => void;
+  readonly lookup?: Lookup;
+  readonly headerTimeoutMs?: number;
   /** Limit of simultaneous connections of one server. */
-  readonly maxConnections?: number | undefined;
+  readonly maxConnections?: number;
 }
 
 export interface EgressProxy {

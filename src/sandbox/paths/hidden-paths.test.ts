@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 interface Given {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  readonly cwd?: string | undefined;
+  readonly cwd?: string;
   readonly mounts?: readonly Mount[];
 }
 

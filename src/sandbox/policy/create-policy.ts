@@ -22,20 +22,20 @@ export interface PolicyRequest {
   /** The folders of the program itself; see `programFolders`. */
   readonly programFolders: readonly string[];
   /** Certificates that the server's variables name. Default: none. */
-  readonly certificates?: readonly string[] | undefined;
+  readonly certificates?: readonly string[];
   /** The HOME folder that survives from one start to the next. */
   readonly keptHome: string | undefined;
   /**
    * Whether the working folder may be read. If not, it exists but is empty unless another rule grants it. Default:
    * true.
    */
-  readonly cwdGranted?: boolean | undefined;
+  readonly cwdGranted?: boolean;
   /** The config files of the server's workspace, which it may not write. */
   readonly configFiles: ConfigFiles;
   /** The home of the user who runs Portolan. */
   readonly homedir: string;
   /** Whether arguments may name paths of this machine; those of an image do not. Default: true. */
-  readonly namesPaths?: boolean | undefined;
+  readonly namesPaths?: boolean;
 }
 
 export interface CreatedPolicy {

@@ -31,12 +31,12 @@ const STORES = [".local/share/uv/python", ".pyenv/versions", ".nvm/versions", ".
 ]);
 
 export interface OwnOptions {
-  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
+  readonly environment?: Readonly<Record<string, string | undefined>>;
   /**
    * Folders that the server may write, as written and as real paths. A file or link in them grants nothing,
    * because the server may have created it to get more at its next start.
    */
-  readonly writable?: readonly string[] | undefined;
+  readonly writable?: readonly string[];
 }
 
 interface Ground {

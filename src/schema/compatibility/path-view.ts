@@ -10,7 +10,7 @@ export type PathView =
       readonly ok: true;
       readonly view: SchemaView;
       /** Place where the path leaves the declared fields, although the schema declares others there. */
-      readonly undeclared?: string | undefined;
+      readonly undeclared?: string;
     }
   /** Reason why no value of the schema has this path. */
   | { readonly ok: false; readonly message: string };

@@ -32,10 +32,10 @@ export interface Keyring {
 
 export interface KeyringOptions {
   readonly report: Report;
-  readonly load?: (() => Promise<KeyringModule>) | undefined;
+  readonly load?: () => Promise<KeyringModule>;
   /** A locked keyring may ask its owner to unlock it. */
-  readonly waitMs?: number | undefined;
-  readonly now?: (() => number) | undefined;
+  readonly waitMs?: number;
+  readonly now?: () => number;
 }
 
 // Without this pin, Linux without a desktop session uses the kernel's keyring, which does not persist.

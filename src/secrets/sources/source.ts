@@ -7,7 +7,7 @@ export type SourceName = "environment" | "keyring" | "vault" | "dotenv";
 /** Returns the reason why a file must not be read, or undefined if it may be. `isCovered` says that no server can write the file. */
 export type CheckFile = (
   path: string,
-  use?: { readonly isCovered?: boolean | undefined },
+  use?: { readonly isCovered?: boolean },
 ) => Promise<{ readonly reason: string; readonly hint: string } | undefined>;
 
 export interface SourceStatus {

@@ -14,8 +14,8 @@ export const MAX_VAULT_BYTES: number = 16 * 1024 * 1024;
 
 export interface VaultReaderOptions {
   readonly env: Environment;
-  readonly keyring?: Keyring | undefined;
-  readonly promptPassphrase?: PromptPassphrase | undefined;
+  readonly keyring?: Keyring;
+  readonly promptPassphrase?: PromptPassphrase;
   readonly report: Report;
 }
 

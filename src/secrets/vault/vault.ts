@@ -23,9 +23,9 @@ import { removeLeftovers, writeAtomic, type WriteOptions } from "../../base/file
 export interface VaultOptions extends VaultReaderOptions {
   readonly file: string;
   /** Tests use a cheaper key derivation. */
-  readonly cost?: KeyCost | undefined;
-  readonly lockWaitMs?: number | undefined;
-  readonly write?: Omit<WriteOptions, "mode"> | undefined;
+  readonly cost?: KeyCost;
+  readonly lockWaitMs?: number;
+  readonly write?: Omit<WriteOptions, "mode">;
 }
 
 export interface Vault extends Required<SecretSource> {

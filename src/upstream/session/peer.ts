@@ -28,29 +28,29 @@ import { neverRan, type Transport } from "../transports/transport.ts";
 
 export interface PeerRequest {
   readonly method: string;
-  readonly params?: JsonObject | undefined;
+  readonly params?: JsonObject;
   /** The `_meta` to send; undefined sends none. */
-  readonly meta?: JsonObject | undefined;
+  readonly meta?: JsonObject;
   /** True to request progress notifications; the token is the request's id. */
-  readonly withProgress?: boolean | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly signal?: AbortSignal | undefined;
+  readonly withProgress?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
   /** 0 means no limit. */
   readonly timeoutMs: number;
   readonly maxTimeoutMs: number;
   /** When the hard limit ends, if it began before this request. */
-  readonly endsAt?: number | undefined;
-  readonly onProgress?: ((progress: Progress) => void) | undefined;
-  readonly onLog?: ((message: LogMessage) => void) | undefined;
+  readonly endsAt?: number;
+  readonly onProgress?: (progress: Progress) => void;
+  readonly onLog?: (message: LogMessage) => void;
   readonly onNotification?: Call["onNotification"];
-  readonly onServerRequest?: ServerRequestHandler | undefined;
+  readonly onServerRequest?: ServerRequestHandler;
   readonly onDeclined?: Call["onDeclined"];
-  readonly noServerRequests?: boolean | undefined;
+  readonly noServerRequests?: boolean;
   /** Identifies the client, if there are several. */
-  readonly callerId?: string | undefined;
-  readonly repeats?: boolean | undefined;
+  readonly callerId?: string;
+  readonly repeats?: boolean;
   /** Called with the id as soon as the request has one. */
-  readonly onSent?: ((id: number) => void) | undefined;
+  readonly onSent?: (id: number) => void;
 }
 
 export interface PeerEvents {

@@ -38,25 +38,25 @@ export interface SessionUpstreamOptions {
   readonly target?: ConnectTarget;
   readonly caller: Caller;
   /** Answers the server requests of calls without a handler of their own. */
-  readonly onServerRequest?: ServerRequestHandler | undefined;
+  readonly onServerRequest?: ServerRequestHandler;
   /** True when Portolan chose the era, so that errors do not mention the setting of a user. */
-  readonly eraIsChosen?: boolean | undefined;
+  readonly eraIsChosen?: boolean;
   /** True to subscribe to changes of the server's lists. */
   readonly watch: boolean;
   readonly report: Report;
   readonly eras: EraMemory;
   /** An earlier session found the server to be legacy. */
-  readonly knownLegacy?: boolean | undefined;
-  readonly onStderr?: ((text: string) => void) | undefined;
+  readonly knownLegacy?: boolean;
+  readonly onStderr?: (text: string) => void;
   /** Receives the launch plan, install progress and refused connections of a local program. */
-  readonly onLaunch?: ((news: LaunchNews) => void) | undefined;
-  readonly launchContext?: LaunchContext | undefined;
+  readonly onLaunch?: (news: LaunchNews) => void;
+  readonly launchContext?: LaunchContext;
   /** Reports launch diagnostics, once for all sessions of a server. */
   readonly launches: LaunchDiagnostics;
   /** Removes secrets from errors. */
   readonly redactor: Redactor;
   /** Aborts the start. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
 }
 
 export async function openSessionUpstream(options: SessionUpstreamOptions): Promise<Upstream> {

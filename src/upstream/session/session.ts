@@ -38,9 +38,9 @@ export interface SessionOptions {
   readonly unresponsive: (session: Session, consecutive: number) => void;
   readonly closed: (session: Session, error: PortolanError) => void;
   readonly onProbe: () => void;
-  readonly onStderr?: ((text: string) => void) | undefined;
-  readonly onLaunch?: ((news: LaunchNews) => void) | undefined;
-  readonly launchContext?: LaunchContext | undefined;
+  readonly onStderr?: (text: string) => void;
+  readonly onLaunch?: (news: LaunchNews) => void;
+  readonly launchContext?: LaunchContext;
 }
 
 export class Session {

@@ -31,8 +31,8 @@ export interface SupervisionOptions
   /** Opens a session. `before` describes the last one, if there was one. */
   readonly open: (signal: AbortSignal, before: Description | undefined) => Promise<SessionHandle>;
   /** Calls are sent to this session from now on. `isRenewed`: there was one before it. */
-  readonly opened?: ((handle: SessionHandle, isRenewed: boolean) => void) | undefined;
-  readonly logLevel?: LogLevel | undefined;
+  readonly opened?: (handle: SessionHandle, isRenewed: boolean) => void;
+  readonly logLevel?: LogLevel;
 }
 
 export class SupervisedUpstream implements Upstream {

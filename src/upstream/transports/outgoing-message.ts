@@ -12,7 +12,7 @@ export interface OutgoingMessage {
   /** The protocol revision in the message's `_meta`; only modern requests have one. */
   readonly revision: string | undefined;
   /** True when the transport must not repeat the message by itself. */
-  readonly once?: boolean | undefined;
+  readonly once?: boolean;
 }
 
 export function isRequest(message: OutgoingMessage): boolean {
@@ -29,10 +29,10 @@ export class RequestWriter {
     id: number,
     request: {
       method: string;
-      params?: JsonObject | undefined;
-      meta?: JsonObject | undefined;
-      withProgress?: boolean | undefined;
-      repeats?: boolean | undefined;
+      params?: JsonObject;
+      meta?: JsonObject;
+      withProgress?: boolean;
+      repeats?: boolean;
     },
   ): OutgoingMessage {
     const { method, meta } = request;

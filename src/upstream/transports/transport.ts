@@ -22,14 +22,14 @@ export interface TransportOptions {
   readonly maxQueuedBytes: number;
   readonly report: Report;
   /** Receives the server's stderr output as it arrives. */
-  readonly onStderr?: ((text: string) => void) | undefined;
+  readonly onStderr?: (text: string) => void;
   /** Install and sandbox settings of a local program. */
-  readonly launch?: LaunchSettings | undefined;
-  readonly roots?: readonly string[] | undefined;
+  readonly launch?: LaunchSettings;
+  readonly roots?: readonly string[];
   /** Receives the launch plan, install progress and refused connections of a local program. */
-  readonly onLaunch?: ((news: LaunchNews) => void) | undefined;
+  readonly onLaunch?: (news: LaunchNews) => void;
   /** State of the starts of one workspace. */
-  readonly launchContext?: LaunchContext | undefined;
+  readonly launchContext?: LaunchContext;
 }
 
 export interface TransportCounters {

@@ -45,7 +45,7 @@ export function readYaml(text: string): SourceDocument {
   return { value, problems, rangeOf: (path) => rangeOf(tree, path), repeatedKeys: () => [] };
 }
 
-export function yamlNodeAt(tree: YamlTree, path: Path): { key?: Node | undefined; node: Node } | undefined {
+export function yamlNodeAt(tree: YamlTree, path: Path): { key?: Node; node: Node } | undefined {
   let key: Node | undefined;
   let node: unknown = tree.contents;
   for (const step of path) {

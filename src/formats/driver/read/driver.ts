@@ -27,16 +27,16 @@ import { readServerJson, type ServerJson } from "./server-json.ts";
 
 export interface DriverOptions {
   /** The `server.json` beside the file, which may carry the server block. */
-  readonly serverJson?: ServerJson | undefined;
+  readonly serverJson?: ServerJson;
   /** The definition in the code beside the file, as the text of a file. It fills in keys that the file does not have. */
-  readonly code?: string | undefined;
+  readonly code?: string;
 }
 
 export interface DriverFile {
   /** Absent when the file has an error. */
-  readonly driver?: Driver | undefined;
+  readonly driver?: Driver;
   /** The SECRETS.md that `auth.ref` names, with the place of the reference. */
-  readonly secretsRef?: { readonly path: string; readonly line: number; readonly column: number } | undefined;
+  readonly secretsRef?: { readonly path: string; readonly line: number; readonly column: number };
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -172,7 +172,7 @@ function findServer(
   draft: McpDriverValue,
   serverJson: ServerJson | undefined,
   { root, diagnostics }: DriverContext,
-): { readonly server?: DriverServer | undefined; readonly diagnostics: readonly Diagnostic[] } {
+): { readonly server?: DriverServer; readonly diagnostics: readonly Diagnostic[] } {
   const entry = entryOf(root, "server");
   if (entry !== undefined && entry.value.kind !== "null") {
     if (serverJson !== undefined)

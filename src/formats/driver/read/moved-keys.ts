@@ -6,7 +6,7 @@ import { type ObjectNode, type Diagnostics, quoted, toLabel } from "../../docume
 export interface Moved {
   readonly hint: string;
   /** Default: error, because the value of the key would be lost. */
-  readonly severity?: "warning" | undefined;
+  readonly severity?: "warning";
 }
 
 /** Usual keys of other formats. They resemble known ones, and are no typing errors. */

@@ -12,7 +12,7 @@ export interface ServerJson {
 }
 
 export function readServerJson({ text, file }: ServerJson): {
-  readonly server?: DriverServer | undefined;
+  readonly server?: DriverServer;
   readonly diagnostics: readonly Diagnostic[];
 } {
   const { root, diagnostics: syntax } = readText(text, file);

@@ -9,11 +9,11 @@ import { readFrontmatter } from "./frontmatter.ts";
 export interface Skill {
   readonly name: string;
   readonly description: string;
-  readonly title?: string | undefined;
+  readonly title?: string;
 }
 
 export interface SkillFile {
-  readonly skill?: Skill | undefined;
+  readonly skill?: Skill;
   readonly diagnostics: readonly Diagnostic[];
 }
 

@@ -11,7 +11,7 @@ import { TOOL, type ToolValue } from "../schema/tool-schema.ts";
 
 export interface ToolFile {
   /** Absent when the file has an error. */
-  readonly contract?: Contract | undefined;
+  readonly contract?: Contract;
   readonly diagnostics: readonly Diagnostic[];
 }
 

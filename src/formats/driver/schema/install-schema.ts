@@ -88,7 +88,7 @@ export const INSTALL = variants("", "method", FORMS, {
 });
 
 function isUsableUrl(
-  { url, sha256 }: { readonly url: string; readonly sha256?: string | undefined },
+  { url, sha256 }: { readonly url: string; readonly sha256?: string },
   node: TextNode,
   { diagnostics }: ReadContext,
 ): boolean {

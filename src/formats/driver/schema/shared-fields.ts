@@ -67,7 +67,7 @@ export const DRIVER_RETRY = object(RETRY_DESCRIPTION, {
   maxAttempts: integer(MAX_ATTEMPTS, { minimum: 1, maximum: 10 }).required(),
   backoff: BACKOFF,
   initialMs: INITIAL_MS,
-}).transform((rule): RetryRule => ({ ...RETRY_DEFAULTS, ...rule }) as RetryRule);
+}).transform((rule): RetryRule => ({ ...RETRY_DEFAULTS, ...rule }));
 
 export function checkRange(range: string, node: TextNode, { diagnostics }: ReadContext): string | undefined {
   if (parseRange(range) !== undefined) return range;

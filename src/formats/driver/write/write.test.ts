@@ -162,7 +162,11 @@ const binding: fc.Arbitrary<BindingDraft> = fc.record({
   toolName: name,
   dropInputs: unique(text),
   dropOutputs: unique(text),
-  mapping: fc.constantFrom({}, { a: "b" }, { a: { from: "b", transform: "c" }, d: { from: "e" } }),
+  mapping: fc.constantFrom<BindingDraft["mapping"]>(
+    {},
+    { a: "b" },
+    { a: { from: "b", transform: "c" }, d: { from: "e" } },
+  ),
   cost: maybe(cost),
   timeoutMs: maybe(fc.integer({ min: 100, max: 9_999 })),
   retry: maybe(retry),

@@ -13,9 +13,9 @@ export interface Context extends ReadContext {
   readonly within: (node: ScalarNode, offset: number) => Place;
   readonly budget: Budget;
   /** The sandbox rules of the file, which apply to every command. */
-  readonly sandbox?: SandboxDeclaration | undefined;
+  readonly sandbox?: SandboxDeclaration;
   /** The sandbox of the file has an error. No command runs with it, because the remaining rules would allow too much. */
-  readonly sandboxBroken?: boolean | undefined;
+  readonly sandboxBroken?: boolean;
 }
 
 /** Characters and entries that may be looked at: bases that many tools extend would multiply a small file. */

@@ -22,7 +22,7 @@ import { detectVersion, type Version } from "../schema/versions.ts";
 
 /** The settings of an `mcpserver.yaml`. */
 export interface McpServerConfig {
-  readonly runtime?: McpRuntime | undefined;
+  readonly runtime?: McpRuntime;
 }
 
 export interface McpfileResult {
@@ -31,11 +31,11 @@ export interface McpfileResult {
   /** The same servers with what belongs to each: where it stands, and how it wants to be served. */
   readonly entries: readonly McpfileEntry[];
   /** How the file wants to be served: that of its first server, or what an `MCPServerConfig` says. */
-  readonly runtime?: McpRuntime | undefined;
+  readonly runtime?: McpRuntime;
   /** Nothing when the file does not say it in words that are known. */
-  readonly version?: Version | undefined;
+  readonly version?: Version;
   /** Only for a file of kind `MCPServerConfig`, which has no servers. */
-  readonly config?: McpServerConfig | undefined;
+  readonly config?: McpServerConfig;
   readonly diagnostics: readonly Diagnostic[];
   /** The errors among them that leave out single tools, prompts and resources; the rest works without them. */
   readonly leftOut: readonly Diagnostic[];
@@ -43,7 +43,7 @@ export interface McpfileResult {
 
 export interface McpfileEntry {
   readonly server: InvokedServer;
-  readonly runtime?: McpRuntime | undefined;
+  readonly runtime?: McpRuntime;
   readonly place: Place;
 }
 

@@ -14,7 +14,7 @@ import type { McpRuntime } from "../schema/runtime-schema.ts";
 export interface ReadServer {
   /** Without those of its tools that are broken. */
   readonly server: InvokedServer;
-  readonly runtime?: McpRuntime | undefined;
+  readonly runtime?: McpRuntime;
   readonly node: ObjectNode;
 }
 

@@ -48,7 +48,7 @@ export function renderServerConfig({ runtime }: McpServerConfig): string {
 function primitive(
   definition: Fields,
   inputSchema: JsonSchema | undefined,
-  rest: { readonly invocation: Invocation; readonly requiredScopes?: readonly string[] | undefined },
+  rest: { readonly invocation: Invocation; readonly requiredScopes?: readonly string[] },
 ): Fields {
   const { name, title, description, ...more } = definition;
   const { invocation, requiredScopes } = rest;

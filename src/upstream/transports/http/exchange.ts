@@ -20,7 +20,7 @@ export interface ExchangeRequest {
   readonly url: URL;
   readonly method: "GET" | "POST" | "DELETE";
   readonly headers: Record<string, string>;
-  readonly body?: string | undefined;
+  readonly body?: string;
   readonly maxMessageBytes: number;
 }
 
