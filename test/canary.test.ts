@@ -183,7 +183,7 @@ describe("a stdio server that was given a secret in its environment", () => {
     expect(tools.length).toBeGreaterThan(6);
     expect(files.length).toBeGreaterThan(0);
     expect(workspace.health()[0]?.stderr).toContain("[redacted]");
-    expect(diagnostics.some(({ message }) => message.includes("not MCP"))).toBe(true);
+    expect(diagnostics.some(({ message }) => message.includes("not JSON-RPC"))).toBe(true);
     expectClean("the list of processes", ...commandLines());
   });
 
