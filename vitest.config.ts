@@ -10,18 +10,19 @@ const SLOW = [
   "src/**/properties.test.ts",
   "src/invoke/injection.test.ts",
   "src/install/**/*.test.ts",
-  "test/*interop.test.ts",
-  "test/cli-drivers*.test.ts",
-  "test/cli-install.test.ts",
-  "test/cli-sandbox*.test.ts",
-  "test/cli-secrets.test.ts",
-  "test/cli-terminal.test.ts",
-  "test/cli-workspace.test.ts",
-  "test/docs-commands.test.ts",
-  "test/faults-*.test.ts",
-  "test/odd-declarations.test.ts",
-  "test/package.test.ts",
-  "test/soak.test.ts",
+  "test/cli/drivers/*.test.ts",
+  "test/cli/install.test.ts",
+  "test/cli/sandbox*.test.ts",
+  "test/cli/secrets.test.ts",
+  "test/cli/terminal.test.ts",
+  "test/cli/workspace.test.ts",
+  "test/gateway/interop.test.ts",
+  "test/project/docs-commands.test.ts",
+  "test/project/package.test.ts",
+  "test/servers/faults-*.test.ts",
+  "test/servers/interop.test.ts",
+  "test/workspace/odd-configs.test.ts",
+  "test/workspace/soak.test.ts",
 ];
 
 /** Tests beside the sources that need a process of their own: the module under test shares a folder within a process. */
@@ -32,7 +33,7 @@ const config: ViteUserConfig = defineConfig({
     alias: [
       {
         find: /^fast-check$/,
-        replacement: fileURLToPath(new URL("test/seeded-fast-check.ts", import.meta.url)),
+        replacement: fileURLToPath(new URL("test/helpers/seeded-fast-check.ts", import.meta.url)),
       },
     ],
   },
@@ -44,7 +45,7 @@ const config: ViteUserConfig = defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000, interval: 20 } },
     teardownTimeout: 10_000,
-    setupFiles: ["./test/setup.ts"],
+    setupFiles: ["./test/helpers/setup.ts"],
     reporters: ["default", "./scripts/count-reporter.mjs"],
     projects: [
       {

@@ -12,7 +12,7 @@ import {
   TEXT,
   text,
   tool,
-} from "../../test/contract-helpers.ts";
+} from "../../test/helpers/contracts.ts";
 import { stdioCommand } from "../../test/fixtures/processes.mjs";
 import { type Diagnostic, PortolanError } from "../errors/index.ts";
 import { type Contract, DEFAULT_LIMITS, type Driver, type JsonObject } from "../model/index.ts";

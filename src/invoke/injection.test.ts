@@ -15,7 +15,7 @@ import {
   template,
   textOf,
   variable,
-} from "../../test/invoke-helpers.ts";
+} from "../../test/helpers/invoke.ts";
 
 const SHELL = [
   "x; touch pwned #",

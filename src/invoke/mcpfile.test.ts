@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { atEnd, open, record, textOf } from "../../test/invoke-helpers.ts";
+import { atEnd, open, record, textOf } from "../../test/helpers/invoke.ts";
 import { parseMcpfile } from "../formats/mcpfile/index.ts";
 import type { CallToolResult } from "../model/index.ts";
 

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { http, word } from "../../test/invoke-helpers.ts";
+import { http, word } from "../../test/helpers/invoke.ts";
 import type { CliPart, CliWord, JsonSchema, Template, TemplatePart } from "../model/index.ts";
 import { fillWords } from "./cli/words.ts";
 import { createRequestBuilder } from "./http/request.ts";

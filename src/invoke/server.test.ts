@@ -11,7 +11,7 @@ import {
   strings,
   textOf,
   tool,
-} from "../../test/invoke-helpers.ts";
+} from "../../test/helpers/invoke.ts";
 import { PortolanError } from "../errors/index.ts";
 import type { JsonObject, JsonSchema } from "../model/index.ts";
 

@@ -16,8 +16,8 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { needs } from "../../test/needs.ts";
-import { isRoot, USERS } from "../../test/sandbox-helpers.ts";
+import { needs } from "../../test/helpers/needs.ts";
+import { isRoot, USERS } from "../../test/helpers/sandbox.ts";
 import { loadCatalog } from "../catalog/index.ts";
 import type { SandboxDeclaration } from "../model/index.ts";
 import { runProgram } from "../process/index.ts";

@@ -7,7 +7,7 @@ import { ChildGroup } from "./child-group.ts";
 import { childEnvironment } from "./environment.ts";
 import { environmentOf, processes, stateOf } from "./proc.ts";
 import { CHILD_VARIABLE, endLeftovers, endLeftoversNow, newMark } from "./leftovers.ts";
-import { needs } from "../../test/needs.ts";
+import { needs } from "../../test/helpers/needs.ts";
 
 /** A process that no signal but the last ends, in a session of its own, whose parent has gone. */
 const DAEMON = `trap "" TERM HUP INT; setsid sh -c 'trap "" TERM HUP INT; echo $$; exec sleep 100' </dev/null`;

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { contract, object, TEXT, text, tool } from "../../../test/contract-helpers.ts";
+import { contract, object, TEXT, text, tool } from "../../../test/helpers/contracts.ts";
 import type { Contract, JsonObject } from "../../model/index.ts";
 import { type Bound, bindTool, matchTools } from "./bind.ts";
 import { type Choice, chooseByAsking, chooseByFlags } from "./choose.ts";

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { binding, contract, driver, object, secret, TEXT, tool } from "../../../test/contract-helpers.ts";
+import { binding, contract, driver, object, secret, TEXT, tool } from "../../../test/helpers/contracts.ts";
 import { parseSecrets } from "../../formats/driver/index.ts";
 import type { Contract, Driver } from "../../model/index.ts";
 import { type Choice, chooseByFlags } from "./choose.ts";

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { driver } from "../../../test/contract-helpers.ts";
+import { driver } from "../../../test/helpers/contracts.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { DriverAuth } from "../../model/index.ts";
 import { AuthMachine } from "./auth-machine.ts";

@@ -1,7 +1,7 @@
 // Grants of secrets: no value is fetched without a grant, and both outcomes are audited.
 
 import { describe, expect, test } from "vitest";
-import { driver, secret } from "../../../test/contract-helpers.ts";
+import { driver, secret } from "../../../test/helpers/contracts.ts";
 import type { SecretGrant } from "../../model/index.ts";
 import type { AuditEvent } from "../dispatch/audit.ts";
 import { processKey } from "../driver/process-key.ts";

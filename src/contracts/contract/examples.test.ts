@@ -1,7 +1,7 @@
 // Examples of a contract as tests of a driver; examples with side effects run only on request.
 
 import { expect, test } from "vitest";
-import { contract, driver, serve, text, tool } from "../../../test/contract-helpers.ts";
+import { contract, driver, serve, text, tool } from "../../../test/helpers/contracts.ts";
 import type { Contract } from "../../model/index.ts";
 import { openContracts } from "../contracts-upstream.ts";
 import { runExamples, type ExampleOptions } from "./examples.ts";

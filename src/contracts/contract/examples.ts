@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { Contract } from "../../model/index.ts";
-import type { CallContext } from "../contract/call-context.ts";
+import type { CallContext } from "./call-context.ts";
 import type { ContractCall, Dispatched } from "../dispatch/contract-call.ts";
 
 export interface ExampleOutcome {

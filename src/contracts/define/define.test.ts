@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { serve, text } from "../../../test/contract-helpers.ts";
+import { serve, text } from "../../../test/helpers/contracts.ts";
 import { parseDriver } from "../../formats/driver/index.ts";
 import type { Driver } from "../../model/index.ts";
 import { openContracts } from "../contracts-upstream.ts";

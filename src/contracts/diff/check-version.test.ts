@@ -1,7 +1,7 @@
 // Version steps that changes need; a breaking change under the same major version is refused.
 
 import { describe, expect, test } from "vitest";
-import { binding, contract, driver, object, TEXT } from "../../../test/contract-helpers.ts";
+import { binding, contract, driver, object, TEXT } from "../../../test/helpers/contracts.ts";
 import type { Contract, Driver } from "../../model/index.ts";
 import { checkBump } from "./check-version.ts";
 import { diffContracts } from "./diff-contracts.ts";

@@ -1,7 +1,7 @@
 // Arguments and results of one call, as the binding maps them.
 
 import { describe, expect, test } from "vitest";
-import { binding, contract, object, TEXT, text } from "../../../test/contract-helpers.ts";
+import { binding, contract, object, TEXT, text } from "../../../test/helpers/contracts.ts";
 import type { Binding, JsonObject, JsonSchema } from "../../model/index.ts";
 import { closedSchema } from "../../schema/index.ts";
 import { planArguments } from "./arguments.ts";

@@ -1,8 +1,8 @@
 // Attempts: values from the context of a call, and the hooks for arguments and results.
 
 import { describe, expect, test } from "vitest";
-import { binding, object, TEXT, text } from "../../../test/contract-helpers.ts";
-import { invoke, make } from "../../../test/one-driver.ts";
+import { binding, object, TEXT, text } from "../../../test/helpers/contracts.ts";
+import { invoke, make } from "../../../test/helpers/one-driver.ts";
 import type { JsonObject } from "../../model/index.ts";
 import type { DriverHooks } from "../driver/bound-tool.ts";
 

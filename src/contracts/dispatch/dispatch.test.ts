@@ -11,9 +11,9 @@ import {
   TEXT,
   text,
   tool,
-} from "../../../test/contract-helpers.ts";
+} from "../../../test/helpers/contracts.ts";
 import { PortolanError } from "../../errors/index.ts";
-import { type Answers, invoke, make, type Made } from "../../../test/one-driver.ts";
+import { type Answers, invoke, make, type Made } from "../../../test/helpers/one-driver.ts";
 import type { Contract } from "../../model/index.ts";
 import type { Upstream } from "../../upstream/index.ts";
 import type { AuditEvent } from "./audit.ts";

@@ -1,7 +1,7 @@
 // Failover: calls that move to the next driver when the first one fails.
 
 import { expect, test } from "vitest";
-import { contract, driver, serve, text, tool } from "../../../test/contract-helpers.ts";
+import { contract, driver, serve, text, tool } from "../../../test/helpers/contracts.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Upstream } from "../../upstream/index.ts";
 import { type Contracts, openContracts, type OpenContractsOptions } from "../contracts-upstream.ts";

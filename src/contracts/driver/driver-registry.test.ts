@@ -13,7 +13,7 @@ import {
   TEXT,
   text,
   tool,
-} from "../../../test/contract-helpers.ts";
+} from "../../../test/helpers/contracts.ts";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import type { Call, Upstream } from "../../upstream/index.ts";
 import { type Contracts, openContracts, type OpenContractsOptions } from "../contracts-upstream.ts";

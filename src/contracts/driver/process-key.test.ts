@@ -1,7 +1,7 @@
 // Callers that share a process, and callers that do not.
 
 import { expect, test } from "vitest";
-import { driver } from "../../../test/contract-helpers.ts";
+import { driver } from "../../../test/helpers/contracts.ts";
 import { isPersonal, processKey } from "./process-key.ts";
 import type { DriverHooks } from "./bound-tool.ts";
 

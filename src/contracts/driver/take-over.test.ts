@@ -11,7 +11,7 @@ import {
   TEXT,
   text,
   tool,
-} from "../../../test/contract-helpers.ts";
+} from "../../../test/helpers/contracts.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Driver } from "../../model/index.ts";
 import type { Upstream } from "../../upstream/index.ts";

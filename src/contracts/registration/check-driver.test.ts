@@ -1,7 +1,7 @@
 // Registration refuses a driver that does not match its contracts, and reports all diagnostics at once.
 
 import { describe, expect, test } from "vitest";
-import { binding, contract, driver, object, TEXT, tool } from "../../../test/contract-helpers.ts";
+import { binding, contract, driver, object, TEXT, tool } from "../../../test/helpers/contracts.ts";
 import { parseDriver } from "../../formats/driver/index.ts";
 import type { Binding, Contract, ToolDefinition } from "../../model/index.ts";
 import { checkDriver, type CheckOptions } from "./check-driver.ts";

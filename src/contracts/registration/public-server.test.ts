@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { binding, contract, driver, object, TEXT } from "../../../test/contract-helpers.ts";
+import { binding, contract, driver, object, TEXT } from "../../../test/helpers/contracts.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import { type Binding, DEFAULT_LIMITS } from "../../model/index.ts";
 import { openUpstream, type Upstream } from "../../upstream/index.ts";

@@ -10,7 +10,7 @@ import {
   TEXT,
   text,
   tool,
-} from "../../../test/contract-helpers.ts";
+} from "../../../test/helpers/contracts.ts";
 import type { Driver } from "../../model/index.ts";
 import { openContracts, type Contracts } from "../contracts-upstream.ts";
 

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { contract } from "../../../test/contract-helpers.ts";
+import { contract } from "../../../test/helpers/contracts.ts";
 import type { DriverKind } from "../../model/index.ts";
 import type { DriverStatus } from "./tier.ts";
 import type { ContractPolicy } from "./policy.ts";

@@ -1,7 +1,16 @@
 // A cheap driver that cannot serve beside an expensive one that can: no call is lost to the cheap one.
 
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { contract, driver, object, secret, serve, TEXT, text, tool } from "../../../test/contract-helpers.ts";
+import {
+  contract,
+  driver,
+  object,
+  secret,
+  serve,
+  TEXT,
+  text,
+  tool,
+} from "../../../test/helpers/contracts.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Driver } from "../../model/index.ts";
 import type { Upstream } from "../../upstream/index.ts";

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { contract, driver, type FakeServer, serve, text, tool } from "../../../test/contract-helpers.ts";
+import { contract, driver, type FakeServer, serve, text, tool } from "../../../test/helpers/contracts.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { Driver, JsonObject } from "../../model/index.ts";
 import type { AuditEvent } from "../dispatch/audit.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { driver } from "../../../test/contract-helpers.ts";
+import { driver } from "../../../test/helpers/contracts.ts";
 import { findResource, type OfferedResource } from "./find-surface.ts";
 
 const offered = [

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { contract } from "../../../test/contract-helpers.ts";
+import { contract } from "../../../test/helpers/contracts.ts";
 import type { ApprovalRequest } from "../../contracts/index.ts";
 import { createRedactor, Secret } from "../../secrets/index.ts";
 import type { ServerRequest } from "../../upstream/index.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { driver } from "../../../test/contract-helpers.ts";
+import { driver } from "../../../test/helpers/contracts.ts";
 import type { Driver } from "../../model/index.ts";
 import { sendOnce } from "./auth-http.ts";
 

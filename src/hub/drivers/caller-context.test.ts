@@ -1,7 +1,7 @@
 // Context of contract calls: the verified identity of a caller, and the options that a client may set.
 
 import { expect, test } from "vitest";
-import { contract } from "../../../test/contract-helpers.ts";
+import { contract } from "../../../test/helpers/contracts.ts";
 import type { JsonObject } from "../../model/index.ts";
 import type { Caller } from "../../upstream/index.ts";
 import { contextFor } from "./caller-context.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { binding, contract, driver, object, TEXT } from "../../../test/contract-helpers.ts";
+import { binding, contract, driver, object, TEXT } from "../../../test/helpers/contracts.ts";
 import type { ContractsEndpoint, DeclaredServer } from "../../model/index.ts";
 import { tagsOfTool } from "../member/tool-tags.ts";
 import { withPaths } from "./path-arguments.ts";

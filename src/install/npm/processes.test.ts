@@ -11,7 +11,7 @@ import { build } from "vite";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Registry, startRegistry } from "../../../test/fixtures/npm-registry.mjs";
 import { installed, installNpm, listInstalled } from "./package.ts";
-import { needs } from "../../../test/needs.ts";
+import { needs } from "../../../test/helpers/needs.ts";
 
 let folder: string;
 let registry: Registry;

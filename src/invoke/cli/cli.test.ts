@@ -16,9 +16,9 @@ import {
   textOf,
   tool,
   variable,
-} from "../../../test/invoke-helpers.ts";
+} from "../../../test/helpers/invoke.ts";
 import type { Progress } from "../../model/index.ts";
-import { needs } from "../../../test/needs.ts";
+import { needs } from "../../../test/helpers/needs.ts";
 
 const properties = {
   repoUrl: { type: "string" },

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CliInvocation, CliPart } from "../../model/index.ts";
-import { needs } from "../../../test/needs.ts";
+import { needs } from "../../../test/helpers/needs.ts";
 import { sandboxCommand } from "./sandboxed.ts";
 import { startGroup } from "./process.ts";
 

@@ -8,9 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { atEnd, http, open, openTool, record, strings, textOf, tool } from "../../../test/invoke-helpers.ts";
+import { atEnd, http, open, openTool, record, strings, textOf, tool } from "../../../test/helpers/invoke.ts";
 import type { ClientTls, JsonSchema } from "../../model/index.ts";
-import { needs } from "../../../test/needs.ts";
+import { needs } from "../../../test/helpers/needs.ts";
 
 const ANY: JsonSchema = { type: "object", additionalProperties: true };
 

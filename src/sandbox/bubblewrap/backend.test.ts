@@ -17,8 +17,8 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { needs } from "../../../test/needs.ts";
-import { isRoot, USERS } from "../../../test/sandbox-helpers.ts";
+import { needs } from "../../../test/helpers/needs.ts";
+import { isRoot, USERS } from "../../../test/helpers/sandbox.ts";
 import { type Denied, limitRule, type SandboxDeclaration } from "../../model/index.ts";
 import { ChildGroup, type Program, type Spawnable } from "../../process/index.ts";
 import { type PolicyRequest, createPolicy } from "../policy/create-policy.ts";
@@ -267,7 +267,7 @@ describe("a box", needs("bubblewrap", "an ordinary user"), () => {
       expect(out.split("\n").sort()).toEqual(["EPERM", "worker"]);
     });
 
-    // The gate's socket is for the user that the tests run as, and for no other; test/sandbox-escape.test.ts has the other user.
+    // The gate's socket is for the user that the tests run as, and for no other; test/sandbox/escape.test.ts has the other user.
     if (!isRoot || as === "root")
       test("with a network list, what is not in it is refused and told; also without spawn", async () => {
         for (const spawn of [true, false]) {

@@ -9,7 +9,7 @@ import type { AddressInfo, Server } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { needs } from "../../../test/needs.ts";
+import { needs } from "../../../test/helpers/needs.ts";
 import type { Denied } from "../../model/index.ts";
 import { type Egress, openEgress } from "./egress.ts";
 

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { without } from "../../../test/needs.ts";
+import { without } from "../../../test/helpers/needs.ts";
 import type { SandboxPolicy, Mount } from "../types.ts";
 import { createSrt } from "./backend.ts";
 

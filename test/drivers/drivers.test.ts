@@ -1,0 +1,236 @@
+// Drivers with real servers: the specification's own example, two drivers for one contract, and the example of this repository.
+
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Contracts, ContractCall } from "../../src/contracts/index.ts";
+import { openWorkspace } from "../../src/hub/index.ts";
+import { portolan, temporaryFolder } from "../helpers/cli.ts";
+import {
+  EXAMPLE,
+  examplePlace,
+  FILESYSTEM,
+  FS_CONTRACTS,
+  FS_DRIVER,
+  type Place,
+  place,
+} from "../helpers/drivers.ts";
+import { startRegistry } from "../fixtures/npm-registry.mjs";
+import { until } from "../helpers/connect.ts";
+
+describe("the example of the specification, with today's server", () => {
+  it("validates as it is written", async () => {
+    const { run } = place({ ...FS_CONTRACTS, ".drivers/filesystem-mcp/DRIVER.md": FS_DRIVER });
+    const ran = await run("validate", "--json");
+    expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
+    const text = await run("validate", "--text");
+    expect(text.out).toContain("(driver filesystem-mcp@1.0.0, for fs-read, fs-write, fs-list) valid");
+    expect(text.out).toContain("(contract fs-read@1.0.0) valid");
+  });
+
+  it("is refused when it is registered, and told what to change", { timeout: 120_000 }, async () => {
+    const here = await withPackage();
+    here.write(".drivers/filesystem-mcp/DRIVER.md", FS_DRIVER.replace('"/workspace"', '"./workspace"'));
+    const first = await here.run("why", "filesystem-mcp", "--text");
+    expect(first.code).toBe(3);
+    expect(first.out).toContain("The program does not fit");
+    expect(first.out).toMatch(/version_check runs "npx @modelcontextprotocol\/server-filesystem --version"/);
+
+    here.change(".drivers/filesystem-mcp/DRIVER.md", (text) =>
+      text.replace(/version_check:\n(?: {2}.*\n)+/, ""),
+    );
+    const second = await here.run("why", "filesystem-mcp", "--text");
+    expect(second.code).toBe(3);
+    expect(second.out).toContain('result_extract $.contents of the tool "read_file" matches nothing');
+    expect(second.out).toContain('result_extract $.entries of the tool "list_directory" matches nothing');
+    expect(second.out).toContain("Matching paths: result_extract $.content.");
+    const status = await here.run("status", "--json");
+    expect(status.code).toBe(3);
+    expect(JSON.parse(status.out)).toMatchObject({ drivers: [{ id: "filesystem-mcp", server: "refused" }] });
+
+    // Corrected as the hints say.
+    here.change(".drivers/filesystem-mcp/DRIVER.md", (text) =>
+      text.replaceAll(/result_extract: ".*"/g, 'result_extract: "$.content"'),
+    );
+    expect((await here.run("why", "filesystem-mcp", "--text")).out).toContain("No action needed: it works.");
+  });
+
+  it("is written by portolan author from the package alone", { timeout: 60_000 }, async () => {
+    const here = await withPackage();
+    const name = "@modelcontextprotocol/server-filesystem";
+    const made = await here.run(
+      ...[
+        "author",
+        name,
+        "--tools",
+        "read_text_file=fs-read",
+        "--allow-write",
+        "workspace",
+        "--yes",
+        "--text",
+      ],
+      ...["--", "./workspace"],
+    );
+    expect(made.code).toBe(0);
+    expect(made.out).toContain("filesystem-mcp (npm, stdio)");
+    expect(made.out).toContain("The package has no version");
+    expect(here.file(".drivers/filesystem-mcp/DRIVER.md")).toContain(`package: "${name}"`);
+    const why = await here.run("why", "filesystem-mcp", "--text");
+    expect(why.out).toContain("No action needed: it works.");
+  });
+
+  it("reads, writes and lists real files once portolan author has made its driver", async () => {
+    const here = place({ ...FS_CONTRACTS, "workspace/a.txt": "first" });
+    const made = await here.run(
+      ...["author", `node ${FILESYSTEM}`, "--id", "filesystem-mcp", "--allow-write", "./workspace"],
+      ...["--tools", "read_text_file=fs-read,write_file=fs-write,list_directory=fs-list"],
+      ...["--yes", "--json", "--", "./workspace"],
+    );
+    expect({ code: made.code, err: made.err }).toEqual({ code: 0, err: "" });
+    expect(JSON.parse(made.out)).toMatchObject({
+      id: "filesystem-mcp",
+      kind: "binary",
+      transport: "stdio",
+      tools: [
+        { tool: "read_text_file", contract: "fs-read", new: false, result_extract: "$.content" },
+        { tool: "write_file", contract: "fs-write", new: false, result_extract: "$.content" },
+        { tool: "list_directory", contract: "fs-list", new: false, result_extract: "$.content" },
+      ],
+    });
+    const contracts = await contractsOf(here);
+    const approve: ContractCall["ask"] = async () => ({ action: "accept", content: { allow: true } });
+    const value = async (tool: string, input: object): Promise<unknown> => {
+      const { result } = await contracts.call({ tool, input, ask: approve });
+      return result.ok ? result.value : result.error;
+    };
+    expect(await value("fs-read", { path: "a.txt" })).toBe("first");
+    expect(await value("fs-write", { path: "b.txt", content: "second" })).toContain("b.txt");
+    expect(readFileSync(join(here.cwd, "workspace/b.txt"), "utf8")).toBe("second");
+    expect(await value("fs-list", { path: "." })).toBe("[FILE] a.txt\n[FILE] b.txt");
+    expect(await value("fs-read", { path: "../portolan.yaml" })).toMatchObject({ code: "upstream_error" });
+  });
+});
+
+describe("two drivers for one contract", () => {
+  it("are chosen by cost, region, tag and pin", async () => {
+    const contracts = await contractsOf(examplePlace());
+    const read = reader(contracts);
+    expect(await read({})).toEqual(["filesystem-mcp", "A note that two servers can read.\n"]);
+    expect(await read({ regionConstraint: "us-east-1" })).toEqual([
+      "cat-mcp",
+      "A note that two servers can read.\n",
+    ]);
+    expect(await read({ pinnedProvider: "cat-mcp" })).toEqual([
+      "cat-mcp",
+      "A note that two servers can read.\n",
+    ]);
+    expect(await read({ pinnedProvider: "cat-mcp", regionConstraint: "eu-west-1" })).toEqual([
+      undefined,
+      "pinned_provider_unavailable",
+    ]);
+    expect(await read({ regionConstraint: "mars" })).toEqual([undefined, "region_mismatch"]);
+  });
+
+  it("are kept from serving by the policy of the workspace", async () => {
+    const here = examplePlace();
+    here.write("portolan.yaml", "version: 1\ncontracts: { deny_tags: [experimental] }\n");
+    const read = reader(await contractsOf(here));
+    expect(await read({ regionConstraint: "us-east-1" })).toMatchObject([undefined, expect.any(String)]);
+    expect(await read({})).toMatchObject(["filesystem-mcp", expect.any(String)]);
+  });
+
+  it("take over for one that is gone only where the rules allow it", { timeout: 60_000 }, async () => {
+    const here = examplePlace();
+    // Like the example, but the cheaper server can be stopped for good.
+    here.write(
+      "servers/mortal.mjs",
+      `import { existsSync, writeFileSync } from "node:fs";
+      if (existsSync("down")) process.exit(1);
+      writeFileSync("pid", String(process.pid));
+      await import("./cat.mjs");`,
+    );
+    here.change(".drivers/cat-mcp/DRIVER.md", (text) =>
+      text
+        .replace("servers/cat.mjs", "servers/mortal.mjs")
+        .replace("cost_units_per_call: 5", "cost_units_per_call: 0"),
+    );
+    here.change(".drivers/filesystem-mcp/DRIVER.md", (text) =>
+      text.replace("cost_units_per_call: 0", "cost_units_per_call: 5"),
+    );
+    const contracts = await contractsOf(here);
+    const read = reader(contracts);
+    expect(await read({})).toMatchObject(["cat-mcp", expect.any(String)]);
+
+    writeFileSync(join(here.cwd, "down"), "");
+    process.kill(Number(readFileSync(join(here.cwd, "pid"), "utf8")), "SIGKILL");
+    await until(async () => (await read({}))[0] === "filesystem-mcp");
+    // A pin or a region that excludes the other driver keeps the call here.
+    expect((await read({ pinnedProvider: "cat-mcp" }))[0]).not.toBe("filesystem-mcp");
+    expect((await read({ regionConstraint: "us-east-1" }))[0]).not.toBe("filesystem-mcp");
+
+    rmSync(join(here.cwd, "down"));
+    await until(async () => (await read({}))[0] === "cat-mcp");
+  });
+});
+
+describe("examples/drivers", () => {
+  const run = (...words: string[]): ReturnType<typeof portolan> =>
+    portolan(words, { cwd: EXAMPLE, env: { XDG_DATA_HOME: temporaryFolder() } });
+
+  it.each(["filesystem-mcp", "cat-mcp"])("keeps what its contracts promise: %s", async (id) => {
+    const ran = await run("test", id, "--text");
+    expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
+    expect(ran.out).toMatch(/^passed {3}note-read +a note that is there/m);
+  });
+
+  it("works in its sandbox, where there is one", async () => {
+    const ran = await portolan(["call", "contracts.note-read", "name=hello.md", "--json"], {
+      cwd: EXAMPLE,
+      env: { XDG_DATA_HOME: temporaryFolder(), PORTOLAN_SANDBOX: "warn" },
+    });
+    expect(JSON.parse(ran.out)).toMatchObject({ _meta: { "portolan/driver": "filesystem-mcp" } });
+  });
+});
+
+/** A workspace that installs the public server from a local npm registry. */
+async function withPackage(): Promise<Place> {
+  const registry = await startRegistry();
+  onTestFinished(() => registry.close());
+  registry.publish({
+    name: "@modelcontextprotocol/server-filesystem",
+    version: "2026.8.31",
+    bin: { "mcp-server-filesystem": "index.mjs" },
+    files: {
+      "index.mjs": `#!/usr/bin/env node\nawait import(${JSON.stringify(pathToFileURL(FILESYSTEM).href)});\n`,
+    },
+  });
+  const cache = temporaryFolder();
+  const here = place(FS_CONTRACTS, {
+    npm_config_registry: registry.url,
+    npm_config_cache: cache,
+    npm_config_fetch_retries: "0",
+  });
+  mkdirSync(join(here.cwd, "workspace"));
+  return here;
+}
+
+async function contractsOf({ cwd }: Place): Promise<Contracts> {
+  const workspace = await openWorkspace(cwd, { watchFiles: false, snapshots: false });
+  onTestFinished(() => workspace.close());
+  const contracts = await workspace.contracts();
+  if (contracts === undefined) throw new Error("there are no contracts");
+  return contracts;
+}
+
+/** The driver that served the call, and the result. */
+function reader(contracts: Contracts) {
+  return async (context: ContractCall["context"]): Promise<[string | undefined, unknown]> => {
+    const { result, driver } = await contracts.call({
+      tool: "note-read",
+      input: { name: "hello.md" },
+      context,
+    });
+    return [result.ok ? driver : undefined, result.ok ? result.value : result.error.code];
+  };
+}

@@ -1,0 +1,119 @@
+// Rules of a gateway for contracts: access by tags, approvals per call, and logins in code.
+
+import { expect, onTestFinished, test } from "vitest";
+import { openGateway } from "../../src/gateway/index.ts";
+import type { GatewayCaller } from "../../src/model/index.ts";
+import { driverWorkspace, type DriverParts, type DriverWorkspace } from "../helpers/driver-workspaces.ts";
+import { type Message, RawModern, textOf } from "../helpers/raw-clients.ts";
+import { TOKEN } from "../helpers/raw-gateways.ts";
+
+const ANN = "token-of-ann-0123456789";
+const BOB = "token-of-bob-0123456789";
+
+async function serve(
+  workspace: DriverWorkspace,
+  rules: Pick<GatewayCaller, "allow" | "deny"> = {},
+  more: object = {},
+): Promise<{ readonly ann: RawModern; readonly bob: RawModern }> {
+  const gateway = await openGateway(workspace.folder, {
+    access: { token: TOKEN, key: Buffer.alloc(32, 7) },
+    settings: {
+      port: 0,
+      callers: [
+        { name: "ann", token: ANN, ...rules },
+        { name: "bob", token: BOB },
+      ],
+    },
+    snapshots: false,
+    ...more,
+  });
+  onTestFinished(() => gateway.close());
+  const { url } = await gateway.listen();
+  return { ann: new RawModern(url, { token: ANN }), bob: new RawModern(url, { token: BOB }) };
+}
+
+const contract = (id: string, more: string): string => `name: ${id}
+id: ${id}
+description: D.
+version: 1.0.0
+idempotent: true
+inputs: { type: object, properties: { path: { type: string } } }
+outputs: { type: object }
+${more}`;
+
+/** Two contracts with different tags; the driver of the second has a tag too. */
+function tagged(): DriverWorkspace {
+  const workspace = driverWorkspace({ contract: contract("who-am-i", "tags: [safe]") });
+  workspace.write("tools/wipe/TOOL.md", `---\n${contract("wipe", "tags: [dangerous]")}\n---\n`);
+  const other = workspace
+    .read(".drivers/who-mcp/DRIVER.md")
+    .replaceAll("who-mcp", "wipe-mcp")
+    .replace("./tools/who-am-i/TOOL.md", "wipe")
+    .replace("kind: mcp\n", "kind: mcp\npolicy_tags: [outside]\n");
+  workspace.write(".drivers/wipe-mcp/DRIVER.md", other);
+  return workspace;
+}
+
+const names = async (client: RawModern): Promise<string[]> =>
+  ((await client.call("tools/list")).result.tools as { name: string }[]).map(({ name }) => name);
+
+test.each([
+  [{ deny: { tags: ["dangerous"] } }, ["who-am-i"]],
+  [{ deny: { tags: ["outside"] } }, ["who-am-i"]],
+  [{ allow: { tags: ["safe"] } }, ["who-am-i"]],
+  [{ allow: { tags: ["outside"] } }, ["wipe"]],
+  [{ allow: { tags: ["safe", "dangerous"] }, deny: { tags: ["safe"] } }, ["wipe"]],
+  [{ allow: { tags: ["nothing"] } }, []],
+])("the rules %j are about each contract's tags", async (rules, seen) => {
+  const { ann, bob } = await serve(tagged(), rules);
+  expect(await names(bob)).toEqual(["who-am-i", "wipe"]);
+  expect(await names(ann)).toEqual(seen);
+  for (const name of ["who-am-i", "wipe"]) {
+    const { error } = await ann.tool(name);
+    expect(error === undefined).toBe(seen.includes(name));
+  }
+});
+
+test("an approval cannot come with the call that it is about, and says what is approved", async () => {
+  const parts: DriverParts = {
+    contract: contract("who-am-i", 'approval: always\nmutates: ["workspace:files"]'),
+  };
+  const { ann } = await serve(driverWorkspace(parts));
+  const params = { name: "who-am-i", arguments: { path: "/tmp/that" } };
+  const yes = { action: "accept", content: { allow: true } };
+  const guesses = ["approve-who-am-i", "approve-who-am-i_3", "approve-", "approve-undefined"];
+  const first: Message = await ann.ask("tools/call", {
+    ...params,
+    inputResponses: Object.fromEntries(guesses.map((key) => [key, yes])),
+  });
+  expect(first.result).toMatchObject({ resultType: "input_required" });
+  const [[key, question] = ["", undefined]] = Object.entries<{ params: { message: string } }>(
+    first.result.inputRequests,
+  );
+  expect(key).toMatch(/^approve-who-am-i-[\da-f-]{36}$/);
+  expect(question?.params.message).toContain('{"path":"/tmp/that"}');
+  expect(question?.params.message).toContain("workspace:files");
+  const { requestState } = first.result;
+  // The approval of one call does not count for another.
+  const other = await ann.ask("tools/call", { ...params, inputResponses: { [key]: yes } });
+  expect(other.result).toMatchObject({ resultType: "input_required" });
+  const done = await ann.ask("tools/call", { ...params, inputResponses: { [key]: yes }, requestState });
+  expect(textOf(done).pid).toBeGreaterThan(0);
+});
+
+test("a login that is in code is each caller's own, and so are the process and its home", async () => {
+  const workspace = driverWorkspace();
+  workspace.write(
+    ".drivers/who-mcp/driver.mjs",
+    `const refresh = async () => ({ ok: true });
+export default { kind: "driver", driver: {}, hooks: { refresh }, given: [] };`,
+  );
+  const { ann, bob } = await serve(workspace, {}, { driverCode: true });
+  const call = async (client: RawModern): Promise<Message> => client.tool("who-am-i");
+  const answers = [await call(ann), await call(ann), await call(bob)];
+  const [first, again, other] = answers.map(textOf);
+  expect(first.pid, JSON.stringify(answers[0])).toBeGreaterThan(0);
+  expect(again.pid).toBe(first.pid);
+  expect(other.pid).not.toBe(first.pid);
+  expect(other.home).not.toBe(first.home);
+});

@@ -1,0 +1,270 @@
+// Architecture test: scans src/ for the order of the rooms, the size of folders, import cycles and the public surface.
+
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
+
+/** A room is a top-level folder of src/. It imports only from the rooms before it in this list. */
+const ORDER = [
+  "base",
+  "errors",
+  "model",
+  "schema",
+  "formats",
+  "catalog",
+  "secrets",
+  "process",
+  "sandbox",
+  "install",
+  "launch",
+  "upstream",
+  "invoke",
+  "client",
+  "contracts",
+  "hub",
+  "gateway",
+  "openapi",
+  "cli",
+];
+
+/** A folder has fewer source files than this; tests are not counted. */
+const FOLDER_LIMIT = 20;
+
+/** Folders that are still over the limit. This list only shrinks. */
+const LARGE_FOLDERS: readonly string[] = ["cli/author", "formats/mcpfile"];
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const src = join(root, "src");
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+  readonly typeOnly: boolean;
+}
+
+const files = readdirSync(src, { recursive: true, encoding: "utf8" })
+  .map((path) => path.split(sep).join("/"))
+  .filter((path) => path.endsWith(".ts"))
+  .sort();
+const imports = files.flatMap((from) =>
+  findImports(readFileSync(join(src, from), "utf8")).map(({ specifier, typeOnly }): Import => {
+    const target = resolve(src, dirname(from), specifier);
+    return { from, to: relative(src, target).split(sep).join("/"), typeOnly };
+  }),
+);
+const rooms = readdirSync(src, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map((entry) => entry.name);
+
+describe("layers", () => {
+  test("every folder of src/ is a room in the order, and only the entry files are outside of the rooms", () => {
+    expect(rooms.sort()).toEqual([...ORDER].sort());
+    expect(files.filter((file) => !file.includes("/"))).toEqual(["drivers.ts", "gateway.ts", "index.ts"]);
+  });
+
+  test("a room imports only from the rooms above it", () => {
+    const wrong = imports.filter(({ from, to }) => isInSrc(to) && rank(to) > rank(from));
+    expect(wrong.map(describeImport)).toEqual([]);
+  });
+
+  test("another room is imported only through its index.ts", () => {
+    const wrong = imports.filter(
+      ({ from, to }) => isInSrc(to) && roomOf(to) !== roomOf(from) && !isPublic(to),
+    );
+    expect(wrong.map(describeImport)).toEqual([]);
+  });
+
+  test("published files import nothing outside of src/", () => {
+    const wrong = imports.filter(
+      ({ from, to }) => !from.endsWith(".test.ts") && !isInSrc(to) && to !== "../package.json",
+    );
+    expect(wrong.map(describeImport)).toEqual([]);
+  });
+
+  test("imports that exist at run time form no cycle", () => {
+    expect(findCycle(imports.filter((found) => !found.typeOnly))).toEqual([]);
+  });
+});
+
+describe("folders", () => {
+  test(`a folder has fewer than ${FOLDER_LIMIT} source files`, () => {
+    const counts = new Map<string, number>();
+    for (const file of files.filter((path) => !path.endsWith(".test.ts"))) {
+      counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
+    }
+    const large = [...counts].filter(([, count]) => count >= FOLDER_LIMIT).map(([folder]) => folder);
+    expect(large.filter((folder) => !LARGE_FOLDERS.includes(folder))).toEqual([]);
+  });
+
+  test("the files and folders that a room's README.md names exist", () => {
+    const missing = rooms.flatMap((room) => {
+      const readme = join(src, room, "README.md");
+      if (!existsSync(readme)) return [];
+      return pathsIn(readFileSync(readme, "utf8"))
+        .filter((path) => !isPathOf(room, path))
+        .map((path) => `src/${room}/README.md names ${path}`);
+    });
+    expect(missing).toEqual([]);
+  });
+});
+
+describe("the public surface", () => {
+  test("the package offers three entries and one command", () => {
+    expect(Object.keys(manifest.exports)).toEqual([".", "./gateway", "./drivers", "./package.json"]);
+    expect(manifest.exports["."]).toEqual({ types: "./dist/index.d.ts", default: "./dist/index.js" });
+    expect(manifest.bin).toEqual({ portolan: "dist/cli/main.js" });
+  });
+
+  test("drivers as code are an entry of their own", async () => {
+    const drivers = (await import("../../src/drivers.ts")) as Record<string, unknown>;
+    expect(Object.keys(drivers).sort()).toEqual([
+      ...["checkBump", "defineDriver", "defineSecret", "defineTool", "diffContracts", "diffDrivers"],
+    ]);
+  });
+
+  test("a gateway for embedding is an entry of its own", async () => {
+    const gateway = (await import("../../src/gateway.ts")) as Record<string, unknown>;
+    expect(Object.keys(gateway).sort()).toEqual(["createAccess", "openAccess", "openGateway"]);
+  });
+
+  test("the library exports these values", async () => {
+    const library = (await import("../../src/index.ts")) as Record<string, unknown>;
+    expect(Object.keys(library).sort()).toEqual([
+      "ERROR_CODES",
+      "PortolanError",
+      "connectMcp",
+      "isPortolanError",
+      "openWorkspace",
+    ]);
+  });
+
+  test("an index.ts names what it exports", () => {
+    const indexes = files.filter((file) => file.endsWith("index.ts"));
+    expect(indexes.filter((file) => /^export \*/m.test(readFileSync(join(src, file), "utf8")))).toEqual([]);
+  });
+});
+
+describe("the scan itself", () => {
+  test("sees every form of import", () => {
+    const text = [
+      'import { a } from "./a.ts";',
+      'import type { B } from "../b.ts";',
+      "import {",
+      "  c,",
+      '} from "./c.ts";',
+      'export { d } from "./d.ts";',
+      'export type { E } from "./e.ts";',
+      'const f = await import("./f.ts");',
+      'type G = typeof import("./g.ts");',
+      'import "./h.ts";',
+      'import { z } from "zod";',
+      'export const text = "from ./nothing.ts";',
+    ].join("\n");
+    expect(findImports(text)).toEqual([
+      { specifier: "./a.ts", typeOnly: false },
+      { specifier: "../b.ts", typeOnly: true },
+      { specifier: "./c.ts", typeOnly: false },
+      { specifier: "./d.ts", typeOnly: false },
+      { specifier: "./e.ts", typeOnly: true },
+      { specifier: "./h.ts", typeOnly: false },
+      { specifier: "./f.ts", typeOnly: false },
+      { specifier: "./g.ts", typeOnly: true },
+    ]);
+    expect(imports.length).toBeGreaterThan(files.length);
+  });
+
+  test("sees the paths in a README.md", () => {
+    const text = [
+      "The entry is `open.ts`; see `src/model/json.ts`.",
+      "```",
+      "  parts/    folder",
+      "    a-b.mjs  file",
+      "```",
+    ];
+    expect(pathsIn(text.join("\n"))).toEqual(["open.ts", "src/model/json.ts", "a-b.mjs", "parts"]);
+  });
+
+  test("finds a cycle", () => {
+    const edge = (from: string, to: string): Import => ({ from, to, typeOnly: false });
+    expect(findCycle([edge("a", "b"), edge("b", "c"), edge("a", "c")])).toEqual([]);
+    expect(findCycle([edge("a", "b"), edge("b", "c"), edge("c", "b")])).toEqual(["b", "c", "b"]);
+  });
+});
+
+/** Source files (`x.ts`, `part/x.mjs`) in a Markdown text, and the folders (`part/`) that begin a line of a tree. */
+function pathsIn(markdown: string): string[] {
+  const found = [...markdown.matchAll(/[\w./-]+\.(?:ts|mjs)\b/g)].map(([path]) => path);
+  const folders = [...markdown.matchAll(/^[\s│├└─]+([\w./-]+)\/(?=\s|$)/gm)].map(([, path = ""]) => path);
+  return [...found, ...folders];
+}
+
+/** A README may name a path from the repository, from src/, or from any folder of its room. */
+function isPathOf(room: string, path: string): boolean {
+  if (existsSync(join(root, path)) || existsSync(join(src, path))) return true;
+  const all = readdirSync(join(src, room), { recursive: true, encoding: "utf8" });
+  return all.some((entry) => `/${entry.split(sep).join("/")}`.endsWith(`/${path}`));
+}
+
+/** The relative imports of a source text; `import { type A }` counts as a value import, since it still runs the module. */
+function findImports(text: string): { specifier: string; typeOnly: boolean }[] {
+  const statements = [
+    ...text.matchAll(/^\s*(?:import|export)\s+(type\s+)?(?:[^"';]*?\sfrom\s+)?"(\.[^"]*)"/gm),
+  ];
+  const calls = [...text.matchAll(/(typeof\s+)?\bimport\(\s*"(\.[^"]*)"\s*\)/g)];
+  return [...statements, ...calls].map(([, type, specifier = ""]) => ({
+    specifier,
+    typeOnly: type !== undefined,
+  }));
+}
+
+function isInSrc(path: string): boolean {
+  return !path.startsWith("..");
+}
+
+function roomOf(path: string): string {
+  return path.includes("/") ? path.slice(0, path.indexOf("/")) : "";
+}
+
+/** Other rooms may import this file. Each format has its own index.ts; base/ has none, because each of its files is for everyone. */
+function isPublic(file: string): boolean {
+  return (
+    file.startsWith("base/") ||
+    file === `${roomOf(file)}/index.ts` ||
+    /^formats\/[^/]+\/index\.ts$/.test(file)
+  );
+}
+
+/** src/index.ts is below every room: it may import them all, and none may import it. */
+function rank(path: string): number {
+  return path.includes("/") ? ORDER.indexOf(roomOf(path)) : ORDER.length;
+}
+
+function describeImport({ from, to }: Import): string {
+  return `src/${from} imports src/${to}`;
+}
+
+/** The files of one cycle, the first repeated at the end; empty when there is none. */
+function findCycle(edges: readonly Import[]): string[] {
+  const targets = new Map<string, string[]>();
+  for (const { from, to } of edges) targets.set(from, [...(targets.get(from) ?? []), to]);
+  const done = new Set<string>();
+
+  const visit = (file: string, trail: readonly string[]): string[] => {
+    if (trail.includes(file)) return [...trail.slice(trail.indexOf(file)), file];
+    if (done.has(file)) return [];
+    for (const target of targets.get(file) ?? []) {
+      const cycle = visit(target, [...trail, file]);
+      if (cycle.length > 0) return cycle;
+    }
+    done.add(file);
+    return [];
+  };
+
+  for (const file of targets.keys()) {
+    const cycle = visit(file, []);
+    if (cycle.length > 0) return cycle;
+  }
+  return [];
+}

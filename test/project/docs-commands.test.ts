@@ -1,0 +1,315 @@
+// Every command and every TypeScript program of the README and of docs/ runs as it is written, in its sandbox, against real servers.
+
+import { execFile } from "node:child_process";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createServer as createNetServer } from "node:net";
+import { homedir, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { MAIN, temporaryFolder } from "../helpers/cli.ts";
+import { blocksOf, compileSnippets, PAGES as DOCUMENTS } from "../helpers/docs-snippets.ts";
+import { startHttpServer } from "../fixtures/http-server.mjs";
+import { startSseServer } from "../fixtures/sse-server.mjs";
+import { startWsServer } from "../fixtures/ws-server.mjs";
+import { git } from "../helpers/mcpfile.ts";
+import { needs } from "../helpers/needs.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
+
+/** Commands that are not run here, with the reason. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  "npm ci && npm start": "scripts/fresh-machine.mjs runs it",
+  "npm ci && npm test": "scripts/fresh-machine.mjs runs it",
+  "portolan login tracker-mcp": "there is no tracker; test/cli/login.test.ts logs in to a stand-in",
+  "portolan logout tracker-mcp": "there is no tracker; test/cli/login.test.ts logs out of a stand-in",
+};
+
+interface Page {
+  /** Where its commands run, in the repository; a folder of their own when absent. */
+  readonly at?: string;
+  /** Files that the page assumes. `yaml 1` is the first such block of the page, `docs/x.md yaml 1` that of another page. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+const SERVERS = {
+  everything: { command: "npx", args: ["-y", "@modelcontextprotocol/server-everything"] },
+  files: {
+    command: "npx",
+    args: ["-y", "@modelcontextprotocol/server-filesystem", "~/notes"],
+    sandbox: { fs: { write: ["~/notes"] } },
+  },
+};
+
+const PETSTORE = JSON.stringify({
+  openapi: "3.0.3",
+  info: { title: "Petstore", version: "1.0.0" },
+  servers: [{ url: "https://api.example.com" }],
+  components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+  security: [{ token: [] }],
+  paths: {
+    "/pets": {
+      get: {
+        ...{ operationId: "listPets", tags: ["orders"], responses: { 200: { description: "pets" } } },
+        parameters: [{ name: "limit", in: "query", schema: { type: "integer" } }],
+      },
+    },
+  },
+});
+
+const CONTRACT_FILES = {
+  "tools/fs-read/TOOL.md": "docs/reference/contracts.md markdown 1",
+  ".drivers/filesystem-mcp/DRIVER.md": "docs/reference/contracts.md markdown 2",
+  "old/DRIVER.md": "docs/reference/contracts.md markdown 2",
+  "notes/hello.md": "Hello.\n",
+};
+const BOTH_SERVERS = { "portolan.yaml": JSON.stringify({ servers: SERVERS }) };
+const FILE_SERVER = { "portolan.yaml": JSON.stringify({ servers: { files: SERVERS.files } }) };
+
+const PAGES: Readonly<Record<string, Page>> = {
+  "README.md": { files: { "mcpfile.yaml": "yaml 1" } },
+  "docs/guides/clients.md": { files: BOTH_SERVERS },
+  "docs/guides/debugging.md": { files: FILE_SERVER },
+  "docs/guides/driver-code.md": { files: CONTRACT_FILES },
+  "docs/guides/drivers.md": { files: CONTRACT_FILES },
+  "docs/guides/login.md": {},
+  "docs/guides/openapi.md": { files: { "petstore.json": PETSTORE } },
+  "docs/guides/operation.md": { files: BOTH_SERVERS },
+  "docs/guides/packages.md": { files: BOTH_SERVERS },
+  "docs/guides/sandbox.md": { files: FILE_SERVER },
+  "docs/guides/secrets.md": { files: { "portolan.yaml": "yaml 1" } },
+  "docs/guides/terminal.md": {},
+  "docs/guides/workspaces.md": { files: { "portolan.yaml": "yaml 1" } },
+  "docs/reference/config-files.md": {
+    files: { "portolan.yaml": "yaml 1", "bridge/manifest.yaml": "yaml 2" },
+  },
+  "docs/reference/events.md": { files: FILE_SERVER },
+  "docs/reference/gateway.md": { files: BOTH_SERVERS },
+  "docs/reference/mcpfile.md": { files: { "mcpfile.yaml": "yaml 1" } },
+  "docs/start/contract.md": {},
+  "docs/start/gateway.md": {},
+  "docs/start/installation.md": {},
+  "docs/start/mcpfile.md": { files: { "mcpfile.yaml": "yaml 1" } },
+  "examples/drivers/README.md": { at: "examples/drivers" },
+  "examples/quickstart/README.md": { at: "." },
+};
+
+/** A shell block as it is; of a console block the commands, and what they print. */
+function scriptsOf(page: string): { readonly script: string; readonly prints: readonly string[] }[] {
+  return blocksOf(page).flatMap(({ language, text }) => {
+    if (language === "sh") return [{ script: text, prints: [] }];
+    if (language !== "console") return [];
+    const lines = text.trimEnd().split("\n");
+    const command = (lines[0] ?? "").replace(/^\$ /, "");
+    // A token is printed to terminals only.
+    return [
+      { script: command, prints: lines.slice(1).filter((line) => !/^(?:…|Token .*|.*ptl_….*)$/.test(line)) },
+    ];
+  });
+}
+
+/** `serve` goes on in the background as soon as it serves; everything else is the command itself. */
+const PORTOLAN = `#!/bin/sh
+[ "$1" = serve ] && [ "$2" != --stdio ] || exec node "$MAIN" "$@"
+[ -f "$STAGE/pid" ] && kill -9 "$(cat "$STAGE/pid")" 2>/dev/null
+: >"$STAGE/out"
+node "$MAIN" "$@" --port "$PORT" >"$STAGE/out" 2>&1 &
+echo $! >"$STAGE/pid"
+until grep -q '^Claude Code' "$STAGE/out"; do
+  kill -0 "$(cat "$STAGE/pid")" || { cat "$STAGE/out" >&2; exit 1; }
+  sleep 0.1
+done
+cat "$STAGE/out"
+`;
+
+/** One data folder for all pages, so that each package is installed once. */
+const data = realpathSync(mkdtempSync(join(tmpdir(), "portolan-docs-data-")));
+beforeAll(() => writeFileSync(join(data, "passphrase"), "of the test\n", { mode: 0o600 }));
+afterAll(() => rmSync(data, { recursive: true, force: true }));
+
+async function stage(page: string, { at, files = {} }: Page) {
+  const base = realpathSync(temporaryFolder());
+  const [bin, home, cwd] = [
+    join(base, "bin"),
+    join(base, "home"),
+    at === undefined ? join(base, "work") : join(root, at),
+  ];
+  for (const folder of [bin, join(home, "notes"), cwd]) mkdirSync(folder, { recursive: true });
+  for (const name of ["todo.md", "notes.md"]) writeFileSync(join(home, "notes", name), "Buy milk.\n");
+  const port = await freePort();
+  const example = await startExample();
+  /** Hosts and folders of nobody become those of this machine. */
+  const real = (text: string): string =>
+    text
+      .replaceAll("7420", String(port))
+      .replaceAll("https://mcp.example.com/mcp", example.mcp)
+      .replaceAll("https://api.githubcopilot.com/mcp/", example.mcp)
+      .replaceAll("https://api.example.com/mcp", example.mcp)
+      .replaceAll("https://api.example.com", example.api)
+      .replaceAll("http://localhost:8080", example.api)
+      .replaceAll("http://localhost:3001/sse", example.sse)
+      .replaceAll("ws://localhost:3002/mcp", example.socket)
+      .replaceAll("http://localhost:8000/mcp", example.mcp)
+      .replaceAll("https://example.com/a.git", `file://${base}/a.git`)
+      .replaceAll("/home/me/", `${home}/`)
+      .replaceAll(/\b(?:some|weather)-server\b/g, "@modelcontextprotocol/server-everything")
+      .replaceAll("<target>", '"node server.js"');
+  if (at === undefined) {
+    cpSync(fixture("docs-server.mjs"), join(cwd, "server.js"));
+    writeFileSync(join(cwd, "package.json"), '{ "type": "module" }');
+    for (const words of ["init -q", "add .", "commit -qm one"]) git("-C", cwd, ...words.split(" "));
+    git("clone", "-q", "--bare", cwd, join(base, "a.git"));
+  }
+  for (const [name, given] of Object.entries(files)) {
+    const [, other = page, language, number] = /^(?:(\S+\.md) )?(yaml|markdown) (\d)$/.exec(given) ?? [];
+    const own = blocksOf(other).filter((block) => block.language === language)[Number(number) - 1]?.text;
+    mkdirSync(dirname(join(cwd, name)), { recursive: true });
+    writeFileSync(join(cwd, name), real(own ?? given));
+  }
+  for (const [name, text] of [
+    ["portolan", PORTOLAN],
+    ["claude", "#!/bin/sh\n"],
+  ] as const) {
+    writeFileSync(join(bin, name), text);
+    chmodSync(join(bin, name), 0o755);
+  }
+  const { PATH, LANG } = process.env;
+  const env = {
+    ...{
+      PATH: `${bin}:${PATH}`,
+      LANG,
+      HOME: home,
+      MAIN,
+      PORT: String(port),
+      STAGE: base,
+      GITHUB_TOKEN: "t",
+      TOKEN: "t",
+    },
+    ...{
+      XDG_DATA_HOME: data,
+      PORTOLAN_VAULT_PASSPHRASE_FILE: join(data, "passphrase"),
+      DBUS_SESSION_BUS_ADDRESS: "unix:path=/nowhere",
+    },
+    // The registry is that of the person who runs the tests.
+    npm_config_userconfig: process.env.npm_config_userconfig ?? join(homedir(), ".npmrc"),
+    npm_config_cache: process.env.npm_config_cache ?? join(homedir(), ".npm"),
+  };
+  onTestFinished(() => {
+    const pid = existsSync(join(base, "pid")) ? Number(readFileSync(join(base, "pid"), "utf8")) : undefined;
+    if (pid !== undefined) process.kill(pid, "SIGTERM");
+  });
+  return {
+    real,
+    run: (script: string) =>
+      new Promise<{ code: unknown; out: string; err: string }>((resolve) => {
+        // A script that reads nothing may end before this is written.
+        const child = execFile("sh", ["-e", "-c", real(script)], { cwd, env }, (error, out, err) =>
+          resolve({ code: error === null ? 0 : error.code, out, err }),
+        );
+        child.stdin?.on("error", () => {}).end("a value\n");
+      }),
+  };
+}
+
+describe("the commands of", needs("bubblewrap", "curl"), () => {
+  it.each(Object.entries(PAGES))("%s", { timeout: 600_000 }, async (page, given) => {
+    const { run, real } = await stage(page, given);
+    for (const { script, prints } of scriptsOf(page)) {
+      const isConsole = prints.length > 0;
+      // `npm start` runs this after the build.
+      const isStart = /^(?:npm ci && )?npm start$/.test(script.trim());
+      const command = isStart ? `portolan serve ${root}examples/quickstart` : script;
+      const { code, out, err } = await run(
+        isConsole && !command.startsWith("portolan serve") ? `${command} --text` : runnable(command),
+      );
+      expect({ script, code, err: code === 0 ? "" : err }).toEqual({ script, code: 0, err: "" });
+      let rest = out;
+      for (const line of prints.map(real)) {
+        const at = rest.search(new RegExp(`^${escaped(line)}$`, "m"));
+        if (at < 0) expect(rest, script).toContain(line);
+        rest = rest.slice(at + 1);
+      }
+    }
+  });
+});
+
+describe("the programs of", needs("bubblewrap"), () => {
+  const written = DOCUMENTS.filter((page) => blocksOf(page).some(({ language }) => language === "ts"));
+  let programs: Awaited<ReturnType<typeof compileSnippets>>["programs"];
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-docs-")));
+  beforeAll(async () => void ({ programs } = await compileSnippets(folder)));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it.each(written)("%s", async (page) => {
+    const { run, real } = await stage(page, PAGES[page] ?? {});
+    const program = programs[page] as string;
+    // The program ends after the last block, whatever it still has open.
+    writeFileSync(program, `${real(readFileSync(program, "utf8"))}\nprocess.exit();\n`);
+    const { code, err } = await run(`node ${program}`);
+    expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" });
+  });
+});
+
+it("every page with commands is known here", () => {
+  const examples = ["examples/drivers/README.md", "examples/quickstart/README.md"];
+  const pages = [...DOCUMENTS, ...examples].filter((page) => scriptsOf(page).length > 0);
+  expect(pages.filter((page) => PAGES[page] === undefined)).toEqual([]);
+  expect(Object.keys(PAGES).filter((page) => blocksOf(page).length === 0)).toEqual([]);
+});
+
+/** The script without the exceptions; a line that says `(exit code 3)` must end so. */
+function runnable(script: string): string {
+  return script
+    .split("\n")
+    .filter((line) => !Object.hasOwn(EXCEPTIONS, line.replace(/\s+#.*/, "")))
+    .map((line) => line.replace(/^(.*?)\s+#.*\(exit code (\d+)\)$/, "code=0; $1 || code=$?; [ $code = $2 ]"))
+    .join("\n");
+}
+
+/** A literal text in which "…" stands for anything; on a busy machine a server may come later. */
+function escaped(text: string): string {
+  return text
+    .replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
+    .replaceAll("…", ".*")
+    .replace(/(\S) +ready .*/, "$1 +(?:ready|starting) .*")
+    .replace(/^(Serving 2 servers), \d+ tools/, String.raw`$1, \d+ tools`);
+}
+
+/** The hosts of the examples: an MCP server for each transport, and an API with a description. */
+async function startExample(): Promise<{ mcp: string; api: string; sse: string; socket: string }> {
+  const mcp = await startHttpServer({ era: "modern" });
+  const sse = await startSseServer();
+  const socket = await startWsServer();
+  const api = createServer((request, response) => {
+    response.setHeader("content-type", "application/json");
+    response.end(/openapi/.test(request.url ?? "") ? PETSTORE : "{}");
+  });
+  await new Promise<void>((resolve) => void api.listen(0, "127.0.0.1", resolve));
+  onTestFinished(async () => {
+    await Promise.all([mcp.close(), sse.close(), socket.close()]);
+    api.close();
+  });
+  const { port } = api.address() as AddressInfo;
+  return { mcp: mcp.url, sse: sse.url, socket: socket.url, api: `http://127.0.0.1:${port}` };
+}
+
+async function freePort(): Promise<number> {
+  const server = createNetServer();
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => void server.close(resolve));
+  return port;
+}

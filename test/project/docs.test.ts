@@ -1,0 +1,152 @@
+// The documents say what the software does: codes, limits, links.
+
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import manifest from "../../package.json" with { type: "json" };
+import { validateFiles } from "../../src/catalog/index.ts";
+import { ERROR_CODES } from "../../src/errors/index.ts";
+import { DEFAULT_LIMITS } from "../../src/model/index.ts";
+import { VERSION } from "../../src/client/index.ts";
+import { temporaryFolder } from "../helpers/cli.ts";
+import { blocksOf, compileSnippets, PAGES } from "../helpers/docs-snippets.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+const rows = (text: string): string[][] =>
+  text
+    .split("\n")
+    .filter((line) => line.startsWith("| `"))
+    .map((line) =>
+      line
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim().replace(/^`|`$/g, "")),
+    );
+
+it("docs/reference/errors.md has every error code with its faces, and no other", () => {
+  const faces = Object.entries(ERROR_CODES).map(([code, { hint, exit, http, jsonrpc }]) => [
+    code,
+    hint,
+    String(exit),
+    String(http),
+    String(jsonrpc),
+  ]);
+  expect(rows(read("docs/reference/errors.md"))).toEqual(faces);
+});
+
+it("docs/reference/api is what npm run docs:api writes", () => {
+  const { stderr } = spawnSync(process.execPath, ["scripts/api-docs.mjs", "--check"], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  expect(stderr).toBe("");
+});
+
+it("docs/reference/limits.md has every limit with its default", () => {
+  const documented = rows(read("docs/reference/limits.md")).map(([name, value]) => [
+    name,
+    (value ?? "")
+      .replace(/ /g, "")
+      .replace(/(\d+)MiB/, (_, mebi: string) => String(Number(mebi) * 1024 * 1024)),
+  ]);
+  expect(Object.fromEntries(documented)).toEqual(
+    Object.fromEntries(Object.entries(DEFAULT_LIMITS).map(([name, value]) => [name, String(value)])),
+  );
+});
+
+/** The pages outside of docs/ that link to other files. */
+const OTHER_PAGES = [
+  ...readdirSync(root).filter((name) => name.endsWith(".md")),
+  ...["bench", "examples", "src", "test/fixtures"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+      .filter((name) => /(?:^|[\\/])README\.md$/.test(name))
+      .map((name) => join(folder, name)),
+  ),
+];
+
+/** The anchors of a page, as GitHub makes them from its headings. */
+function anchorsOf(path: string): string[] {
+  return Array.from(read(path).matchAll(/^#+ (.*)$/gm), ([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+it.each([...new Set([...OTHER_PAGES, ...PAGES])])("the links of %s lead somewhere", (page) => {
+  for (const [, path = "", anchor] of read(page).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)) {
+    const target = path === "" ? page : join(dirname(page), path);
+    expect(existsSync(join(root, target)), `${page} -> ${path}`).toBe(true);
+    if (anchor !== undefined) expect(anchorsOf(target), `${page} -> ${path}#${anchor}`).toContain(anchor);
+  }
+});
+
+it("the files that ARCHITECTURE.md names exist", () => {
+  const named = Array.from(
+    read("ARCHITECTURE.md").matchAll(/[\w.-]+(?:\/[\w.-]+)+\.ts\b/g),
+    ([path]) => path,
+  );
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter((path) => ![path, join("src", path)].some((at) => existsSync(join(root, at))))).toEqual(
+    [],
+  );
+});
+
+it("every page of docs/ is in its table of contents", () => {
+  const listed = Array.from(read("docs/README.md").matchAll(/\]\(([^)]+)\)/g), ([, path]) => `docs/${path}`);
+  const pages = PAGES.filter((page) => /^docs\/\w+\//.test(page) && !page.startsWith("docs/reference/api/"));
+  expect(pages.filter((page) => !listed.includes(page))).toEqual([]);
+});
+
+it("prose wraps, and tables are readable in a terminal", () => {
+  for (const page of PAGES.filter((path) => !path.startsWith("docs/reference/api/"))) {
+    let inBlock = false;
+    for (const [index, line] of read(page).split("\n").entries()) {
+      if (line.startsWith("```")) inBlock = !inBlock;
+      const limit = inBlock || line.startsWith("|") ? 210 : 130;
+      expect(line.length, `${page}:${index + 1}`).toBeLessThanOrEqual(limit);
+    }
+  }
+});
+
+it("the version that servers are told is the package's", () => {
+  expect(VERSION).toBe(manifest.version);
+});
+
+it("the TypeScript of the documents compiles against the package's types", async () => {
+  expect((await compileSnippets(temporaryFolder())).problems).toBe("");
+});
+
+it("the JSON of the documents is that of a valid config file, in the place that the text names", async () => {
+  const folder = temporaryFolder();
+  for (const page of PAGES) {
+    const lines = read(page).split("\n");
+    for (const { text, line } of blocksOf(page).filter(({ language }) => language === "json")) {
+      expect(() => JSON.parse(text) as unknown, `${page}:${line}`).not.toThrow();
+      // The paragraph before the fence introduces the block.
+      const introduction = lines.slice(lines.lastIndexOf("", line - 4) + 1, line - 3).join(" ");
+      const [, name] = /`(?:~\/)?([^`]+\.json)`/.exec(introduction) ?? [];
+      expect(name, `${page}:${line} is introduced by the name of its file`).toBeDefined();
+      const file = join(folder, name as string);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text);
+      const { files, diagnostics } = await validateFiles([file]);
+      expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+      expect(files).toMatchObject([{ valid: true, aliases: ["portolan"] }]);
+    }
+  }
+});
+
+it("the YAML of the documents parses", () => {
+  for (const page of PAGES) {
+    for (const { text, line } of blocksOf(page).filter(({ language }) => language === "yaml")) {
+      const errors = parseAllDocuments(text).flatMap((document) => document.errors);
+      expect(errors, `${page}:${line}`).toEqual([]);
+    }
+  }
+});

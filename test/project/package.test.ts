@@ -1,0 +1,198 @@
+// The package as users get it from the registry: the packed tarball is installed into an empty folder, run, imported and compiled against.
+
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const shell = process.platform === "win32";
+
+interface Packed {
+  readonly filename: string;
+  readonly files: readonly { readonly path: string; readonly mode: number }[];
+}
+
+let folder: string;
+let packed: Packed;
+
+describe("the packed package", { timeout: 120_000 }, () => {
+  beforeAll(async () => {
+    if (!existsSync(join(root, "dist", "index.js")))
+      throw new Error("There is no dist/; run `npm run build` first.");
+    folder = await realpath(await mkdtemp(join(tmpdir(), "portolan-package-")));
+    const { stdout } = await run(
+      "npm",
+      ["pack", "--ignore-scripts", "--json", "--pack-destination", folder],
+      { cwd: root, shell },
+    );
+    const [found] = JSON.parse(stdout) as Packed[];
+    if (found === undefined) throw new Error("npm pack made nothing");
+    packed = found;
+    await writeFile(
+      join(folder, "package.json"),
+      JSON.stringify({ name: "user", private: true, type: "module" }),
+    );
+    const install = [
+      "install",
+      "--prefer-offline",
+      "--ignore-scripts",
+      "--no-audit",
+      "--no-fund",
+      `./${packed.filename}`,
+    ];
+    await run("npm", install, { cwd: folder, shell });
+  }, 180_000);
+
+  afterAll(async () => {
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test("contains the program, its types, schemas and papers, and nothing else", () => {
+    const paths = packed.files.map(({ path }) => path);
+    const needed = [
+      "LICENSE",
+      "README.md",
+      "package.json",
+      "dist/index.js",
+      "dist/index.d.ts",
+      "schemas/portolan.schema.json",
+      manifest.bin.portolan,
+    ];
+    expect(needed.filter((path) => !paths.includes(path))).toEqual([]);
+    const papers = new Set(["LICENSE", "README.md", "CHANGELOG.md", "package.json"]);
+    expect(
+      paths.filter(
+        (path) => !papers.has(path) && !/^(?:dist\/.*\.(?:[cm]?js|d\.ts)|schemas\/.*\.json)$/.test(path),
+      ),
+    ).toEqual([]);
+    expect(paths.filter((path) => path.includes(".test."))).toEqual([]);
+  });
+
+  test("runs as a command", async () => {
+    const { stdout } = await run(join(folder, "node_modules", ".bin", "portolan"), ["--help"], {
+      cwd: folder,
+      shell,
+    });
+    expect(stdout).toContain("portolan");
+    expect(packed.files.find(({ path }) => path === manifest.bin.portolan)?.mode).toBe(0o755);
+  });
+
+  test("is imported as a library", async () => {
+    const program =
+      'import * as portolan from "portolan"; console.log(typeof portolan.connectMcp, Object.keys(portolan).length);';
+    const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", program], {
+      cwd: folder,
+    });
+    expect(stdout).toMatch(/^function \d+\n$/);
+  });
+
+  test.each(["portolan/gateway", "portolan/drivers"])("has the entry %s", async (entry) => {
+    const program = `import * as entry from "${entry}"; console.log(Object.keys(entry).length > 0);`;
+    const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", program], {
+      cwd: folder,
+    });
+    expect(stdout).toBe("true\n");
+  });
+
+  test("gives types that hold without skipLibCheck", async () => {
+    await mkdir(join(folder, "app"));
+    await writeFile(join(folder, "app", "main.ts"), CONSUMER);
+    await writeFile(join(folder, "app", "tsconfig.json"), JSON.stringify(CONSUMER_CONFIG));
+    const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+    // tsc writes its findings to stdout; a rejection alone would only say that it failed.
+    const findings = await run(process.execPath, [tsc, "-p", "app"], { cwd: folder }).then(
+      ({ stdout }) => stdout,
+      (error: { stdout: string }) => error.stdout,
+    );
+    expect(findings).toBe("");
+  });
+});
+
+const CONSUMER = `
+import { createServer } from "node:http";
+import { connectMcp, type ContentBlock, isPortolanError, type McpConfig, type McpConnection, type Tool } from "portolan";
+import { type Gateway, openGateway } from "portolan/gateway";
+import type { z, ZodObject } from "zod";
+
+// The tool type of an agent framework that requires a Zod object (the shape of johncch/axle's ExecutableTool).
+interface AgentTool<TSchema extends ZodObject<any> = ZodObject<any>> {
+  type?: "function";
+  name: string;
+  description: string;
+  schema: TSchema;
+  execute(input: z.infer<TSchema>, ctx: { signal: AbortSignal; emit: (chunk: string) => void }): Promise<string | object[]>;
+  configure?(config: Record<string, any>): void;
+  summarize?(input: z.infer<TSchema>): string;
+}
+class Agent {
+  constructor(readonly options: { tools: AgentTool[] }) {}
+}
+
+const config: McpConfig = { transport: "stdio", command: "node", args: ["server.js"], limits: {} };
+const connection: McpConnection = await connectMcp(config);
+const tools: Tool[] = await connection.listTools({ prefix: "x" });
+const local: AgentTool<ZodObject<{ a: z.ZodString }>>[] = [];
+const agent = new Agent({ tools: [...local, ...tools, ...(await connection.listTools())] });
+const text: string | undefined = await tools[0]?.execute({ a: agent.options.tools.length });
+try {
+  const { content, text: all } = await connection.callTool("echo", { text });
+  console.log(content, all);
+} catch (error) {
+  if (isPortolanError(error)) console.log(error.code);
+}
+// @ts-expect-error: there is no such transport
+const wrong: McpConfig = { transport: "pigeon", url: "coo" };
+await connection.close();
+console.log(wrong);
+
+// The type of a content block narrows it, and a block of an unknown type is left for the default branch.
+function describe(block: ContentBlock): string {
+  if (block.type === "image" || block.type === "audio") return block.mimeType + block.data.length;
+  switch (block.type) {
+    case "text":
+      return block.text;
+    case "resource_link":
+      return block.uri + (block.title ?? block.name);
+    case "resource":
+      return block.resource.uri;
+    default: {
+      // @ts-expect-error: the type is not known, so neither are its fields
+      const field: string = block.payload;
+      return String(block.type) === "video" ? field : block.type;
+    }
+  }
+}
+// @ts-expect-error: an image has no text
+const noImage: ContentBlock = { type: "image", text: "" };
+console.log([noImage].map(describe));
+
+const gateway: Gateway = await openGateway("workspace", { path: "/tools", access: { token: "t" } });
+createServer(gateway.handle).on("upgrade", gateway.upgrade);
+const response: Response = await gateway.fetch(new Request("http://localhost/tools/mcp"));
+console.log(response.status);
+await gateway.close();
+`;
+
+// As strict as a project can be; Node's types are the only ones it brings along.
+const CONSUMER_CONFIG = {
+  compilerOptions: {
+    target: "es2022",
+    lib: ["es2022"],
+    module: "nodenext",
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    skipLibCheck: false,
+    noEmit: true,
+    types: ["node"],
+    typeRoots: [join(root, "node_modules", "@types")],
+  },
+  include: ["*.ts"],
+};

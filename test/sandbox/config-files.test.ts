@@ -1,0 +1,88 @@
+// A server that may write its workspace tries to decide about its own sandbox: what it lays there is not taken, what its user writes is.
+
+import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { loadCatalog } from "../../src/catalog/index.ts";
+import { needs } from "../helpers/needs.ts";
+import { open, type Opened, temporary } from "../helpers/workspace.ts";
+
+const SERVER = fileURLToPath(new URL("../fixtures/shell-server.mjs", import.meta.url));
+const WAIT = { interval: 50 };
+
+/** JSON is YAML. */
+const workspace = (...more: string[]): string =>
+  JSON.stringify({
+    servers: {
+      evil: { command: process.execPath, args: [SERVER], sandbox: { mode: "enforce", fs: { write: ["."] } } },
+      ...Object.fromEntries(
+        more.map((alias) => [alias, { command: process.execPath, args: [SERVER, alias] }]),
+      ),
+    },
+  });
+
+const aliases = ({ workspace: { health } }: Opened): string[] => health().map(({ alias }) => alias);
+const told = ({ diagnostics }: Opened): string[] => diagnostics.map(({ message }) => message);
+
+describe("a server that may write its workspace", needs("bubblewrap"), () => {
+  it("declares nothing while Portolan runs", { timeout: 60_000 }, async () => {
+    const folder = temporary();
+    const own = join(folder, "portolan.yaml");
+    writeFileSync(own, workspace());
+    const opened = await open(folder, { watchFiles: true });
+    const run = async (script: string): Promise<string> =>
+      (await opened.workspace.callTool("evil.run", { script: `cd ${folder}; ${script}` })).text;
+    const free = JSON.stringify({ servers: { free: { command: "sh", sandbox: "off" } } });
+
+    // Its own declaration, in every way.
+    for (const script of [`echo '${free}' > portolan.yaml`, "rm -f portolan.yaml", "mv portolan.yaml x"])
+      expect(await run(script)).toMatch(/Read-only|busy/);
+    expect(readFileSync(own, "utf8")).toBe(workspace());
+
+    // One that was not there before.
+    await run(`echo '{"mcpServers":{"laid":{"command":"sh"}}}' > .mcp.json`);
+    const laid = `${join(folder, ".mcp.json")} is new, and the change is ignored: evil may have made it from its sandbox`;
+    await expect.poll(() => told(opened), WAIT).toContain(laid);
+    expect(aliases(opened)).toEqual(["evil"]);
+
+    // What its user writes is covered still, and holds at once.
+    writeFileSync(own, workspace("second"));
+    await expect.poll(() => aliases(opened), WAIT).toEqual(["evil", "second"]);
+    expect(await run("echo evil > portolan.yaml")).toMatch(/Read-only/);
+
+    // A file that was put in its place is not covered any more.
+    writeFileSync(join(folder, "saved"), workspace("second", "third"));
+    renameSync(join(folder, "saved"), own);
+    await expect
+      .poll(() => told(opened), WAIT)
+      .toContainEqual(expect.stringContaining(`${own} has changed or`));
+    await run(`echo '${free}' > portolan.yaml`);
+    expect(readFileSync(own, "utf8")).toBe(`${free}\n`);
+    await opened.workspace.settled();
+    expect(aliases(opened)).toEqual(["evil", "second"]);
+
+    // The next start is the user's.
+    expect((await loadCatalog(folder)).servers.map(({ alias }) => alias)).toEqual(["free", "laid"]);
+  });
+});
+
+describe("a file that a server's config reads", () => {
+  it("is not read where another server could have put a link, at the next start either", async () => {
+    const folder = temporary();
+    const canary = "canary-of-a-private-key";
+    writeFileSync(join(folder, "private"), canary);
+    mkdirSync(join(folder, "data"));
+    symlinkSync(join(folder, "private"), join(folder, "data", "token"));
+    const echo = { command: process.execPath, args: [SERVER], env: { TOKEN: "${file:./data/token}" } };
+    const writer = { command: process.execPath, args: [SERVER], sandbox: { fs: { write: ["./data"] } } };
+    writeFileSync(join(folder, "portolan.yaml"), JSON.stringify({ servers: { echo, writer } }));
+    const opened = await open(folder, { only: ["echo"] });
+    await opened.workspace.settled();
+    const [health] = opened.workspace.health();
+    expect(health).toMatchObject({ alias: "echo", error: { code: "SANDBOX_DENIED" } });
+    expect(health?.error?.message).toContain("is a link that the server writer, which may write");
+    expect(health?.error?.hint).toContain("fs.deny");
+    expect(JSON.stringify([health, opened.diagnostics])).not.toContain(canary);
+  });
+});

@@ -1,0 +1,55 @@
+// The end of a server that takes no notice of a closed input: it is asked with SIGTERM, once, and may save its work. In every kind of box, as root and as an ordinary user.
+
+import { execFile } from "node:child_process";
+import { chmodSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { needs } from "../helpers/needs.ts";
+
+const ENTRY = fileURLToPath(new URL("../../dist/index.js", import.meta.url));
+const HARNESS = fileURLToPath(new URL("../fixtures/ending-harness.mjs", import.meta.url));
+const isRoot = process.getuid?.() === 0;
+const DROP = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--"];
+
+function scratch(): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-ending-")));
+  chmodSync(folder, 0o777);
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+describe("a server that is closed", needs("bubblewrap", "an ordinary user"), () => {
+  it.each(isRoot ? ["root", "an ordinary user"] : ["an ordinary user"])(
+    "is asked once, with its helpers, and saves its work, as %s",
+    { timeout: 60_000 },
+    async (user) => {
+      const home = scratch();
+      const { PATH, LANG } = process.env;
+      const drop = isRoot && user !== "root" ? DROP : [];
+      const [file, ...args] = [...drop, process.execPath, HARNESS, ENTRY, join(home, "work")];
+      const { stdout } = await promisify(execFile)(file, args, {
+        env: {
+          PATH,
+          LANG,
+          HOME: home,
+          XDG_CACHE_HOME: join(home, "cache"),
+          XDG_DATA_HOME: join(home, "data"),
+        },
+        cwd: home,
+      });
+      const { uid, saved } = JSON.parse(stdout) as { uid: number; saved: unknown };
+      expect(uid === 0).toBe(user === "root");
+      const [together, alone] = [
+        { server: "asked: 1", helper: "saved" },
+        { server: "asked: 1", helper: null },
+      ];
+      expect(saved).toEqual({
+        ...{ off: together, plain: together, relayed: together },
+        ...{ threads: alone, nested: alone },
+      });
+    },
+  );
+});

@@ -1,0 +1,123 @@
+// Era negotiation: in one process, by the rules of the specification, and remembered where that saves a probe.
+
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { startHttpServer } from "../fixtures/http-server.mjs";
+import { connectStdio, connectUrl, failure, serverStats, started } from "../helpers/connect.ts";
+
+beforeEach(() => {
+  process.env.XDG_CACHE_HOME = mkdtempSync(join(tmpdir(), "portolan-eras-"));
+});
+
+describe("stdio", () => {
+  it.each(["method-not-found", "error32602", "silent"])(
+    "a legacy server that takes the probe as %s is asked in the one process",
+    async (probe) => {
+      const mcp = await connectStdio(["--era=legacy", `--probe=${probe}`], {
+        limits: { probeTimeoutMs: 200 },
+      });
+      expect(mcp.server.era).toBe("legacy");
+      const { requests } = await serverStats(mcp);
+      expect(requests["server/discover"]).toBe(1);
+      expect(requests.initialize).toBe(1);
+      expect(mcp.stats()).toMatchObject({ eraProbes: 1, restarts: 0 });
+      expect(mcp.stats().inFlight).toBe(0);
+    },
+  );
+
+  it("a server that dies of the probe is started again as legacy, and remembered with its version and a date", async () => {
+    const flags = ["--era=legacy", "--probe=die", "--version=7.1"];
+    const first = await connectStdio(flags);
+    expect(first.stats().eraProbes).toBe(1);
+    await first.close();
+    const file = join(process.env.XDG_CACHE_HOME as string, "portolan", "eras.json");
+    const verdicts = Object.values(JSON.parse(readFileSync(file, "utf8")) as object) as {
+      serverVersion: string;
+      date: string;
+    }[];
+    expect(verdicts).toMatchObject([
+      {
+        era: "legacy",
+        serverVersion: expect.any(String) as string,
+        date: expect.stringMatching(/^\d{4}-/) as string,
+      },
+    ]);
+    expect((await connectStdio(flags)).stats().eraProbes).toBe(0);
+  });
+
+  it("a dual server is spoken to as modern, unless the definition says otherwise", async () => {
+    expect((await connectStdio(["--era=dual"])).server.era).toBe("modern");
+    expect((await connectStdio(["--era=dual"], { era: "legacy" })).server.era).toBe("legacy");
+    expect((await connectStdio(["--era=dual"], { era: "modern" })).server.era).toBe("modern");
+  });
+
+  it("a pin that the server cannot meet is an error, not a fallback", async () => {
+    expect((await failure(connectStdio(["--era=legacy"], { era: "modern" }))).code).toBe(
+      "VERSION_UNSUPPORTED",
+    );
+    expect(["VERSION_UNSUPPORTED", "RPC_ERROR"]).toContain(
+      (await failure(connectStdio(["--era=modern"], { era: "legacy" }))).code,
+    );
+  });
+
+  it.each(["2025-06-18", "2025-03-26", "2024-11-05"])(
+    "speaks %s with a server that knows nothing newer",
+    async (revision) => {
+      const mcp = await connectStdio(["--era=legacy", `--revision=${revision}`]);
+      expect(mcp.server.revision).toBe(revision);
+      expect((await mcp.callTool("echo", { text: "old" })).text).toBe("old");
+    },
+  );
+
+  it("F14: revisions without a common one are both named", async () => {
+    const legacy = await failure(connectStdio(["--era=legacy", "--fault=bad-version"]));
+    expect(legacy).toMatchObject({ code: "VERSION_UNSUPPORTED", data: { theirs: ["1999-01-01"] } });
+    expect(legacy.message).toContain("2025-11-25");
+    const modern = await failure(connectStdio(["--era=modern", "--fault=modern-version-mismatch"]));
+    expect(modern).toMatchObject({ code: "VERSION_UNSUPPORTED", data: { theirs: ["2099-01-01"] } });
+  });
+});
+
+describe("HTTP", () => {
+  it("F14: a modern refusal never leads to initialize", async () => {
+    const server = await started(startHttpServer({ era: "modern", faults: ["modern-version-mismatch"] }));
+    expect((await failure(connectUrl(server.url))).code).toBe("VERSION_UNSUPPORTED");
+    expect(server.stats.requests.initialize).toBeUndefined();
+  });
+
+  it.each([401, 403])("HTTP %i says nothing about the era", async (status) => {
+    const server = await started(startHttpServer({ era: "legacy" }));
+    server.setFault(`status:${status}`);
+    expect((await failure(connectUrl(server.url))).code).toBe("AUTH_REQUIRED");
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("HTTP 500 does not either", async () => {
+    const server = await started(startHttpServer({ era: "legacy" }));
+    server.setFault("status:500");
+    expect((await failure(connectUrl(server.url))).code).toBe("HTTP_ERROR");
+    expect(server.stats.requests.initialize).toBeUndefined();
+  });
+
+  it("every modern request carries its envelope", async () => {
+    const server = await started(startHttpServer({ era: "modern" }));
+    const mcp = await connectUrl(server.url, {
+      watch: false,
+      clientInfo: { name: "me", version: "3" },
+      handlers: { elicit: () => ({ action: "decline" }), roots: [] },
+    });
+    await mcp.listTools();
+    await mcp.readResource("test://static-text");
+    for (const { body, headers } of server.requests) {
+      expect(headers["mcp-protocol-version"]).toBe("2026-07-28");
+      expect(headers["mcp-method"]).toBe(body?.method);
+      expect(body?.params._meta).toMatchObject({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { name: "me", version: "3" },
+        "io.modelcontextprotocol/clientCapabilities": { elicitation: { form: {}, url: {} }, roots: {} },
+      });
+    }
+  });
+});

@@ -1,0 +1,187 @@
+// The lifecycle of servers in a workspace, with real processes: new generations, the contracts object, failover.
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { openWorkspace, type Workspace } from "../../src/hub/index.ts";
+import { until } from "../helpers/connect.ts";
+import { declare, isRunning, open, stdio } from "../helpers/workspace.ts";
+
+test("a changed environment starts a new process while the old one serves: no call fails, and subscriptions stay", async () => {
+  const server = (run: string): ReturnType<typeof stdio> => stdio("one", undefined, { env: { RUN: run } });
+  const folder = declare([server("0")]);
+  const { workspace, pid, events } = await open(folder, { watchFiles: true });
+  const updates: string[] = [];
+  workspace.on("resourceUpdated", (uri) => updates.push(uri));
+  await workspace.subscribe("test://static-text");
+  const before = await pid("one");
+  const slow = workspace.callTool("one.slow", { ms: 1_500 });
+  const failures: unknown[] = [];
+  let calls = 0;
+  for (let run = 1; run <= 2; run += 1) {
+    const old = await pid("one");
+    declare([server(String(run))], {}, folder);
+    for (let isNew = false; !isNew; calls += 1) {
+      await pid("one").then(
+        (now) => (isNew = now !== old),
+        (error: unknown) => failures.push(error),
+      );
+    }
+  }
+  expect(failures).toEqual([]);
+  expect(calls).toBeGreaterThan(2);
+  expect((await slow).text).toContain("done");
+  await until(() => !isRunning(before));
+  await workspace.callTool("one.touch_resource", { uri: "test://static-text" });
+  await until(() => updates.includes("test://static-text"));
+  expect(events.filter(({ type }) => type === "mcp.server_stopped")).toEqual([]);
+  // What cannot be used after a change is part of its report.
+  declare([server("2"), { ...server("3"), alias: "two", command: "no-such-program-here" }], {}, folder);
+  await until(() => events.some((event) => event.type === "mcp.config_reloaded" && event.failed.length > 0));
+  const reloads = events.filter(({ type }) => type === "mcp.config_reloaded");
+  expect(reloads.slice(0, 2)).toMatchObject([
+    { added: [], changed: ["one"], removed: [], failed: [] },
+    { added: [], changed: ["one"], removed: [], failed: [] },
+  ]);
+  expect(reloads.at(-1)).toMatchObject({ added: ["two"], changed: [], failed: [{ server: "two" }] });
+});
+
+test("a process that cannot run twice is started when the old one has gone", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "portolan-lock-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  // It holds a lock for as long as it runs, and does not start without it.
+  const program = `
+    const { mkdirSync, rmdirSync } = require("node:fs");
+    const lock = ${JSON.stringify(join(folder, "lock"))};
+    try { mkdirSync(lock); } catch { console.error("locked"); process.exit(1); }
+    process.on("exit", () => rmdirSync(lock));
+    process.on("SIGTERM", () => process.exit());
+    const send = (id, result) => console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
+    require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+      const { id, method } = JSON.parse(line);
+      if (method === "initialize") send(id, { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "lock", version: "1" } });
+      else if (method === "tools/list") send(id, { tools: [{ name: "run", inputSchema: { type: "object" } }] });
+      else if (id !== undefined) send(id, { content: [{ type: "text", text: process.env.RUN }] });
+    }).on("close", () => process.exit());`;
+  const server = (run: string): Parameters<typeof declare>[0][number] => ({
+    ...{ alias: "lock", transport: "stdio", command: process.execPath, args: ["-e", program] },
+    env: { RUN: run },
+  });
+  declare([server("first")], {}, folder);
+  const { workspace } = await open(folder, { watchFiles: true });
+  const run = async (): Promise<string> =>
+    workspace.callTool("lock.run").then(
+      ({ text }) => text,
+      (error: Error) => error.message,
+    );
+  expect(await run()).toBe("first");
+  declare([server("second")], {}, folder);
+  await until(async () => (await run()) === "second");
+});
+
+/** Answers `who` with its name. Its program is a file of its own, so that it can be removed. */
+const DRIVER_PROGRAM = `
+const send = (id, result) => console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
+require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method } = JSON.parse(line);
+  if (method === "initialize") send(id, { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "s", version: "1" } });
+  else if (method === "tools/list") send(id, { tools: [{ name: "who", inputSchema: { type: "object" } }] });
+  else if (id !== undefined) send(id, { content: [{ type: "text", text: JSON.stringify({ name: process.argv[2], pid: process.pid }) }] });
+}).on("close", () => process.exit());
+`;
+
+interface Drivers {
+  readonly folder: string;
+  program(name: string): string;
+  driver(name: string, more?: string): void;
+}
+
+/** Drivers that serve one contract; the first in the alphabet is preferred. */
+function drivers(settings = ""): Drivers {
+  const folder = mkdtempSync(join(tmpdir(), "portolan-lifecycle-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const write = (name: string, text: string): string => {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  write("portolan.yaml", `version: 1\n${settings}`);
+  write(
+    "tools/who/TOOL.md",
+    `---\nname: who\nid: who\ndescription: Tells who.\nversion: 1.0.0\ninputs: { type: object }\noutputs: { type: object }\n---\n`,
+  );
+  return {
+    folder,
+    program: (name) => join(folder, "bin", `${name}.cjs`),
+    driver: (name, more = "") => {
+      const program = write(`bin/${name}.cjs`, DRIVER_PROGRAM);
+      const server = { kind: "binary", path: process.execPath, args: [program, name] };
+      write(
+        `.drivers/${name}-mcp/DRIVER.md`,
+        `---
+name: ${name}
+id: ${name}-mcp
+description: D.
+version: 1.0.0
+kind: mcp
+server: ${JSON.stringify(server)}
+transport: stdio
+implements:
+  - { tool: who, version: "^1.0.0", metadata: { mcp: { tool_name: who } } }
+${more}
+---
+`,
+      );
+    },
+  };
+}
+
+async function openDrivers(folder: string): Promise<Workspace> {
+  const workspace = await openWorkspace(folder, { snapshots: false });
+  onTestFinished(() => workspace.close());
+  await workspace.settled();
+  await (await workspace.contracts())?.settled();
+  return workspace;
+}
+
+type Contracts = NonNullable<Awaited<ReturnType<Workspace["contracts"]>>>;
+
+const who = async (contracts: Contracts): Promise<{ name: string; pid: number }> => {
+  const { result } = await contracts.call({ tool: "who" });
+  if (!result.ok) throw new Error(`${result.error.code}: ${result.error.message}`);
+  return result.value as { name: string; pid: number };
+};
+
+test("a contracts handle serves after a driver was edited, and after its server was idle", async () => {
+  const { folder, driver } = drivers("defaults:\n  idle_stop: 300ms\n");
+  driver("a");
+  const contracts = (await (await openDrivers(folder)).contracts()) as Contracts;
+  const first = await who(contracts);
+  driver("a", "retry: { max_attempts: 2, backoff: fixed, initial_ms: 10 }");
+  await vi.waitFor(() => expect(isRunning(first.pid)).toBe(false), 10_000);
+  const second = await who(contracts);
+  await until(() => !isRunning(second.pid));
+  const third = await who(contracts);
+  expect([second.name, third.name]).toEqual(["a", "a"]);
+  expect(third.pid).not.toBe(second.pid);
+  expect(contracts.status()).toMatchObject([{ id: "a-mcp", server: "verified" }]);
+});
+
+test("when the preferred driver's server is killed and its program is gone, the very next call reaches the other driver", async () => {
+  const { folder, driver, program } = drivers();
+  driver("a");
+  driver("b");
+  const contracts = (await (await openDrivers(folder)).contracts()) as Contracts;
+  const { name, pid } = await who(contracts);
+  expect(name).toBe("a");
+  rmSync(program("a"));
+  process.kill(pid, "SIGKILL");
+  // A call that is sent before the end of the process is noticed may have run, and does not move.
+  await until(() => contracts.status().some(({ id, server }) => id === "a-mcp" && server !== "verified"));
+  const served = [await who(contracts), await who(contracts), await who(contracts)];
+  expect(served.map((one) => one.name)).toEqual(["b", "b", "b"]);
+  // It is skipped for as long as it is broken, and comes back when it works again.
+  driver("a");
+  await until(async () => (await who(contracts)).name === "a");
+});
