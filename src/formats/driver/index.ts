@@ -3,6 +3,7 @@
 export { parseJsonPath as parseExtract } from "../../model/index.ts";
 export { checkBinding } from "./check/check-binding.ts";
 export { checkExamples } from "./check/check-examples.ts";
+export { readToolSchema } from "./read/contract-json-schema.ts";
 export { readConsumers } from "./read/consumers.ts";
 export { type DriverFile, type DriverOptions, parseDriver } from "./read/driver.ts";
 export { type Frontmatter, readFrontmatter } from "./read/frontmatter.ts";

@@ -1,5 +1,14 @@
-// Public face of the package format.
+// Public face of the package format: the metadata of an MCP server in a registry.
 
+export { type PackageMode, variableOf } from "./check.ts";
+export {
+  looksLikePackage,
+  type PackageMetadata,
+  type PackageOptions,
+  type PackageResult,
+  parsePackage,
+} from "./read.ts";
+export { PACKAGE, type PackageValue } from "./schema.ts";
 export {
   type PackageSecurity,
   type PermissionNote,

@@ -32,6 +32,17 @@ const SERVICES: Readonly<Record<string, readonly string[]>> = {
   "linear-api": ["api.linear.app"],
 };
 
+const CORE: readonly string[] = ["network", "filesystem", "process"];
+
+export function isKnownPermission(name: string): boolean {
+  return CORE.includes(name) || Object.hasOwn(SERVICES, name);
+}
+
+/** The permission of a service's API is a permission to use the network. */
+export function impliesNetwork(name: string): boolean {
+  return name === "network" || name.endsWith("-api");
+}
+
 /**
  * `network` alone is every public host. With the permission for a service beside it, that service is what the network is for.
  * `filesystem` names no folder, so it opens none: those that a caller grants, or a declaration adds, are all there is.
