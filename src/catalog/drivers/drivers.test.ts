@@ -137,6 +137,7 @@ describe("an inventory beside a driver serves that driver only", () => {
     ["the same slug", secrets("api-key")],
     ["a variable of another name", secrets("new-key", ", metadata: { bindings: { env: [API_KEY] } }")],
     ["a slug with a namespace", secrets("new/api-key")],
+    ["the variable of the environment", secrets("portolan-secret-api-key")],
   ])("a name that two drivers list belongs to neither: %s", async (_, own) => {
     const found = await load(two({ ".drivers/new-mcp/SECRETS.md": own }));
     expect(found.secrets).toEqual([]);
