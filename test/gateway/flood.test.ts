@@ -189,6 +189,14 @@ describe("the rate counts every message", () => {
     for (let n = 0; n < 3; n += 1) socket.send(`"${"x".repeat(600_000)}"`);
     expect(await closed).toBe(1008);
   });
+
+  it.each(["ping", "pong"] as const)("over WebSocket, also as a %s", async (kind) => {
+    const { url } = await openTestGateway([server()], { ...few(3), transports: { websocket: true } });
+    const { socket } = await openSocket(url, FEW);
+    const closed = new Promise<number>((resolve) => socket.once("close", resolve));
+    for (let n = 0; n < 3; n += 1) socket[kind]();
+    expect(await closed).toBe(1008);
+  });
 });
 
 describe("the bytes of one caller are bounded", () => {

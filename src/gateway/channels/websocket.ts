@@ -25,7 +25,7 @@ export interface WebSocketFrontOptions {
 export class WebSocketFront {
   readonly #options: WebSocketFrontOptions;
   readonly #server: WebSocketServer;
-  readonly #open = new Map<WebSocket, { channel: Channel; alive: boolean }>();
+  readonly #open = new Map<WebSocket, { channel: Channel; alive: boolean; awaitsPong: boolean }>();
   readonly #pings: NodeJS.Timeout;
 
   private constructor(options: WebSocketFrontOptions, server: WebSocketServer) {
@@ -70,7 +70,7 @@ export class WebSocketFront {
 
   #opened(webSocket: WebSocket, socket: NodeDuplex, channel: Channel): void {
     const { limits } = channel.context.caller;
-    const connection = { channel, alive: true };
+    const connection = { channel, alive: true, awaitsPong: false };
     this.#open.set(webSocket, connection);
     let arriving = 0;
     let refusedBytes = 0;
@@ -85,12 +85,16 @@ export class WebSocketFront {
       if (refusal === undefined) arriving += chunk.length;
       else drop(webSocket, TRY_AGAIN_LATER, refusal.error.message);
     });
-    webSocket.on("ping", () => {
+    const count = (): void => {
       const refusal = limits.countMessages();
       if (refusal !== undefined) drop(webSocket, POLICY_VIOLATION, refusal.error.message);
-    });
+    };
+    webSocket.on("ping", count);
     webSocket.on("pong", () => {
       connection.alive = true;
+      // A client may send pongs that answer no ping, as many as it likes.
+      if (!connection.awaitsPong) count();
+      connection.awaitsPong = false;
     });
     webSocket.on("message", (data) => {
       connection.alive = true;
@@ -121,6 +125,7 @@ export class WebSocketFront {
     for (const [webSocket, connection] of this.#open) {
       if (!connection.alive) webSocket.terminate();
       connection.alive = false;
+      connection.awaitsPong = true;
       webSocket.ping();
     }
   }
