@@ -132,6 +132,8 @@ function pathIn(word: string, cwd: string | undefined, home: string): string | u
   if (value === "" || value.includes("\0") || value.includes("${")) return undefined;
   if (/^file:/i.test(value)) return fromUrl(value);
   const database = /^sqlite[\w+]*:(?:\/\/\/?)?(.+?)(?:\?.*)?$/is.exec(value)?.[1];
+  // Other URLs lead elsewhere, and may contain a password, which no warning may show.
+  if (database === undefined && /^[a-z][\w+.-]+:\/\//i.test(value)) return undefined;
   const text = database ?? value;
   if (text.startsWith("~/")) return resolve(home, text.slice(2));
   if (text.startsWith("/")) return resolve(text);
