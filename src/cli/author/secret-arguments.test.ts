@@ -14,6 +14,10 @@ describe("arguments", () => {
     ],
     [["--token=hunter2"], ["--token=<--token>"]],
     [
+      ["--pass", "hunter2", "--pw=x", "DB_PASS=y", "--pass-through=z"],
+      ["--pass", "<--pass>", "--pw=<--pw>", "DB_PASS=<DB_PASS>", "--pass-through=z"],
+    ],
+    [
       ["-api-key", "x"],
       ["-api-key", "<--api-key>"],
     ],

@@ -13,7 +13,7 @@ import { count } from "../terminal/format.ts";
 const HIDDEN = "…";
 const MOST_HOSTS = 3;
 const SECRET_NAME =
-  /(?:^|[^a-z])(?:token|key|secret|passw(?:or)?d|passphrase|pwd|credentials?|authorization|auth|pat|cookie|bearer)(?:$|[^a-z])|(?:token|key|secret|password)$/;
+  /(?:^|[^a-z])(?:token|key|secret|passw(?:or)?d|passphrase|pwd|credentials?|authorization|auth|pat|cookie|bearer)(?:$|[^a-z])|(?:token|key|secret|password)$|(?:^|[^a-z])(?:pass|pw|passcode)$/;
 /** Prefixes of the API keys of well-known services. */
 const KEY_PREFIX =
   /^(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|npm|AKIA|ASIA|AIza|ya29|eyJ|hf|ntn|secret|lin_api)[-_.A-Za-z0-9]{12,}$/;
