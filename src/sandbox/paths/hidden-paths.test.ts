@@ -62,7 +62,9 @@ test("not what is granted, is no path, has a reference in it, or is not there", 
 
 test("URLs of other schemes name no path, so that no warning shows their passwords", () => {
   const url = "redis://:password@cache.example:6379";
-  expect(look({ args: [url, `--url=${url}`, "https://me:password@host/x"], env: { URL: url } }).named).toEqual([]);
+  expect(
+    look({ args: [url, `--url=${url}`, "https://me:password@host/x"], env: { URL: url } }).named,
+  ).toEqual([]);
 });
 
 test("what is denied inside of a grant is hidden", () => {
