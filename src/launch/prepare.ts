@@ -35,6 +35,7 @@ import {
   type NamedPath,
   programFolders,
   type SandboxBackend,
+  writableByServers,
   writableFolders,
 } from "../sandbox/index.ts";
 import { createLaunchContext, type LaunchContext } from "./context.ts";
@@ -188,12 +189,14 @@ async function policyFor(
     docker === undefined
       ? await programFolders(file, ownArgs ?? args, cwd, { writable: await writableFolders(given) })
       : [];
+  const { configFiles, servers } = request.context ?? createLaunchContext();
   return createPolicy({
     program: { file, args, cwd, env: { ...declaredEnvironment(request), PATH: process.env.PATH ?? "" } },
     ...given,
     programFolders: [...folders, ...own],
     certificates: certificates.paths,
-    configFiles: (request.context ?? createLaunchContext()).configFiles,
+    configFiles,
+    writableByServers: await writableByServers(servers),
     cwdGranted: settings?.cwdImplied !== true,
     namesPaths: docker === undefined,
   });

@@ -21,7 +21,13 @@ export type {
   SandboxBackend,
   WrapContext,
 } from "./types.ts";
-export { checkStart, checkWorkspaceFiles, FILE_REFUSED_HINT, fileRefusal } from "./untrusted-files.ts";
+export {
+  checkStart,
+  checkWorkspaceFiles,
+  FILE_REFUSED_HINT,
+  fileRefusal,
+  writableByServers,
+} from "./untrusted-files.ts";
 export { validateSandbox } from "./validate-config.ts";
 export { createWriteHistory, type WriteHistory } from "./write-history.ts";
 

@@ -184,6 +184,15 @@ function isProtected(path: string, { folder, covers }: WritablePlace): boolean {
   return covers.some((cover) => isInside(path, cover) && depth(cover) >= depth(folder) && cover !== folder);
 }
 
+/** The folders that the sandboxes of these servers may write, as written and as real paths. */
+export async function writableByServers(servers: readonly DeclaredServer[]): Promise<string[]> {
+  const written = servers
+    .flatMap((server) => sandboxesOf(server))
+    .flatMap(({ sandbox }) => (sandbox.mode === "off" ? [] : (sandbox.fs?.write ?? [])));
+  const declaration = { fs: { write: [...new Set(written)] } };
+  return writableFolders({ declaration, roots: [], keptHome: undefined, homedir: homedir() });
+}
+
 async function writablePlaces({ servers, roots }: FileWriters): Promise<WritablePlace[]> {
   const home = homedir();
   const declared = servers.flatMap((server) => sandboxesOf(server));

@@ -86,3 +86,17 @@ describe("a file that a server's config reads", () => {
     expect(JSON.stringify([health, opened.diagnostics])).not.toContain(canary);
   });
 });
+
+it("a grant does not follow a link that another server could have created", async () => {
+  const folder = temporary();
+  for (const name of ["private", "data"]) mkdirSync(join(folder, name));
+  symlinkSync(join(folder, "private"), join(folder, "data", "shared"));
+  const own = { command: process.execPath, args: [SERVER] };
+  const reader = { ...own, sandbox: { mode: "enforce", fs: { read: ["./data/shared"] } } };
+  const writer = { ...own, sandbox: { fs: { write: ["./data"] } } };
+  writeFileSync(join(folder, "portolan.yaml"), JSON.stringify({ servers: { reader, writer } }));
+  const opened = await open(folder, { only: ["reader"] });
+  await expect(opened.workspace.callTool("reader.run", { script: "true" })).rejects.toThrow(
+    "data/shared is a link in a folder that a server may write to",
+  );
+});

@@ -37,6 +37,7 @@ export async function plan(cli: Cli, { words, server }: Words): Promise<number> 
   const roots = rootsOf(options.roots, io.cwd).map(({ uri }) => fileURLToPath(uri));
   const { createLaunchContext, planLaunch } = await import("../../launch/index.ts");
   const context = createLaunchContext();
+  context.servers = servers;
   if (usedPaths !== undefined) context.configFiles.add(usedPaths);
   const { checkStart } = await import("../../sandbox/index.ts");
   const diagnostics = await checkStart(config, { servers, roots });

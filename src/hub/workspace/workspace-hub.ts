@@ -91,13 +91,13 @@ export async function openWorkspaceHub(
     throw error;
   }
   if (config.usedPaths !== undefined) configFiles.add(config.usedPaths);
-  let servers = config.servers;
+  launchContext.servers = config.servers;
   const roots = await rootFolders(options.handlers ?? {});
   const secrets = createSecretStore({
     env: process.env,
     envFile: config.envFile,
     checkFile: async (path, use) => {
-      const reason = await fileRefusal(path, { servers, roots, writes }, use);
+      const reason = await fileRefusal(path, { servers: launchContext.servers, roots, writes }, use);
       return reason === undefined ? undefined : { reason, hint: FILE_REFUSED_HINT };
     },
     promptPassphrase: options.promptPassphrase,
@@ -129,7 +129,7 @@ export async function openWorkspaceHub(
   };
   const change = (changed: CatalogChange): void => {
     for (const diagnostic of changed.catalog.diagnostics) report(diagnostic);
-    servers = changed.catalog.servers;
+    launchContext.servers = changed.catalog.servers;
     configFiles.add(changed.catalog.usedPaths);
     noteGateway(changed.catalog.settings.gateway);
     if (changed.settingsChanged) hub.configure(mergeSettings(changed.catalog.settings));

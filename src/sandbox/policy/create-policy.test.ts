@@ -85,7 +85,7 @@ describe("the default profile", () => {
     const program = { file: "/bin/sh", args: [], cwd: at("data/link"), env: {} };
     const steered = await make({ fs: { write: [at("data")] } }, { program });
     expect(steered.problems).toMatchObject([
-      { rule: `cwd: ${at("data/link")}`, remedy: `Write cwd: ${at("elsewhere")}.` },
+      { rule: `cwd: ${at("data/link")}`, remedy: `If you created this link, write cwd: ${at("elsewhere")}.` },
     ]);
     const granted = await make({ fs: { write: [at("data")], read: [at("elsewhere")] } }, { program });
     expect(granted.problems).toEqual([]);
@@ -167,10 +167,30 @@ describe("what is granted", () => {
     ]);
   });
 
+  test.each(["read", "write", "deny"] as const)(
+    "not through a link that another server could create: fs.%s",
+    async (rule) => {
+      const others = { writableByServers: [at("data")] };
+      const made = await make({ fs: { [rule]: [at("data/link")] } }, others);
+      expect(made.problems).toMatchObject([{ rule: `fs.${rule}: ${at("data/link")}` }]);
+      expect(given(made)).toEqual(["read own (own)"]);
+      const program = { file: "/bin/sh", args: [], cwd: at("data/link"), env: {} };
+      const inside = await make(undefined, { ...others, program });
+      expect(inside.problems).toMatchObject([{ rule: `cwd: ${at("data/link")}` }]);
+      expect(given(inside)).toEqual(["read own (own)"]);
+      // A folder that is only shared, without a link, is granted.
+      const shared = await make({ fs: { [rule]: [at("data/logs")] } }, others);
+      expect(shared.problems).toEqual([]);
+    },
+  );
+
   test("not through a link that the server could lay itself", async () => {
     const made = await make({ fs: { write: [at("data")], read: [at("data/link")] } });
     expect(made.problems).toMatchObject([
-      { rule: `fs.read: ${at("data/link")}`, remedy: `Grant ${at("elsewhere")} itself.` },
+      {
+        rule: `fs.read: ${at("data/link")}`,
+        remedy: `If you created this link, grant ${at("elsewhere")} itself.`,
+      },
     ]);
     expect(given(made)).not.toContain("read elsewhere (declared)");
     const roots = await make({ fs: { read: [at("data/link")] } }, { roots: [at("data")] });

@@ -32,6 +32,8 @@ export interface PolicyRequest {
   readonly cwdGranted?: boolean;
   /** The config files of the server's workspace, which it may not write. */
   readonly configFiles: ConfigFiles;
+  /** Folders that any server of the workspace may write: a link in them grants nothing. Default: none. */
+  readonly writableByServers?: readonly string[] | undefined;
   /** The home of the user who runs Portolan. */
   readonly homedir: string;
   /** Whether arguments may name paths of this machine; those of an image do not. Default: true. */
@@ -56,12 +58,13 @@ export const DEFAULT_LIMITS: ResourceLimits = {
 export async function createPolicy(request: PolicyRequest): Promise<CreatedPolicy> {
   const { program, declaration } = request;
   const writable = await writableFolders(request);
+  const linkable = [...writable, ...(request.writableByServers ?? [])];
   const [system, declared, homes] = await Promise.all([
     systemMounts(request, writable),
-    declaredMounts(request, writable),
+    declaredMounts(request, linkable),
     withRealPaths([request.homedir]),
   ]);
-  const own = await ownMounts(request, writable, homes);
+  const own = await ownMounts(request, { writable, linkable }, homes);
   const given = [...own.mounts, ...declared.mounts];
   const protectedPaths = await protectedMounts({
     grants: given,
@@ -74,7 +77,7 @@ export async function createPolicy(request: PolicyRequest): Promise<CreatedPolic
   const grants = layers.filter(({ access }) => access !== "hidden");
   const denials = declaration?.fs?.deny ?? [];
   const [denied, sockets] = await Promise.all([
-    deniedMounts(denials, request.homedir, grants, program.file, writable),
+    deniedMounts(denials, request.homedir, grants, program.file, linkable),
     socketCovers(grants, declared.mounts, request.homedir),
   ]);
   const asked = given.filter(({ path }) => path !== sep);
@@ -103,7 +106,7 @@ export async function createPolicy(request: PolicyRequest): Promise<CreatedPolic
   const home = closed.includes(usual) ? otherHome(usual, mounts) : usual;
   const limits = Object.entries(declaration?.limits ?? {}).filter(([, value]) => value !== undefined);
   const parts = [system, own, declared, protectedPaths, denied, sockets];
-  const steered = await steeredCwd(program.cwd, writable, grants);
+  const steered = await steeredCwd(program.cwd, request.cwdGranted === false ? writable : linkable, grants);
   return {
     policy: {
       mounts,
@@ -157,7 +160,7 @@ async function systemMounts(
 /** The program's folders, the working folder and the kept HOME. */
 async function ownMounts(
   { program, programFolders, certificates = [], keptHome, cwdGranted = true }: PolicyRequest,
-  writable: readonly string[],
+  { writable, linkable }: { readonly writable: readonly string[]; readonly linkable: readonly string[] },
   homes: readonly string[],
 ): Promise<Part> {
   const mounts: Mount[] = [];
@@ -167,8 +170,8 @@ async function ownMounts(
     if (resolved === undefined) return false;
     const { real, links } = resolved;
     if (reason === "cwd" && [real, path].some((one) => isTooWide(one, homes))) return true;
-    // If the server created this link in a folder of its own, the policy would grant its target at the next start.
-    const isSteered = writableLink(links, writable) !== undefined;
+    // If a server created this link, the policy would grant its target at the next start.
+    const isSteered = writableLink(links, reason === "cwd" ? linkable : writable) !== undefined;
     for (const one of isSteered ? [] : new Set([real, path])) mounts.push({ path: one, access, reason });
     return true;
   };
@@ -217,7 +220,7 @@ function rank(mount: Mount): number {
 }
 
 /**
- * A working folder behind a link that the server could have created: the policy does not grant the link's target,
+ * A working folder behind a link that a server could have created: the policy does not grant the link's target,
  * so that the server could not start there. Empty if another rule grants it.
  */
 async function steeredCwd(
@@ -233,8 +236,8 @@ async function steeredCwd(
   return [
     {
       rule: `cwd: ${cwd}`,
-      problem: `${link.path} is a link in a folder that the server may write to, so it could lead anywhere`,
-      remedy: `Write cwd: ${real}.`,
+      problem: `${link.path} is a link in a folder that a server may write to, so it could lead anywhere`,
+      remedy: `If you created this link, write cwd: ${real}.`,
     },
   ];
 }

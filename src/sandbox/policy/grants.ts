@@ -102,7 +102,7 @@ export async function deniedMounts(
     const link = writableLink(resolved?.links ?? [], writable);
     if (link !== undefined) {
       tell(
-        `${link.path} is a link in a folder that the server may write to, so it could lead elsewhere next time`,
+        `${link.path} is a link in a folder that a server may write to, so it could lead elsewhere next time`,
         `Deny ${real} itself.`,
       );
     } else if (needed !== undefined) {
@@ -156,14 +156,14 @@ async function granted(
   if (real === sep && access === "write") {
     return { rule, problem: "that is the whole machine", remedy: "Name the folders that it works in." };
   }
-  // If the server created this link in a folder that it may write, the policy would grant its target at the next
+  // If a server created this link in a folder that it may write, the policy would grant its target at the next
   // start.
   const steered = writableLink(links, writable);
   if (steered !== undefined) {
     return {
       rule,
-      problem: `${steered.path} is a link in a folder that the server may write to, so it could lead anywhere`,
-      remedy: `Grant ${real} itself.`,
+      problem: `${steered.path} is a link in a folder that a server may write to, so it could lead anywhere`,
+      remedy: `If you created this link, grant ${real} itself.`,
     };
   }
   return [...new Set([real, path])];
