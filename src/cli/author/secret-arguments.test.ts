@@ -82,4 +82,8 @@ test("an address keeps all but the values of its secrets", () => {
   expect(urlWithoutSecrets(`https://h/mcp?team=a&k=${KEY}&token=t`, refer)).toBe(
     "https://h/mcp?team=a&k=<k>&token=<token>",
   );
+  expect(urlWithoutSecrets(`https://h/s/${KEY}/mcp`, refer)).toBe("https://h/s/<key>/mcp");
+  expect(urlWithoutSecrets(`https://h/${KEY}?sig=a%3D&code=b&page=2`, refer)).toBe(
+    "https://h/<key>?sig=<sig>&code=<code>&page=2",
+  );
 });

@@ -28,16 +28,22 @@ export function withoutSecrets(words: readonly string[], refer: Refer): string[]
 
 /** The address of a remote server; a user and a password in it are not expected here. */
 export function urlWithoutSecrets(url: string, refer: Refer): string {
-  const at = url.indexOf("?");
-  if (at < 0) return url;
-  const [query = "", ...fragment] = url.slice(at + 1).split("#");
+  const [, path = "", rest] = /^([^?]*)(?:\?(.*))?$/s.exec(url) ?? [];
+  // The first three parts are the scheme, an empty part and the host.
+  const place = path
+    .split("/")
+    .map((part, index) => (index > 2 && looksRandom(part) ? refer("key", part) : part))
+    .join("/");
+  if (rest === undefined) return place;
+  const [query = "", ...fragment] = rest.split("#");
   const parts = query.split("&").map((part) => {
     const [, name, value] = /^([^=]+)=(.+)$/s.exec(part) ?? [];
     if (name === undefined || value === undefined) return part;
-    const isSecret = (isSecretName(name) && !isSetting(name, value)) || looksRandom(value);
+    const isNamed = isSecretName(name) || /^(?:code|sig|signature)$/i.test(name);
+    const isSecret = (isNamed && !isSetting(name, value)) || looksRandom(value);
     return isSecret ? `${name}=${refer(name, value)}` : part;
   });
-  return `${url.slice(0, at)}?${[parts.join("&"), ...fragment].join("#")}`;
+  return `${place}?${[parts.join("&"), ...fragment].join("#")}`;
 }
 
 /** Replaces the secret in a named value by a reference; undefined when the value contains no secret. */

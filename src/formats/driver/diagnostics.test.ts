@@ -258,9 +258,9 @@ describe("refused", () => {
     ["the old word prompts_ref", with_("prompts_ref: a"), "prompts_ref has no place here", "prompts:"],
     ["the old word mcp_tool_name", with_("mcp_tool_name: a"), "mcp_tool_name has no place here", "metadata"],
     [
-      "a secret in the path of an address",
-      server("kind: remote, url: 'https://a.b/${secrets.A}'", "http"),
-      "server.url holds a reference outside of its query",
+      "a secret in the host of an address",
+      server("kind: remote, url: 'https://${secrets.A}/mcp'", "http"),
+      "server.url holds a reference before its path",
     ],
     [
       "a secret in the name of a package",

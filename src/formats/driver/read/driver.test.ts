@@ -317,7 +317,7 @@ describe("a server.json beside it", () => {
   });
 });
 
-test("a secret among the arguments, or in the query of an address, is used and noted", () => {
+test("a secret among the arguments, or in the path or query of an address, is used and noted", () => {
   const read = (server: string, transport: string) =>
     parseDriver(
       `---\n${[HEAD, ONE, `server: { ${server} }`, `transport: ${transport}`, "network: { egress: [a.b] }"].join("\n")}\n---\n`,
@@ -331,4 +331,22 @@ test("a secret among the arguments, or in the query of an address, is used and n
   const remote = read("kind: remote, url: 'https://a.b/mcp?key=${secrets.A_KEY}'", "http");
   expect(remote.driver?.endpoint).toMatchObject({ url: "https://a.b/mcp?key=${secrets.A_KEY}" });
   expect(remote.diagnostics).toEqual([]);
+  const path = read("kind: remote, url: 'https://a.b/s/${secrets.A_KEY}/mcp'", "http");
+  expect(path.driver?.endpoint).toMatchObject({ url: "https://a.b/s/${secrets.A_KEY}/mcp" });
+  expect(path.diagnostics).toEqual([]);
+});
+
+test.each([
+  "https://${secrets.A}/mcp",
+  "https://a.b${secrets.A}/mcp",
+  "https:/${secrets.A}/mcp",
+  "https:\\\\${secrets.A}/mcp",
+  "https://a.b#${secrets.A}",
+  "${secrets.A}",
+])("no secret decides about the host of an address: %s", (url) => {
+  const server = `server: { kind: remote, url: "${url}" }`;
+  const lines = [HEAD, ONE, server, "transport: http", "network: { egress: [a.b] }"];
+  const { driver, diagnostics } = parseDriver(`---\n${lines.join("\n")}\n---\n`, FILE);
+  expect(driver).toBeUndefined();
+  expect(diagnostics[0]?.message).toBe("server.url holds a reference before its path");
 });

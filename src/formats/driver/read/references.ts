@@ -1,4 +1,4 @@
-// References in a driver: secrets reach a server through its environment, its arguments, its headers or the query of its address.
+// References in a driver: secrets reach a server through its environment, its arguments, its headers or the path and query of its address.
 
 import { findReferences, type TextPlace } from "../../../model/index.ts";
 import {
@@ -59,7 +59,7 @@ export function checkNoReference(node: TextNode | undefined, diagnostics: Diagno
   if (inside === undefined) return;
   diagnostics.add(
     node,
-    `${toLabel(node.path)} holds the reference ${quoted(`\${${inside.trim()}}`)}; only env, headers, args and the query of url may`,
+    `${toLabel(node.path)} holds the reference ${quoted(`\${${inside.trim()}}`)}; only env, headers, args, and the path and query of url may`,
     "Write the value itself, or $${ for the characters themselves.",
   );
 }
