@@ -18,6 +18,7 @@ const ORDER = [
   "process",
   "sandbox",
   "install",
+  "packages",
   "launch",
   "upstream",
   "invoke",

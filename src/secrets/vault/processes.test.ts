@@ -5,9 +5,8 @@ import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { build } from "vite";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { buildModule } from "../../../test/helpers/build-module.ts";
 import { Secret } from "../secret.ts";
 import { createVault, type Vault } from "./vault.ts";
 
@@ -17,20 +16,7 @@ let count = 0;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "portolan-processes-"));
-  // Node 20 does not read TypeScript, and dist/ may be older than the sources.
-  await build({
-    configFile: false,
-    logLevel: "silent",
-    root: fileURLToPath(new URL(".", import.meta.url)),
-    build: {
-      ssr: fileURLToPath(new URL("vault.ts", import.meta.url)),
-      outDir: join(folder, "built"),
-      emptyOutDir: true,
-      target: "node20",
-      rolldownOptions: { output: { entryFileNames: "vault.mjs" } },
-    },
-  });
-  vaultModule = pathToFileURL(join(folder, "built", "vault.mjs")).href;
+  vaultModule = await buildModule(new URL("vault.ts", import.meta.url), join(folder, "built"));
   await writeFile(join(folder, "passphrase"), "open sesame", { mode: 0o600 });
 });
 afterAll(() => rm(folder, { recursive: true }));

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import type { JsonObject } from "../../model/index.ts";
+import { comparePins, pinOf, removedTools } from "./tool-pin.ts";
+
+const TOOL: JsonObject = {
+  name: "add",
+  title: "Add",
+  description: "Adds.",
+  inputSchema: { type: "object", properties: { a: { type: "number" } } },
+  annotations: { readOnlyHint: true },
+};
+
+test("the order of keys does not change a pin", () => {
+  expect(pinOf(Object.fromEntries(Object.entries(TOOL).toReversed()))).toBe(pinOf(TOOL));
+  expect(pinOf(TOOL)).toMatch(/^p1-[\w-]{43}$/);
+});
+
+test.each<[string, JsonObject]>([
+  ["description", { description: "Adds. " }],
+  ["title", { title: "Sum" }],
+  ["annotations", { annotations: { readOnlyHint: false } }],
+  ["inputSchema", { inputSchema: { type: "object", properties: { a: { type: "string" } } } }],
+  ["outputSchema", { outputSchema: { type: "object" } }],
+  ["an unknown field", { execution: { taskSupport: "required" } }],
+  ["the page that it shows", { _meta: { ui: { resourceUri: "ui://other" } } }],
+  ["the page, in its older form", { _meta: { "ui/resourceUri": "ui://other" } }],
+])("another %s changes the pin", (_, change) => {
+  expect(pinOf({ ...TOOL, ...change })).not.toBe(pinOf(TOOL));
+});
+
+test("other facts in _meta do not", () => {
+  expect(pinOf({ ...TOOL, _meta: { "example.com/served": 7 } })).toBe(pinOf(TOOL));
+});
+
+test("tools are the same, changed, new, removed or unpinnable", () => {
+  const approved = { add: pinOf(TOOL) ?? "", gone: "p1-x", half: "p1-y", toString: "p1-z" };
+  const tools = [TOOL, { name: "half", description: "\ud800" }, { name: "new" }, { name: "constructor" }];
+  expect(comparePins(tools, approved).map(({ name, verdict }) => [name, verdict])).toEqual([
+    ["add", "same"],
+    ["half", "unpinnable"],
+    ["new", "new"],
+    ["constructor", "new"],
+  ]);
+  expect(comparePins([{ ...TOOL, description: "Else." }], approved)[0]).toMatchObject({
+    verdict: "changed",
+    approved: approved.add,
+  });
+  expect(removedTools(tools, approved)).toEqual(["gone", "toString"]);
+});

@@ -1,0 +1,62 @@
+// Pins of tool definitions: a hash of everything that a model or a client reads of a tool.
+
+import { createHash } from "node:crypto";
+import type { JsonObject } from "../../model/index.ts";
+import { toCanonicalJson } from "./canonical-json.ts";
+
+/** Names the rule by which the hash was made, so that a later rule can be told apart. */
+const SCHEME = "p1";
+
+/**
+ * The hash covers all fields of the definition except `_meta`, which servers use for facts that change with every
+ * list. Returns undefined if the definition has no canonical form; such a tool cannot be pinned.
+ */
+export function pinOf(tool: JsonObject): string | undefined {
+  const { _meta, ...definition } = tool;
+  const meta = uiOf(_meta);
+  const text = toCanonicalJson(meta === undefined ? definition : { ...definition, _meta: meta });
+  if (text === undefined) return undefined;
+  return `${SCHEME}-${createHash("sha256").update(text).digest("base64url")}`;
+}
+
+/** The page that a tool shows is a part of its definition: a server could exchange it for a hostile one. */
+function uiOf(meta: unknown): JsonObject | undefined {
+  if (typeof meta !== "object" || meta === null) return undefined;
+  const entries = Object.entries(meta).filter(([key]) => key === "ui" || key.startsWith("ui/"));
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+export type PinVerdict = "same" | "changed" | "new" | "unpinnable";
+
+export interface PinnedTool {
+  readonly name: string;
+  readonly verdict: PinVerdict;
+  /** The hash of the definition as it is now. */
+  readonly hash?: string;
+  /** The hash that was approved. */
+  readonly approved?: string;
+}
+
+/** Compares the tools of a server with the approved hashes, by name. */
+export function comparePins(
+  tools: readonly JsonObject[],
+  approved: Readonly<Record<string, string>>,
+): PinnedTool[] {
+  return tools.map((tool) => {
+    const name = String(tool.name);
+    const hash = pinOf(tool);
+    const pinned = Object.hasOwn(approved, name) ? approved[name] : undefined;
+    if (hash === undefined) return { name, verdict: "unpinnable", approved: pinned };
+    if (pinned === undefined) return { name, verdict: "new", hash };
+    return { name, verdict: pinned === hash ? "same" : "changed", hash, approved: pinned };
+  });
+}
+
+/** Approved tools that the server no longer has. */
+export function removedTools(
+  tools: readonly JsonObject[],
+  approved: Readonly<Record<string, string>>,
+): string[] {
+  const names = new Set(tools.map(({ name }) => String(name)));
+  return Object.keys(approved).filter((name) => !names.has(name));
+}
