@@ -4,7 +4,7 @@ import { toCanonicalJson } from "./canonical-json.ts";
 
 test("the sample of RFC 8785", () => {
   const sample = {
-    numbers: [333333333.33333329, 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
+    numbers: [Number("333333333.33333329"), 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
     string: "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"/",
     literals: [null, true, false],
   };
