@@ -10,7 +10,7 @@ import type { Member } from "./member/member.ts";
 import type { MergeSettings } from "./views/merge.ts";
 import { WorkspaceContracts } from "./drivers/workspace-contracts.ts";
 import { hasContract, hubName, promptName } from "./views/naming.ts";
-import { downOwner } from "./views/routing.ts";
+import { downOwner, startingOwner } from "./views/routing.ts";
 import { HubView, type ViewOptions, type ViewSource } from "./views/view.ts";
 
 /** The server of a tool or prompt, and the server's own name for it. */
@@ -131,10 +131,18 @@ export class Hub implements Upstream, ViewSource {
     return this.#whole.fullName(name, (alias) => this.member(alias).config);
   }
 
-  /** The error of a server that is down, if a tool of this name would belong to it and is not known. */
-  downOwner(name: string): PortolanError | undefined {
-    if (this.#whole.table.toolRoutes.has(name)) return undefined;
-    return downOwner(this.#whole, name, this.settings.naming);
+  hasTool(name: string): boolean {
+    return this.#whole.table.toolRoutes.has(name);
+  }
+
+  /**
+   * Waits for a starting server to which an unknown tool of this name can belong. Throws the error of a server that is
+   * down, because it is more helpful than TOOL_NOT_FOUND.
+   */
+  async findOwner(name: string, limit: Pick<Call, "timeoutMs" | "signal">): Promise<void> {
+    await startingOwner(this.#whole, name, this.settings.naming)?.listed(limit);
+    const down = this.hasTool(name) ? undefined : downOwner(this.#whole, name, this.settings.naming);
+    if (down !== undefined) throw down;
   }
 
   /** The full name of a prompt that may be given as `alias.prompt`. */

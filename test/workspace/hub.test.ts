@@ -235,6 +235,36 @@ describe("lifecycle", () => {
     expect(members[1]?.state).toBe("starting");
   });
 
+  it("a call of a tool or prompt that is not known yet waits for its server to start", async () => {
+    const { begin, hub, members } = await setUp([
+      declare("slow", { flags: ["--fault=slow-start:1000"] }),
+      declare("dead", { command: "no-such-program-here" }),
+    ]);
+    const only = (alias: string) =>
+      hub.view({ name: alias, alone: alias, includes: (member) => member.alias === alias });
+    const [slow, dead] = [only("slow"), only("dead")];
+    void begin();
+    expect(members[0]?.inventory.tools).toEqual([]);
+    const call = (name: string) => ({ method: "tools/call", params: { name, arguments: { text: "x" } } });
+    const late = failure(hub.request({ ...call("mcp_slow_echo"), timeoutMs: 10 }));
+    const echoed = { content: [{ type: "text", text: "x" }] };
+    expect(
+      await Promise.all([
+        hub.request(call("mcp_slow_echo")),
+        slow.request(call("echo")),
+        hub.request({ method: "prompts/get", params: { name: "mcp_slow_simple" } }),
+      ]),
+    ).toMatchObject([echoed, echoed, { messages: [{ role: "user" }] }]);
+    expect(await late).toMatchObject({ code: "TIMEOUT", server: "slow" });
+    expect(await failure(slow.request(call("other")))).toMatchObject({ code: "TOOL_NOT_FOUND" });
+    // The reason is more helpful than an unknown name.
+    for (const [view, name] of [[hub, "mcp_dead_echo"] as const, [dead, "echo"] as const])
+      expect(await failure(view.request(call(name)))).toMatchObject({
+        code: "SERVER_UNAVAILABLE",
+        server: "dead",
+      });
+  });
+
   it("one process serves all users of the same definition", async () => {
     const same = { flags: ["--era=modern"], env: { SAME: "1" } };
     const { begin, connection } = await setUp([

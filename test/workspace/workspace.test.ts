@@ -292,6 +292,8 @@ describe("lifecycle", () => {
     expect((await names()).filter((name) => name.startsWith("mcp_one_"))).toEqual([]);
     let changes = 0;
     workspace.on("toolsChanged", () => (changes += 1));
+    // A call waits for the start, although the tool is not known.
+    expect((await workspace.callTool("one.echo", { text: "waited" })).text).toBe("waited");
     await until(async () => (await names()).includes("mcp_one_echo"));
     expect(changes).toBeGreaterThan(0);
     expect(events).toContainEqual(expect.objectContaining({ type: "mcp.tools_changed", server: "one" }));

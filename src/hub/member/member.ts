@@ -8,6 +8,7 @@ import {
   neverSentError,
   type Policy,
   type Upstream,
+  within,
 } from "../../upstream/index.ts";
 import { tagsOfTool, type ToolTags } from "./tool-tags.ts";
 import { CallRedactor } from "./redact-call.ts";
@@ -171,6 +172,12 @@ export class Member {
     await this.processes.main.start();
     await this.#listing;
     return this.processes.main;
+  }
+
+  /** Like `start`, within the time limit of a call. */
+  async listed({ timeoutMs, signal }: Pick<Call, "timeoutMs" | "signal">): Promise<void> {
+    const ms = timeoutMs ?? this.config.limits?.requestTimeoutMs ?? DEFAULT_LIMITS.requestTimeoutMs;
+    await within(this.start(), { server: this.alias, what: "starting", ms, signal });
   }
 
   /** Tries to start a server that failed, before its retry time. */

@@ -76,11 +76,27 @@ export function downOwner(
   name: string,
   naming: Naming,
 ): PortolanError | undefined {
-  if (naming === undefined) return undefined;
-  for (const member of members) {
-    const prefix = naming.slice(0, naming.indexOf("{tool}")).replaceAll("{alias}", member.alias);
-    if (prefix.includes(member.alias) && name.startsWith(prefix) && member.unavailable !== undefined)
-      return member.unavailable;
-  }
-  return undefined;
+  return possibleOwners(members, name, naming).find(({ unavailable }) => unavailable !== undefined)
+    ?.unavailable;
+}
+
+/** A server to which the name can belong because it has yet to start, and its tools and prompts are not known. */
+export function startingOwner(
+  { members }: Pick<Routed, "members">,
+  name: string,
+  naming: Naming,
+): Member | undefined {
+  return possibleOwners(members, name, naming).find(
+    ({ state, inventory }) => (state === "starting" || state === "idle") && inventory === EMPTY,
+  );
+}
+
+/** The servers whose prefix the name has. In the view of a single server, every name belongs to that server. */
+function possibleOwners(members: readonly Member[], name: string, naming: Naming): readonly Member[] {
+  if (naming === undefined) return members.length === 1 ? members : [];
+  const [start = ""] = naming.split("{tool}", 1);
+  return members.filter(({ alias }) => {
+    const prefix = start.replaceAll("{alias}", alias);
+    return prefix.includes(alias) && name.startsWith(prefix);
+  });
 }

@@ -18,7 +18,7 @@ import { ListResults } from "./list-results.ts";
 import type { Member } from "../member/member.ts";
 import { merge, type Merged, type MergeSettings, type ViewTool } from "./merge.ts";
 import { hubName } from "./naming.ts";
-import { ownerOf, promptRoute, toolRoute } from "./routing.ts";
+import { ownerOf, promptRoute, startingOwner, toolRoute } from "./routing.ts";
 import { fromHubTaskId, hasTaskId, watchTasks, withHubTaskIds } from "./tasks.ts";
 import { ViewEvents } from "./view-events.ts";
 import { emitCallEvents } from "./call-events.ts";
@@ -162,14 +162,14 @@ export class HubView implements Upstream {
     const params = call.params ?? {};
     switch (call.method) {
       case "tools/call":
-        return this.#callTool(call, String(params.name));
+        return this.#whenListed(call, "toolRoutes", (name) => this.#callTool(call, name));
       case "tools/list":
       case "prompts/list":
       case "resources/list":
       case "resources/templates/list":
         return Promise.resolve(this.#list(call.method));
       case "prompts/get":
-        return this.#getPrompt(call, String(params.name));
+        return this.#whenListed(call, "promptRoutes", (name) => this.#getPrompt(call, name));
       case "resources/read":
         return ownerOf(this, String(params.uri)).request(call);
       case "completion/complete":
@@ -189,6 +189,18 @@ export class HubView implements Upstream {
     // An empty list would look like a server without tools.
     if (alone?.unavailable !== undefined && alone.inventory.tools.length === 0) throw alone.unavailable;
     return this.#lists.of(method, this.members, this.table);
+  }
+
+  /** A call of an unknown tool or prompt waits for the server of that name, if it is starting. */
+  #whenListed(
+    call: Call,
+    routes: "toolRoutes" | "promptRoutes",
+    send: (name: string) => Promise<JsonObject>,
+  ): Promise<JsonObject> {
+    const name = String(call.params?.name);
+    if (this.table[routes].has(name)) return send(name);
+    const starting = startingOwner(this, name, this.#settings.naming);
+    return starting === undefined ? send(name) : starting.listed(call).then(() => send(name));
   }
 
   #callTool(call: Call, name: string): Promise<JsonObject> {

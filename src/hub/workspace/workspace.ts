@@ -91,9 +91,7 @@ export async function openWorkspace(
     tools: () => connection.listTools(),
     callTool: async (name, input, request) => {
       const full = hub.toolName(name);
-      // The tools of a server that is down may be unknown, so its error is more helpful than TOOL_NOT_FOUND.
-      const down = hub.downOwner(full);
-      if (down !== undefined) throw down;
+      if (!hub.hasTool(full)) await hub.findOwner(full, request ?? {});
       return connection.callTool(full, input, request);
     },
     fullName: (name) => hub.toolName(name),
