@@ -1,6 +1,6 @@
 // The lifecycle of servers in a workspace, with real processes: new generations, the contracts object, failover.
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -184,4 +184,21 @@ test("when the preferred driver's server is killed and its program is gone, the 
   // It is skipped for as long as it is broken, and comes back when it works again.
   driver("a");
   await until(async () => (await who(contracts)).name === "a");
+});
+
+test("with max_retries: 0, the calls that wait for a start that fails cause no second start", async () => {
+  const { folder, driver, program } = drivers();
+  // Portolan starts a server of unknown era again if the server exits at the first request.
+  driver("a", 'protocol_version: "2025-11-25"\nconnection_options: { max_retries: 0 }');
+  const log = join(folder, "starts");
+  writeFileSync(
+    program("a"),
+    `require("node:fs").appendFileSync(${JSON.stringify(log)}, "x"); setTimeout(() => process.exit(1), 2_000);`,
+  );
+  const workspace = await openWorkspace(folder, { snapshots: false });
+  onTestFinished(() => workspace.close());
+  const contracts = (await workspace.contracts()) as Contracts;
+  const failures = await Promise.all([1, 2, 3].map(() => who(contracts).catch((error: Error) => error)));
+  for (const failure of failures) expect(String(failure)).toContain("a-mcp exited with code 1");
+  expect(readFileSync(log, "utf8")).toBe("x");
 });

@@ -40,6 +40,8 @@ interface Slot {
   readonly upstream: SupervisedUpstream;
   /** The caller whose secrets the next start uses. */
   who: Acquirer;
+  /** A login or logout has replaced it. */
+  isRetired: boolean;
 }
 
 export interface DriverServersOptions {
@@ -89,9 +91,7 @@ export class DriverServers {
       return upstream;
     } catch (error) {
       const isClosed = this.#closing !== undefined;
-      const isReplaced = this.#slots.get(key) !== slot && upstream.state.kind === "stopped" && !isClosed;
-      // A login or logout replaced the slot meanwhile, so the caller gets the current server.
-      if (isReplaced) return this.acquire(driver, who);
+      if (slot.isRetired && !isClosed) return this.acquire(driver, who);
       // A server that never ran is tried again by each caller. A server that crashed has its back-off.
       if (upstream.description === undefined && this.#slots.get(key) === slot) {
         this.#slots.delete(key);
@@ -116,6 +116,7 @@ export class DriverServers {
     const launches = createLaunchDiagnostics(driver.id, context.report, undefined);
     const slot: Slot = {
       who,
+      isRetired: false,
       upstream: new SupervisedUpstream({
         name: driver.id,
         policy: () => policy,
@@ -145,6 +146,7 @@ export class DriverServers {
     const slot = this.#slots.get(key);
     if (slot === undefined) return;
     this.#slots.delete(key);
+    slot.isRetired = true;
     const { replacements } = this.#options.context.pool;
     replacements.set(key, (replacements.get(key) ?? 0) + 1);
     const { upstream } = slot;
