@@ -316,6 +316,7 @@ export class ContractSet {
       },
       acquire: (bound, who) => (this.registry.ownerOf(bound) as RegisteredDriver).acquire(who),
       verify: (driver, who) => this.#verify(driver, who),
+      slow: new Set(),
       reverify: (drivers, who) => this.#reverify(drivers, who),
       policy: policy ?? NO_POLICY,
       auth: this.auth,

@@ -71,6 +71,8 @@ export interface DispatchParts {
   acquire(bound: BoundTool, who: Acquirer): Upstream | Promise<Upstream>;
   /** Verifies a driver for this caller. Never rejects. */
   verify(driver: string, who: Acquirer): Promise<void>;
+  /** Drivers whose verification takes longer than calls wait for it. */
+  readonly slow: Set<string>;
   /** Verifies drivers again that failed before, in the background. Never rejects. */
   reverify(drivers: readonly string[], who: Acquirer): Promise<void>;
   readonly policy: ContractPolicy;

@@ -2,6 +2,7 @@
 
 import { auditOfCalls, resolvedEvent } from "./audit.ts";
 import { howToLogIn } from "../auth/auth-machine.ts";
+import { isPortolanError } from "../../errors/index.ts";
 import { within } from "../../upstream/index.ts";
 import type { Acquirer, CheckedCall, DispatchParts, ReadyTool } from "./contract-call.ts";
 import { fail, type Failure, toFailure } from "./failure.ts";
@@ -10,6 +11,8 @@ import type { Resolution } from "../routing/route.ts";
 /** No more drivers than this are tried for one call. */
 const MAX_DRIVERS = 4;
 const MAX_LOGINS = 2;
+/** How long calls wait for the verification of the preferred driver if another driver is verified. */
+const MAX_VERIFY_MS = 5_000;
 /** Index of the phase that reads the states of drivers. */
 const CAPABILITY = 1;
 
@@ -76,8 +79,22 @@ export class DriverSelection {
     this.#verified.add(driver.id);
     const { context, call } = this.#checked;
     const { signal } = call;
+    const { slow } = this.#parts;
+    if (slow.has(driver.id) && this.#excludeSlow(driver.id)) return true;
     const verifying = this.#parts.verify(driver.id, { context, tool: contract.id, signal });
-    await within(verifying, { server: driver.id, what: "starting", ms: 0, signal });
+    void verifying.then(() => slow.delete(driver.id));
+    const limit = { server: driver.id, what: "starting", ms: MAX_VERIFY_MS, signal };
+    while (!(await within(verifying, limit).then(() => true, falseIfLate))) {
+      slow.add(driver.id);
+      if (this.#excludeSlow(driver.id)) break;
+    }
+    return true;
+  }
+
+  /** Excludes a driver that is still starting if another driver is verified. Its start continues for later calls. */
+  #excludeSlow(driver: string): boolean {
+    if (this.#route().verified === undefined) return false;
+    this.#tried = [...(this.#tried ?? []), driver];
     return true;
   }
 
@@ -184,4 +201,10 @@ export class DriverSelection {
       },
     });
   }
+}
+
+/** Returns false at the end of the wait, and throws every other error. */
+function falseIfLate(error: unknown): false {
+  if (isPortolanError(error) && error.code === "TIMEOUT") return false;
+  throw error;
 }

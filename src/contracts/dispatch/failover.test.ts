@@ -32,6 +32,35 @@ test("a call that was never sent moves on whatever the policy says", async () =>
   });
 });
 
+test("a preferred driver that takes long to start delays no call while another driver is verified", async () => {
+  const good = await serve({ tools: [tool()], call: () => text("good") });
+  let start: (upstream: Upstream) => void = () => {};
+  let starts = 0;
+  const starting = new Promise<Upstream>((resolve) => (start = resolve));
+  const contracts = await openContracts({
+    contracts: [contract()],
+    drivers: ["a-slow", "b-good"].map((id) => ({ driver: driver({ id }) })),
+    acquire: ({ id }) => {
+      if (id === "b-good") return good.upstream;
+      starts += 1;
+      return starting;
+    },
+    checkUri: () => undefined,
+  });
+  const call = async (): Promise<string | undefined> =>
+    (await contracts.call({ tool: "fs-read", input: { path: "a" } })).driver;
+  // The first call waits a few seconds, because most servers start in that time. The next ones do not wait.
+  expect(await call()).toBe("b-good");
+  const before = performance.now();
+  const waiting = starts;
+  expect([await call(), await call()]).toEqual(["b-good", "b-good"]);
+  expect(performance.now() - before).toBeLessThan(4_000);
+  expect(starts).toBe(waiting);
+  start(good.upstream);
+  await contracts.settled();
+  expect(await call()).toBe("a-slow");
+});
+
 /** The same server, with failing tool calls. */
 function overrides(upstream: Upstream, failure: PortolanError): Upstream {
   return {

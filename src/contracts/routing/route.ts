@@ -76,10 +76,23 @@ export interface RouteFailure {
 
 /** The routing of one call: the drivers that each phase removed, and the selected driver or the failure. */
 export type Resolution = { readonly phases: readonly Phase[] } &
-  /** `verifyFirst`: another driver could serve too, and the selected one is not verified yet. */
+  /**
+   * `verifyFirst`: another driver could serve too, and the selected one is not verified yet. `verified` is then the best
+   * of the others that is verified.
+   */
   (
-    | { readonly selected: string; readonly verifyFirst?: true; readonly error?: undefined }
-    | { readonly selected?: undefined; readonly verifyFirst?: undefined; readonly error: RouteFailure }
+    | {
+        readonly selected: string;
+        readonly verifyFirst?: true;
+        readonly verified?: string;
+        readonly error?: undefined;
+      }
+    | {
+        readonly selected?: undefined;
+        readonly verifyFirst?: undefined;
+        readonly verified?: undefined;
+        readonly error: RouteFailure;
+      }
   );
 
 interface Option {
@@ -137,9 +150,9 @@ function route(request: RouteRequest, state: RouteState, lastResort: boolean): R
   phases.push({ phase: "rank", kept: order, rejected: [] });
   const selected = order[0] as string;
   phases.push({ phase: "bind", kept: [selected], rejected: [] });
-  const [best, ...others] = ranked;
-  const isVerified = best !== undefined && tierOf(best.driver.status) === "usable";
-  return others.length === 0 || isVerified ? { phases, selected } : { phases, selected, verifyFirst: true };
+  const verified = ranked.find(({ driver }) => tierOf(driver.status) === "usable")?.driver.id;
+  if (ranked.length === 1 || verified === selected) return { phases, selected };
+  return { phases, selected, verifyFirst: true, ...(verified === undefined ? {} : { verified }) };
 }
 
 function candidateRejection({ driver, service }: Option, request: RouteRequest): RejectionReason {
