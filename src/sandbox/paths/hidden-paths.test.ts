@@ -83,6 +83,17 @@ test("a private place that would stand for what exists is closed, and so is a hi
   expect(look({ args: ["/etc/hostname", "/tmp", "/var/tmp"], cwd: "/" }).closed).toEqual([]);
 });
 
+test("the folder of an existing file is closed too, unless it is a home or a cache", () => {
+  const args = ["~/notes/old.db", "~/notes.json", "~/.cache/x.json"];
+  for (const name of ["home/notes/old.db", "home/.cache/x.json"]) writeFileSync(at(name), "");
+  expect(look({ args, cwd: at("shown") }).closed).toEqual([
+    at("home/notes/old.db"),
+    at("home/notes"),
+    at("home/notes.json"),
+    at("home/.cache/x.json"),
+  ]);
+});
+
 test("a new file beside the user's own is meant to stay; a cache and a temporary file are not", () => {
   const args = ["~/notes/new.db", "~/new.json", "~/.cache/x/y", "/tmp/portolan-none.db", "word"];
   const found = look({ args, cwd: at("shown") });

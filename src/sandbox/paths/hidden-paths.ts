@@ -1,7 +1,7 @@
 // Finds paths that a server config names and its sandbox hides: the most likely reason why the server fails or
 // loses data.
 
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Program } from "../../process/index.ts";
@@ -50,6 +50,7 @@ export function hiddenPaths(program: Named, place: Place, homedir: string): Hidd
     );
     return around !== undefined && around.access !== "hidden";
   };
+  const isOfUser = (path: string): boolean => homes.every((home) => !isDotted(path, home));
   const named = new Map<string, NamedPath>();
   const closed = new Set<string>();
   const close = (path: string): void => {
@@ -64,14 +65,16 @@ export function hiddenPaths(program: Named, place: Place, homedir: string): Hidd
     } else if (existsSync(path)) {
       named.set(path, { path, where, ...(isPrivate(path) ? PRIVATE : {}) });
       close(path);
+      // A server writes other files beside its own: a journal, a backup, a copy that it renames.
+      const folder = dirname(path);
+      if (isFile(path) && !homes.includes(folder) && isOfUser(folder)) close(folder);
     } else if (isPlain) {
       const folder = existingAbove(path);
       // Outside of HOME and /tmp, only a new file in an existing folder is certain enough.
       if (folder === sep || (!isPrivate(path) && folder !== dirname(path))) continue;
       // A new file among the user's files is meant to stay. A file in /tmp or in a folder such as ~/.cache is not.
       const isOfHome = homes.includes(folder);
-      const isKept = homes.every((home) => !isDotted(path, home)) && !SHARED.includes(folder);
-      if (!isKept || isShown(folder)) continue;
+      if (!isOfUser(path) || SHARED.includes(folder) || isShown(folder)) continue;
       named.set(path, { path, where, isNew: true, ...(isPrivate(path) ? PRIVATE : {}) });
       close(isOfHome ? path : folder);
     }
@@ -85,6 +88,10 @@ export function hiddenPaths(program: Named, place: Place, homedir: string): Hidd
 /** Whether the path is below a hidden folder of the home, such as `~/.cache`. */
 function isDotted(path: string, home: string): boolean {
   return path !== home && isInside(path, home) && path.slice(home.length).replace(/^\/+/, "").startsWith(".");
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
 function realOf(path: string): string {
