@@ -51,15 +51,16 @@ const FAILED =
   /\b(?:ENOENT|EACCES|EPERM|EROFS)\b|permission denied|read-only file ?system|no such file|does ?n[o']t exist|not found|unable to open|cannot (?:open|create|access|read|write)|can't open|failed to open/i;
 
 /** Matches quoted paths with any characters, and bare paths up to the first character that is unusual in a path. */
-const PATHS = /(['"`])(\/[^'"`\n]{1,1000})\1|(?<![\w/.:~-])(\/[^\s'"`:;,()<>|*?\\]{1,1000})/g;
+const PATHS =
+  /(['"`])(\/[^'"`\n]{1,1000})\1|[‘“](\/[^’”\n]{1,1000})[’”]|(?<![\w/.:~-])(\/[^\s'"`‘’“”:;,()<>|*?\\]{1,1000})/g;
 
 /** Each path once. A text that reports no failure has none. */
 export function failedPaths(text: string): string[] {
   const read = edgesOf(text);
   if (!FAILED.test(read)) return [];
   const found = new Set<string>();
-  for (const [, , quoted, bare] of read.matchAll(PATHS)) {
-    const path = quoted ?? bare?.replace(/[.!]+$/, "") ?? "";
+  for (const [, , quoted, curly, bare] of read.matchAll(PATHS)) {
+    const path = quoted ?? curly ?? bare?.replace(/[.!]+$/, "") ?? "";
     if (path.length > 1 && found.size < MAX_FOUND) found.add(path);
   }
   return [...found];

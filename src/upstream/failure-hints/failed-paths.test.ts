@@ -7,6 +7,8 @@ test.each([
   ["[Errno 30] Read-only file system: '/srv/out.txt'", ["/srv/out.txt"]],
   ["open /home/ann/a.db: permission denied", ["/home/ann/a.db"]],
   ["sh: 1: cannot create /tmp/w/f: Read-only file system", ["/tmp/w/f"]],
+  ["mkdir: cannot create directory ‘/srv/my data’: Permission denied", ["/srv/my data"]],
+  ["ENOENT: open '/srv/Ann’s notes'", ["/srv/Ann’s notes"]],
   ["Parent directory does not exist: /tmp/w/x.", ["/tmp/w/x"]],
   ["read https://example.com/a/b: not found", []],
   ["all is well in /home/ann", []],

@@ -97,7 +97,7 @@ export function createLaunchDiagnostics(
       if (!EXPLAINED.has(error.code)) return error;
       const words = `${error.message}\n${error.stderr ?? ""}`;
       heardWords(words);
-      const [path] = hiddenIn([...failedPaths(words), ...argumentsOf(call)]);
+      const [path] = [...failedIn(words), ...hiddenIn(argumentsOf(call))];
       const then = lately.filter(({ at }) => at >= since).map(({ denied }) => denied);
       const hint =
         limitHint(plan, error) ?? fetching(plan, error) ?? deniedHint(then, granted) ?? hiddenHint(path);
@@ -118,12 +118,18 @@ export function createLaunchDiagnostics(
       if (isFailed) heardWords(item.text);
       // Some servers report a failure in a result without isError; a long text is content.
       else if (item.text.length > MAX_PLAIN) continue;
-      reportNamed(hiddenIn(failedPaths(item.text)), "the result of a call");
+      reportNamed(failedIn(item.text), "the result of a call");
     }
   }
 
   function hiddenIn(words: readonly string[]): readonly NamedPath[] {
     return words.length === 0 ? [] : (hiddenAmong?.(words.slice(0, MAX_HIDDEN)) ?? []);
+  }
+
+  /** A server often prints its HOME and /tmp. It has folders of these names, so that they are no failures. */
+  function failedIn(text: string): readonly NamedPath[] {
+    const own = [plan?.sandbox.policy.home, "/tmp"];
+    return hiddenIn(failedPaths(text)).filter(({ path }) => !own.includes(path));
   }
 
   /** Reports each path once, and no more than MAX_HIDDEN of them. */
