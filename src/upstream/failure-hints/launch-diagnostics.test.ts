@@ -134,7 +134,8 @@ test("a path of a call that the sandbox hides is reported, and explains an error
   // A success is no proof where the server has a private place of the same name; elsewhere it is one.
   checkResult({ content: [{ type: "text", text: "written" }] }, call("/home/a/new"));
   checkResult({ content: [] }, call("/srv/data"));
-  const text = "EACCES: permission denied, open '/srv/b'; /usr/c; HOME is /home/a, and temporary files are in /tmp";
+  const text =
+    "EACCES: permission denied, open '/srv/b'; /usr/c; HOME is /home/a, and temporary files are in /tmp";
   checkResult({ isError: true, content: [{ type: "text", text }] }, call("/usr/c"));
   expect(told.map(({ message }) => message)).toEqual([
     'The sandbox of server "web" hides /home/a/new, named in the arguments of a call: the server can neither read nor write it.',
