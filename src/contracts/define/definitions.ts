@@ -96,7 +96,7 @@ interface HttpDefinition {
 
 export interface AuthDefinition {
   readonly ref?: string;
-  readonly state?: { readonly paths?: readonly string[]; readonly env?: readonly string[] } | undefined;
+  readonly state?: { readonly paths?: readonly string[]; readonly env?: readonly string[] };
   readonly login?:
     | {
         readonly cmd?: string;

@@ -5,7 +5,7 @@ import type { SandboxDeclaration } from "../../model/index.ts";
 /** The `security` part of a package, as its format has it. */
 export interface PackageSecurity {
   readonly permissions?: readonly string[];
-  readonly sandbox?: { readonly required?: boolean; readonly type?: string } | undefined;
+  readonly sandbox?: { readonly required?: boolean; readonly type?: string };
 }
 
 export interface PermissionNote {

@@ -97,7 +97,7 @@ export interface ImageRequest extends EngineCommand {
   readonly image: string;
   readonly server?: string;
   readonly signal?: AbortSignal;
-  readonly onProgress?: ((progress: { readonly server?: string; readonly what: string }) => void) | undefined;
+  readonly onProgress?: (progress: { readonly server?: string; readonly what: string }) => void;
 }
 
 /** Pulls a missing image before the start, so that the pull does not count towards the start timeout. */

@@ -33,7 +33,7 @@ export interface PolicyRequest {
   /** The config files of the server's workspace, which it may not write. */
   readonly configFiles: ConfigFiles;
   /** Folders that any server of the workspace may write: a link in them grants nothing. Default: none. */
-  readonly writableByServers?: readonly string[] | undefined;
+  readonly writableByServers?: readonly string[];
   /** The home of the user who runs Portolan. */
   readonly homedir: string;
   /** Whether arguments may name paths of this machine; those of an image do not. Default: true. */
