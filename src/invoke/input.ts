@@ -1,6 +1,13 @@
-// Input check of an operation: adds defaults, then validates the arguments. Arguments that the schema does not declare are refused.
+// Input check of an operation: adds defaults, then validates the arguments. Arguments that the schema does not declare are refused, and
+// so are those that the schema allows and the invocation never passes on.
 
-import { isObject, type JsonObject, type JsonSchema } from "../model/index.ts";
+import {
+  type Invocation,
+  isObject,
+  type JsonObject,
+  type JsonSchema,
+  unusedArguments,
+} from "../model/index.ts";
 import {
   closedSchema,
   createValidator,
@@ -8,6 +15,7 @@ import {
   measureInstance,
   type SchemaValidator,
 } from "../schema/index.ts";
+import { describeArgument } from "./values.ts";
 
 export type Checked = { readonly args: JsonObject } | { readonly problems: readonly string[] };
 
@@ -16,14 +24,24 @@ export interface InputCheck {
 }
 
 /** With `fromText`, values arrive as text and are converted to the type that the schema declares. */
-export async function createInputCheck(schema: JsonSchema, fromText = false): Promise<InputCheck> {
+export async function createInputCheck(
+  schema: JsonSchema,
+  invocation: Invocation,
+  fromText = false,
+): Promise<InputCheck> {
   const validator = await createValidator(closedSchema(schema));
   return {
     check(given) {
       if (given !== undefined && given !== null && !isObject(given))
         return { problems: ["the arguments are not an object"] };
       const converted = fromText ? readTexts(given ?? {}, schema) : (given ?? {});
-      return validate(withDefaults(converted, schema, 0), validator);
+      const checked = validate(withDefaults(converted, schema, 0), validator);
+      if ("problems" in checked) return checked;
+      const unused = unusedArguments(invocation, schema, checked.args);
+      const user = invocation.kind === "cli" ? "command" : "request";
+      return unused.length === 0
+        ? checked
+        : { problems: unused.map((path) => `the ${user} does not use the ${describeArgument(path)}`) };
     },
   };
 }

@@ -84,7 +84,7 @@ export async function prepareOperations(
       try {
         const found = await more(operation);
         const runner = createRunner(operation.invocation, found.schema);
-        const input = await createInputCheck(found.schema, found.fromText);
+        const input = await createInputCheck(found.schema, operation.invocation, found.fromText);
         return [[key, { ...operation, runner, input, ...found.more }]];
       } catch (error) {
         if (!isPortolanError(error)) throw error;

@@ -117,7 +117,7 @@ export type {
   TemplatePart,
 } from "./config/invoked-server.ts";
 export { type JsonBound, type JsonBounds, JsonScanner } from "./json/json-scan.ts";
-export { unusedInputs, usedInputs } from "./config/used-inputs.ts";
+export { unusedArguments, unusedInputs, usedInputs } from "./config/used-inputs.ts";
 export {
   canonicalHost,
   matchesRule,

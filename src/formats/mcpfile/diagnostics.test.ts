@@ -399,7 +399,10 @@ describe("templates and commands", () => {
       "      ls",
       "      echo {nam}",
     );
-    expect(problems(text)).toEqual(["12:13 a command of several lines needs a shell"]);
+    expect(problems(text)).toEqual([
+      "12:13 a command of several lines needs a shell",
+      '13:16 "{nam}" is not a property of the inputSchema',
+    ]);
     const script = text.replace("    command: |", "    shell: sh\n        command: |");
     expect(problems(script)).toEqual(['14:16 "{nam}" is not a property of the inputSchema']);
   });
@@ -471,6 +474,22 @@ describe("scripts for a shell", () => {
     expect(found.map((problem) => problem.replace(/^warning \S+ /, ""))).toEqual(
       isWarned ? ["processes that the script leaves in the background are stopped when it returns"] : [],
     );
+  });
+
+  test("all errors of one command are reported at once", () => {
+    const wrong = ", templateVariables: { name: { property: nope, omitIfFalse: 3 } }";
+    const messages = (text: string, more = ""): string[] =>
+      problems(command(text, more)).map((problem) => problem.replace(/^\S+ /, ""));
+    expect(messages("x {zz} | {name}", wrong)).toEqual([
+      '"{zz}" is not a property of the inputSchema',
+      "an unquoted | needs a shell",
+      '"nope" is not a property of the inputSchema',
+      expect.stringContaining("omitIfFalse must be true or false"),
+    ]);
+    expect(messages("x \\{name} {zz}", ", shell: true")).toEqual([
+      "a value cannot stand right after a backslash",
+      '"{zz}" is not a property of the inputSchema',
+    ]);
   });
 
   test("the program, and an unknown shell", () => {

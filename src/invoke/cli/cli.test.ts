@@ -287,6 +287,35 @@ test.each(["cancel", "patience", "time", "close"])("%s ends the command and its 
   await expect.poll(() => running.map(isAlive), { timeout: 10_000 }).toEqual([false, false]);
 });
 
+test("arguments that only the schema allows are refused, since the command drops them", async () => {
+  const open = {
+    ...schema,
+    properties: { ...properties, deep: { type: "object" } },
+    patternProperties: { "^dry": {} },
+    additionalProperties: true,
+  };
+  const refusal = async (given: Record<string, unknown>, more = {}): Promise<string> => {
+    const { call } = await openTool({ ...argv(["{repoUrl}", "{deep.a}"]), ...more }, open);
+    return textOf(await call(given));
+  };
+  for (const name of ["dryRun", "force"])
+    expect(await refusal({ [name]: true })).toContain(`the command does not use the argument "${name}"`);
+  expect(await refusal({ deep: { a: 1, dryRun: true } })).toContain('argument "deep.dryRun"');
+  expect(await refusal({ force: true }, { appendUnused: true })).toContain('argument "force"');
+  expect(await refusal({ force: true }, { ignored: [["force"]] })).toBe("[]");
+  expect(await refusal({ depth: 1 }, { appendUnused: true })).toBe('["--depth=1"]');
+});
+
+test("a sandboxed script that leaves processes in the background says so", needs("bubblewrap"), async () => {
+  const { shell: script, ...rest } = shell("sleep 100 & echo done");
+  const given = { ...rest, shell: script && { ...script, leavesBackground: true }, sandbox: { mode: "enforce" } };
+  const { call } = await openTool(given as typeof rest, schema);
+  expect((await call({})).content).toMatchObject([
+    { text: "done\n" },
+    { text: expect.stringMatching(/^Note: the command starts processes in the background/) },
+  ]);
+});
+
 test("a helper in the background neither holds the answer nor stays", needs("bash"), async () => {
   const { path, pids } = pidFile();
   const code = `sleep 100 & echo "$!" > {repoUrl}; echo done`;

@@ -56,10 +56,14 @@ export function createCliRunner(given: CliInvocation, schema: JsonSchema, place:
           () => undefined,
         );
         // A command that ran out of time still returns the output that it wrote.
-        return output.toOutcome(
+        const outcome = output.toOutcome(
           inTime ?? (await endNow(group)),
           inTime === undefined ? timeoutMs : undefined,
         );
+        // A sandbox ends as a whole, so Portolan cannot see whether a process was left in it.
+        return sandbox !== undefined && shell?.leavesBackground === true && inTime !== undefined
+          ? { ...outcome, notes: [SANDBOX_ENDED] }
+          : outcome;
       } finally {
         output.lines.stop();
       }
@@ -128,6 +132,9 @@ class Output {
 
 const KILLED_OTHERS =
   "Note: the command left processes in the background, and they were stopped when it returned. A command must wait for what it starts.";
+
+const SANDBOX_ENDED =
+  "Note: the command starts processes in the background and does not wait for them. They ended with its sandbox when it returned.";
 
 function describeExit(
   code: Ended["code"],

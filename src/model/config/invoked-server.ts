@@ -95,7 +95,7 @@ export interface CliInvocation {
   /** The words of the command. A value fills a word, and never becomes several words. */
   readonly words: readonly CliWord[];
   /** The script of `shell: true`, run by this shell with quoted values. `words` is empty then. */
-  readonly shell?: { readonly program: "bash" | "sh"; readonly script: readonly CliPart[] };
+  readonly shell?: CliShell;
   readonly cwd?: Template;
   readonly env?: readonly { readonly name: string; readonly value: Template }[];
   /** If true, unused arguments are appended as `--name=value`, in the order of the schema. */
@@ -115,6 +115,14 @@ export type CliWord =
   | { readonly kind: "variable"; readonly variable: CliVariable };
 
 export type CliPart = TemplatePart | { readonly kind: "variable"; readonly variable: CliVariable };
+
+/** The script of a command with `shell: true`. */
+export interface CliShell {
+  readonly program: "bash" | "sh";
+  readonly script: readonly CliPart[];
+  /** The script starts processes in the background and does not wait for them, as far as its text shows. */
+  readonly leavesBackground?: boolean;
+}
 
 /** A `templateVariables` entry: the format of one argument of the call. */
 export interface CliVariable {

@@ -1,4 +1,4 @@
-// Usage of the inputs of an mcpfile tool: which ones its invocation uses, and which declared ones it never passes on.
+// Usage of the inputs of an mcpfile tool: which ones its invocation uses, and which ones it never passes on.
 
 import { isObject } from "../json/json.ts";
 import type { CliPart, Invocation, Template } from "./invoked-server.ts";
@@ -27,29 +27,42 @@ export function usedInputs(invocation: Invocation): Path[] {
 
 /** Returns the paths of declared inputs that reach neither the command nor the request. */
 export function unusedInputs(invocation: Invocation, schema: unknown): Path[] {
+  return findUnused(invocation, schema, schema, (at) => propertiesOf(at, schema));
+}
+
+/** Returns the paths of given arguments that reach neither the command nor the request, such as those that only `additionalProperties` allows. */
+export function unusedArguments(invocation: Invocation, schema: unknown, args: unknown): Path[] {
+  return findUnused(invocation, schema, args, (at) => (isObject(at) ? Object.entries(at) : []));
+}
+
+/** The named parts of a schema or of a value. */
+type Children = (at: unknown) => Iterable<readonly [string, unknown]>;
+
+function findUnused(invocation: Invocation, schema: unknown, of: unknown, children: Children): Path[] {
   // Without a bodyRoot, all unused inputs go to the query or into the body.
   if (invocation.kind === "http" && invocation.bodyRoot === undefined) return [];
   const { ignored = [] } = invocation;
-  const unused = declaredBeside([...usedInputs(invocation), ...ignored], schema, [], schema);
+  const unused = besidePaths([...usedInputs(invocation), ...ignored], of, [], children);
+  if (invocation.kind === "http" || !invocation.appendUnused) return unused;
   // `appendUnused` appends whole inputs to the command, but not the unused parts of an input that the command uses.
-  const isAppended = invocation.kind === "cli" && invocation.appendUnused;
-  return isAppended ? unused.filter((path) => path.length > 1) : unused;
+  const appended = isObject(schema) && isObject(schema.properties) ? schema.properties : {};
+  return unused.filter(([name = "", ...inner]) => inner.length > 0 || !Object.hasOwn(appended, name));
 }
 
 const DEEPEST = 16;
 
-/** Returns the declared properties that none of the used paths contains, ends at or passes through. */
-function declaredBeside(used: readonly Path[], schema: unknown, above: Path, root: unknown): Path[] {
+/** Returns the parts that none of the used paths contains, ends at or passes through. */
+function besidePaths(used: readonly Path[], of: unknown, above: Path, children: Children): Path[] {
   if (above.length > DEEPEST) return [];
   const unused: Path[] = [];
-  for (const [name, property] of propertiesOf(schema, root)) {
+  for (const [name, child] of children(of)) {
     const path = [...above, name];
     const touching = used.filter((one) =>
       path.every((step, index) => index >= one.length || one[index] === step),
     );
     if (touching.length === 0) unused.push(path);
     else if (touching.every((one) => one.length > path.length))
-      unused.push(...declaredBeside(touching, property, path, root));
+      unused.push(...besidePaths(touching, child, path, children));
   }
   return unused;
 }

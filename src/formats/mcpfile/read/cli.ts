@@ -81,7 +81,8 @@ function readCommand(
     return words && { words };
   }
   const script = toScript(pieces, reading);
-  return script && { words: [], shell: { program, script } };
+  const leavesBackground = warnOfBackground(pieces, complain);
+  return script && { words: [], shell: { program, script, ...(leavesBackground && { leavesBackground }) } };
 }
 
 function readSandbox(
@@ -102,7 +103,11 @@ function trimmed(command: ScalarNode): ScalarNode {
 function toWords(pieces: readonly Piece[], reading: Reading): CliWord[] | undefined {
   const { complain } = reading;
   const raw = splitWords(pieces, complain);
-  if (raw === undefined) return undefined;
+  if (raw === undefined) {
+    // The names of the gaps are checked nevertheless, so that all errors of the command are reported at once.
+    toTemplate(pieces, (gap) => toCliPart(gap, false, reading));
+    return undefined;
+  }
   const [first] = raw;
   if (first === undefined) return complain(0, "the command is empty", "Write the program to run.");
   checkProgram(first, complain);
@@ -126,9 +131,9 @@ function toScript(pieces: readonly Piece[], reading: Reading): CliPart[] | undef
   if (first?.kind === "gap" && !first.env) programProblem(first.at, complain);
   const isNumber = (gap: GapPiece): boolean =>
     !gap.env && !variables.has(gap.name) && scope.isNumber(gap.name);
-  warnOfBackground(pieces, complain);
-  if (!checkScript(pieces, isNumber, complain)) return undefined;
-  return toTemplate(pieces, (gap) => toCliPart(gap, false, reading));
+  const isSafe = checkScript(pieces, isNumber, complain);
+  const parts = toTemplate(pieces, (gap) => toCliPart(gap, false, reading));
+  return isSafe ? parts : undefined;
 }
 
 /** `inside` of a word the gap cannot become several. */

@@ -58,6 +58,13 @@ describe("http", () => {
     ["method: GET, url: 'https://a b/'", ["9:43 the url holds white space"]],
     ["method: GET, url: 'https://a:b/'", ["9:43 the url is not a URL"]],
     ["method: GET, url: 'https://a.example/{nam}'", ['9:62 "{nam}" is not a property of the inputSchema']],
+    [
+      "method: GET, url: 'https://{name}/{nam}'",
+      [
+        "9:43 the scheme, host and port of the url cannot hold a value of the call",
+        '9:59 "{nam}" is not a property of the inputSchema',
+      ],
+    ],
     ["method: GET, url: 'https://a.example', body: json", ["9:64 a GET request has no body"]],
     [
       "method: POST, url: 'https://a.example', body: xml",

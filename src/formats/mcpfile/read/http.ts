@@ -6,7 +6,7 @@ import { optionalTemplate } from "./cli.ts";
 import { type Context, hint } from "./context.ts";
 import type { Scope } from "./scope.ts";
 import { BODY_METHODS, type HttpValue } from "../schema/invocation-schema.ts";
-import { readTemplate } from "./template.ts";
+import { type Piece, readPieces, toPart, toTemplate } from "./template.ts";
 import { readIgnored } from "./unused.ts";
 
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
@@ -46,19 +46,19 @@ export function readHttp(node: ObjectNode, scope: Scope, context: Context): Http
 
 function readUrl(node: TextNode | undefined, scope: Scope, context: Context): Template | undefined {
   if (node?.kind !== "string") return undefined;
-  const template = readTemplate(node, scope, context);
-  if (template === undefined) return undefined;
-  const problem = urlProblem(template);
+  const pieces = readPieces(node, context);
+  if (pieces === undefined) return undefined;
+  const problem = urlProblem(pieces);
   if (problem !== undefined) context.diagnostics.add(node, problem.message, problem.hint);
-  return template;
+  return toTemplate(pieces, (gap) => toPart(gap, node, scope, context));
 }
 
-function urlProblem(template: Template): { readonly message: string; readonly hint: string } | undefined {
+function urlProblem(pieces: readonly Piece[]): { readonly message: string; readonly hint: string } | undefined {
   const [env, value] = ["\u0001", "\u0002"];
-  if (template.some((part) => part.kind === "text" && /[\0-\x20\x7f]/.test(part.text)))
+  if (pieces.some((piece) => piece.kind === "text" && /[\0-\x20\x7f]/.test(piece.text)))
     return { message: "the url holds white space", hint: "Write %20 for a space." };
-  const url = template
-    .map((part) => (part.kind === "text" ? part.text : part.kind === "env" ? env : value))
+  const url = pieces
+    .map((piece) => (piece.kind === "text" ? piece.text : piece.env ? env : value))
     .join("");
   // A variable at the start may hold the whole beginning of the address; it is looked at when its value is known.
   const place = /^(?:https?:\/\/|\u0001(?::\/\/)?)([^/?#]*)/i.exec(url);

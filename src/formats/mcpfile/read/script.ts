@@ -43,17 +43,19 @@ export function checkScript(
 const NO_CODE = /\\[^]|'[^']*'|"(?:[^"\\]|\\[^])*"|(?<=^|\s)#.*/gm;
 const BACKGROUND = /(?<![&<>|])&(?![&>])/;
 
-/** Warns of `&` without a `wait`: what is left in the background ends with the script, which its author may not expect. */
-export function warnOfBackground(pieces: readonly Piece[], complain: Complain): void {
+/** Warns of `&` without a `wait`, and returns true then: Portolan stops background processes with the script, which its author may not expect. */
+export function warnOfBackground(pieces: readonly Piece[], complain: Complain): boolean {
   const code = pieces.map((piece) => (piece.kind === "text" ? piece.text : "x")).join("");
   const plain = code.replace(NO_CODE, (quoted) => " ".repeat(quoted.length));
-  if (BACKGROUND.test(plain) && !/\bwait\b/.test(plain))
+  const isLeft = BACKGROUND.test(plain) && !/\bwait\b/.test(plain);
+  if (isLeft)
     complain(
       0,
       "processes that the script leaves in the background are stopped when it returns",
       "Write wait at the end of the script, or run them in the foreground.",
       "warning",
     );
+  return isLeft;
 }
 
 function follow(mark: string, open: Set<string>): void {

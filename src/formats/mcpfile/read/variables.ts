@@ -41,7 +41,10 @@ function readVariable(entry: Entry, scope: Scope, context: Context): CliVariable
   const property = textAt(node, "property");
   const format = textAt(node, "format");
   const omitIfFalse = nodeAt(node, "omitIfFalse");
-  if (diagnostics.hasErrorIn(node)) return undefined;
+  // A broken `property` or `format` leaves nothing to check, and neither does a key without a gap that names no property.
+  const isBroken = (key: string): boolean => diagnostics.hasErrorIn(nodeAt(node, key) ?? entry);
+  if (node.kind !== "object" || isBroken("property") || (format !== undefined && isBroken("format")))
+    return undefined;
   const pieces = format && readPieces(format, context);
   if (format !== undefined && pieces === undefined) return undefined;
   const gaps = (pieces ?? []).filter((piece) => piece.kind === "gap");
