@@ -131,17 +131,19 @@ export class Hub implements Upstream, ViewSource {
     return this.#whole.fullName(name, (alias) => this.member(alias).config);
   }
 
-  hasTool(name: string): boolean {
-    return this.#whole.table.toolRoutes.has(name);
+  /** Whether a tool or prompt of this name is known. */
+  isKnown(name: string): boolean {
+    const { toolRoutes, promptRoutes } = this.#whole.table;
+    return toolRoutes.has(name) || promptRoutes.has(name);
   }
 
   /**
-   * Waits for a starting server to which an unknown tool of this name can belong. Throws the error of a server that is
-   * down, because it is more helpful than TOOL_NOT_FOUND.
+   * Waits for a starting server to which an unknown tool or prompt of this name can belong. Throws the error of a server
+   * that is down, because it is more helpful than TOOL_NOT_FOUND.
    */
   async findOwner(name: string, limit: Pick<Call, "timeoutMs" | "signal">): Promise<void> {
     await startingOwner(this.#whole, name, this.settings.naming)?.listed(limit);
-    const down = this.hasTool(name) ? undefined : downOwner(this.#whole, name, this.settings.naming);
+    const down = this.isKnown(name) ? undefined : downOwner(this.#whole, name, this.settings.naming);
     if (down !== undefined) throw down;
   }
 

@@ -137,6 +137,7 @@ describe("the manifest of the design", () => {
         code: "SECRET_MISSING",
         server: "github",
       });
+    expect(await failure(workspace.getPrompt("mcp_github_review"))).toMatchObject({ code: "SECRET_MISSING" });
     expect(diagnostics).toContainEqual(
       expect.objectContaining({ code: "SECRET_MISSING", severity: "warning", server: "github" }),
     );
@@ -154,6 +155,10 @@ describe("the manifest of the design", () => {
     const { workspace, names, state } = await open(folder);
     expect((await names()).every((name) => name.startsWith("mcp_web_search_"))).toBe(true);
     expect([state("filesystem"), state("github")]).toEqual(["disabled", "disabled"]);
+    expect(await failure(workspace.callTool("mcp_github_search"))).toMatchObject({
+      code: "SERVER_UNAVAILABLE",
+      message: "github is disabled",
+    });
     expect(await workspace.healthCheck()).toBe(true);
   });
 });

@@ -141,7 +141,7 @@ export class Member {
 
   /** Why it cannot be used now; undefined when it can be used, or is starting. */
   get unavailable(): PortolanError | undefined {
-    return this.config.enabled ? this.processes.main.unavailable : undefined;
+    return this.config.enabled ? this.processes.main.unavailable : this.#disabled();
   }
 
   /** True when its last start failed, also during the next attempt. */
@@ -308,8 +308,13 @@ export class Member {
   }
 
   #notRunning(): PortolanError {
-    if (this.config.enabled) return neverSentError(this.alias);
-    return new PortolanError("CONNECTION_CLOSED", `${this.alias} is disabled`, { server: this.alias });
+    return this.config.enabled ? neverSentError(this.alias) : this.#disabled();
+  }
+
+  #disabled(): PortolanError {
+    const { alias, origin } = this.config;
+    const hint = `Its config is in ${origin.file}:${origin.line}; enable it there.`;
+    return new PortolanError("SERVER_UNAVAILABLE", `${alias} is disabled`, { server: alias, hint });
   }
 
   #emit(type: ServerEvent["type"]): void {

@@ -23,9 +23,12 @@ export function toolRoute(view: Routed, name: string, naming: Naming): ToolRoute
   throw new PortolanError("TOOL_NOT_FOUND", `no server has a tool "${name}"`, { tool: name, hint });
 }
 
-export function promptRoute({ table: { promptRoutes } }: Routed, name: string): PromptRoute {
+export function promptRoute(view: Routed, name: string, naming: Naming): PromptRoute {
+  const { promptRoutes } = view.table;
   const route = promptRoutes.get(name);
   if (route !== undefined) return route;
+  const down = downOwner(view, name, naming);
+  if (down !== undefined) throw down;
   throw new PortolanError("PROMPT_NOT_FOUND", `no server has a prompt "${name}"`, {
     hint: didYouMean(name, promptRoutes.keys()),
   });
@@ -70,7 +73,7 @@ function onlyOne(members: readonly Member[], uri: string): Member {
   );
 }
 
-/** The error of the server that is down to which the name must belong; its tools may be unknown. */
+/** The error of the server that is down or disabled to which the name must belong; its tools and prompts may be unknown. */
 export function downOwner(
   { members }: Pick<Routed, "members">,
   name: string,

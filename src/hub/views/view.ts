@@ -219,14 +219,14 @@ export class HubView implements Upstream {
   }
 
   #getPrompt(call: Call, name: string): Promise<JsonObject> {
-    const route = promptRoute(this, name);
+    const route = promptRoute(this, name, this.#settings.naming);
     return route.member.request({ ...call, params: { ...call.params, name: route.name } });
   }
 
   #complete(call: Call): Promise<JsonObject> {
     const ref = (call.params?.ref ?? {}) as { type?: string; name?: string; uri?: string };
     if (ref.type === "ref/resource") return ownerOf(this, String(ref.uri)).request(call);
-    const route = promptRoute(this, String(ref.name));
+    const route = promptRoute(this, String(ref.name), this.#settings.naming);
     return route.member.request({ ...call, params: { ...call.params, ref: { ...ref, name: route.name } } });
   }
 

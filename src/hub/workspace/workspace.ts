@@ -91,7 +91,7 @@ export async function openWorkspace(
     tools: () => connection.listTools(),
     callTool: async (name, input, request) => {
       const full = hub.toolName(name);
-      if (!hub.hasTool(full)) await hub.findOwner(full, request ?? {});
+      if (!hub.isKnown(full)) await hub.findOwner(full, request ?? {});
       return connection.callTool(full, input, request);
     },
     fullName: (name) => hub.toolName(name),
@@ -103,7 +103,11 @@ export async function openWorkspace(
     readResource: (uri, request) => connection.readResource(uri, request),
     subscribe: (uri) => connection.subscribe(uri),
     prompts: () => connection.listPrompts(),
-    getPrompt: async (name, args, request) => connection.getPrompt(hub.promptName(name), args, request),
+    getPrompt: async (name, args, request) => {
+      const full = hub.promptName(name);
+      if (!hub.isKnown(full)) await hub.findOwner(full, request ?? {});
+      return connection.getPrompt(full, args, request);
+    },
     complete: (...args) => connection.complete(...args),
     context: () => readContext(hub.members),
     on: (event, listener) => connection.on(event, listener),
