@@ -2,7 +2,7 @@
 
 export type { AuthOutcome } from "./auth/auth-machine.ts";
 export type { AuthState } from "./auth/auth-store.ts";
-export type { AuthPorts, RunOptions } from "./auth/login-steps.ts";
+export type { AuthPorts, RunOptions, RunResult } from "./auth/login-steps.ts";
 export { type Access, checkAccess, SecretGrants, type SecretSubject } from "./auth/secret-grants.ts";
 export { type CallContext, CONTEXT_META, type ContextOf, LOCAL_USER } from "./contract/call-context.ts";
 export { runExamples } from "./contract/examples.ts";

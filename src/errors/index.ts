@@ -9,5 +9,6 @@ export {
   type ErrorPlace,
   isPortolanError,
   PortolanError,
+  renamedError,
   toPortolanError,
 } from "./portolan-error.ts";

@@ -71,6 +71,18 @@ export function changedError(
   return changed;
 }
 
+/** Returns the error as one of `server`, for an error of a process that several servers share. */
+export function renamedError(error: PortolanError, server: string): PortolanError {
+  const { server: other } = error;
+  if (other === undefined || other === server) return error;
+  const name = other.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const message = error.message.replaceAll(
+    new RegExp(`(?<=^|[\\s"'])${name}(?=[\\s:"',.]|$)`, "g"),
+    () => server,
+  );
+  return changedError(error, { message, server });
+}
+
 /**
  * Tests whether a value is a PortolanError, also one of another copy of this package.
  *

@@ -437,8 +437,9 @@ describe("health", () => {
     made.write("health.mjs", "process.exit(4);");
     const { contracts, call } = await open(made);
     await until(() => health(contracts) === "healthy");
-    made.write("health.mjs", "process.exit(5);");
+    made.write("health.mjs", "console.error('the database is down'); process.exit(5);");
     await until(() => health(contracts) === "failed");
+    expect(contracts.status()[0]?.healthReason).toMatch(/exited with code 5, not 4: the database is down$/);
     expect(await call()).toMatchObject({ code: "tool_unavailable" });
   });
 

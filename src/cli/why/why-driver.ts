@@ -91,6 +91,8 @@ function adviceOn(
       ...(first === undefined ? [] : [`See which driver serves one of them: portolan resolve ${first}`]),
     ];
   }
+  if (report?.health === "failed")
+    return [`Make its health check succeed, or correct health_check in its file. Then: portolan why ${id}`];
   const hints = problems.flatMap(({ hint }) => (hint === undefined || hint === "" ? [] : [hint]));
   if (versionCheck !== undefined && problems.some(({ message }) => message.includes("(version_mismatch)")))
     return [

@@ -7,11 +7,17 @@ import type { Driver, DriverAuth, HttpExpectation } from "../../model/index.ts";
 import type { CallContext } from "../contract/call-context.ts";
 import type { DriverHooks, LoginResult, RefreshResult } from "../driver/bound-tool.ts";
 
+export interface RunResult {
+  readonly exitCode: number | null;
+  /** The end of its stderr, or else of its stdout, without secrets. */
+  readonly said?: string | undefined;
+}
+
 /** Functions that a login needs from the host. A step whose function is absent fails with a reason. */
 export interface AuthPorts {
   /** Runs one command line, split into words, without a shell. */
   readonly run?:
-    | ((command: string, options: RunOptions) => Promise<{ readonly exitCode: number | null }>)
+    | ((command: string, options: RunOptions) => Promise<RunResult>)
     | undefined;
   readonly http?:
     | ((

@@ -335,3 +335,8 @@ describe("a program adds", () => {
 test("a secret has an id, too", () => {
   expect(defineSecret({ slug: "api-key", name: "Key", description: "A key." }).id).toBe("api-key");
 });
+
+test("a contract without schemas is refused with the name of the field", () => {
+  const without = { id: "greet", description: "Greets.", version: "1.0.0", inputs: {} };
+  expect(() => defineTool(without as never)).toThrow("A contract needs inputSchema");
+});

@@ -93,6 +93,11 @@ function renameUnder(key: string, value: unknown): unknown {
 
 /** A schema of any library as JSON Schema, without loading the library. */
 export function toJsonSchema(schema: AnySchema, side: "input" | "output"): JsonSchema {
+  // Programs without types may give no schema at all, or the field of a TOOL.md by its name there.
+  if (!isObject(schema) && typeof schema !== "function")
+    throw new PortolanError("CONFIG_INVALID", `A contract needs ${side}Schema, an object.`, {
+      hint: `Write ${side}Schema: { type: "object" }, or a schema of a library such as Zod 4.`,
+    });
   const standard = (schema as { readonly "~standard"?: unknown })["~standard"];
   if (!isObject(standard)) return schema as JsonSchema;
   const { jsonSchema } = standard;

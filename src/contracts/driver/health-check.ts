@@ -125,7 +125,9 @@ export class HealthCheck {
         const ran = await ports.run(check.command, { driver, context, interactive: false, signal });
         const expected = check.expectExit ?? 0;
         if (ran.exitCode === expected) return undefined;
-        return `${check.command} exited with code ${ran.exitCode}${expected === 0 ? "" : `, not ${expected}`}`;
+        const said = ran.said?.trim().split("\n").at(-1) ?? "";
+        const code = `${ran.exitCode}${expected === 0 ? "" : `, not ${expected}`}`;
+        return `${check.command} exited with code ${code}${said === "" ? "" : `: ${said}`}`;
       }
       case "http": {
         if (check.http === undefined || ports.http === undefined) return "its request cannot be made here";

@@ -1,7 +1,7 @@
 // Ports for logins and health checks of drivers: commands in the driver's sandbox, limited HTTP requests, a browser.
 
 import { join } from "node:path";
-import type { AuthPorts, RunOptions } from "../../contracts/index.ts";
+import type { AuthPorts, RunOptions, RunResult } from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import {
   type ContractsEndpoint,
@@ -43,7 +43,7 @@ async function runForDriver(
   command: string,
   { driver, context, interactive, signal }: RunOptions,
   { context: server, endpoint: { root, policy }, listener }: DriverAuthOptions,
-): Promise<{ readonly exitCode: number | null }> {
+): Promise<RunResult> {
   const { person, redactor, config } = server;
   if (interactive && person?.terminal !== true)
     throw new PortolanError("AUTH_REQUIRED", `${command} is interactive, and stdin is not a terminal`, {
@@ -80,7 +80,7 @@ async function runForDriver(
     );
     const said = redactor.redactText(ran.stderr.trim() || ran.stdout.trim()).slice(-SHOWN_CHARS);
     if (create && ran.code !== 0 && said !== "") person?.say(`${driver.id}: ${said}`);
-    return { exitCode: ran.code };
+    return { exitCode: ran.code, said };
   } finally {
     await state?.tidy();
   }

@@ -1,6 +1,6 @@
 // Last error and stderr output of one server, redacted.
 
-import { changedError, type PortolanError, toPortolanError } from "../../errors/index.ts";
+import { renamedError, type PortolanError, toPortolanError } from "../../errors/index.ts";
 import { type Redactor, withRedactedError } from "../../secrets/index.ts";
 
 const STDERR_CHARS = 4_096;
@@ -65,17 +65,6 @@ export class LastError {
 
   /** Replaces the server name in the errors of a shared session, which are those of its first user. */
   #named(error: PortolanError): PortolanError {
-    const { server } = error;
-    const [alias, other] = [this.#alias, this.sessionName];
-    if (other === undefined || other === alias || server !== other) return error;
-    const message = error.message.replace(
-      new RegExp(`(^|[\\s"'])${escapeRegExp(other)}(?=[\\s:"',.]|$)`, "g"),
-      `$1${alias}`,
-    );
-    return changedError(error, { message, server: alias });
+    return error.server === this.sessionName ? renamedError(error, this.#alias) : error;
   }
-}
-
-function escapeRegExp(text: string): string {
-  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }

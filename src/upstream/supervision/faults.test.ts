@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { PortolanError } from "../../errors/index.ts";
-import { toFault } from "./faults.ts";
+import { toFault, unavailableError } from "./faults.ts";
 
 test.each([
   ["INSTALL_FAILED", { reason: "E404", permanent: true }, "blocking"],
@@ -11,4 +11,13 @@ test.each([
   ["SERVER_CRASHED", {}, "transient"],
 ] as const)("%s %j is %s", (code, data, kind) => {
   expect(toFault(new PortolanError(code, "m", { data })).kind).toBe(kind);
+});
+
+test("a server that is not running is named by its own alias, and the hint of the interrupted call is left out", () => {
+  const error = new PortolanError("SERVER_CRASHED", "two exited with code 137", { server: "two" });
+  expect(unavailableError("one", toFault(error), 10_000)).toMatchObject({
+    server: "one",
+    message: "one is not running: one exited with code 137",
+    hint: "Portolan tries again in 10 s.",
+  });
 });

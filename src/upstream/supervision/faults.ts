@@ -1,6 +1,6 @@
 // Error rules of a server's lifecycle: errors that block it, errors that count as failures, repeatable requests.
 
-import { isPortolanError, PortolanError } from "../../errors/index.ts";
+import { ERROR_CODES, isPortolanError, PortolanError, renamedError } from "../../errors/index.ts";
 import type { Call } from "../upstream.ts";
 import type { Fault } from "./instance.ts";
 
@@ -70,10 +70,12 @@ export function neverSentError(server: string): PortolanError {
 
 /** The error of a call that was not sent. `retryMs` is the time until the next attempt to start the server. */
 export function unavailableError(server: string, fault: Fault | undefined, retryMs: number): PortolanError {
-  const last = fault?.error;
+  const last = fault === undefined ? undefined : renamedError(fault.error, server);
   if (last !== undefined && fault?.kind === "blocking") return last;
   const seconds = Math.max(1, Math.ceil(retryMs / 1_000));
-  const hint = `${last === undefined ? "" : `${last.hint} `}Portolan tries again in ${seconds} s.`;
+  // The hint of a crash is about the call that it interrupted; this call was not sent.
+  const isAboutCall = last?.hint === ERROR_CODES.SERVER_CRASHED.hint;
+  const hint = `${last === undefined || isAboutCall ? "" : `${last.hint} `}Portolan tries again in ${seconds} s.`;
   const reason = last === undefined ? "" : `: ${last.message}`;
   return new PortolanError("SERVER_UNAVAILABLE", `${server} is not running${reason}`, {
     server,

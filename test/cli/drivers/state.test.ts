@@ -18,6 +18,11 @@ function withOther(lines: string, server: Record<string, unknown> = {}): SmallPl
 describe("a driver that cannot serve", () => {
   it.each<[string, () => SmallPlace, string]>([
     ["on another system", () => withOther("requires: { os: [aix] }"), "aix"],
+    [
+      "with a failing health check",
+      () => withOther('health_check: { method: exec, cmd: "false" }'),
+      "its health check failed: false exited with code 1",
+    ],
     ["without an entry for its secret", () => withOther("", KEY), "no SECRETS.md has an entry for API_KEY"],
     [
       "with a secret for others",
@@ -48,6 +53,11 @@ describe("a driver that cannot serve", () => {
     expect(status.out).toContain("1 of 2 drivers cannot serve. More about one: portolan why other-mcp");
     expect(status.out).not.toContain("is up");
     expect((await here.run("why", "good-mcp", "--text")).out).toContain("No action needed: it works.");
+  });
+
+  it("because of its health check advises about that, not about other warnings", async () => {
+    const here = withOther('health_check: { method: exec, cmd: "false" }');
+    expect((await here.run("why", "other-mcp", "--text")).out).toContain("Make its health check succeed");
   });
 
   it("because of a missing login shows how to log in, and ends with 5", async () => {
