@@ -16,9 +16,7 @@ export interface RunResult {
 /** Functions that a login needs from the host. A step whose function is absent fails with a reason. */
 export interface AuthPorts {
   /** Runs one command line, split into words, without a shell. */
-  readonly run?:
-    | ((command: string, options: RunOptions) => Promise<RunResult>)
-    | undefined;
+  readonly run?: ((command: string, options: RunOptions) => Promise<RunResult>) | undefined;
   readonly http?:
     | ((
         request: HttpExpectation,

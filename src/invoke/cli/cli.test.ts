@@ -308,7 +308,11 @@ test("arguments that only the schema allows are refused, since the command drops
 
 test("a sandboxed script that leaves processes in the background says so", needs("bubblewrap"), async () => {
   const { shell: script, ...rest } = shell("sleep 100 & echo done");
-  const given = { ...rest, shell: script && { ...script, leavesBackground: true }, sandbox: { mode: "enforce" } };
+  const given = {
+    ...rest,
+    shell: script && { ...script, leavesBackground: true },
+    sandbox: { mode: "enforce" },
+  };
   const { call } = await openTool(given as typeof rest, schema);
   expect((await call({})).content).toMatchObject([
     { text: "done\n" },

@@ -1,6 +1,10 @@
 // Finds connections and paths that failed, in a server's error text. A sandbox gives a program its own network and hides paths,
 // so Portolan itself sees no refusal.
 
+import { isIP } from "node:net";
+import { isLocalhostName, isLoopbackHost } from "../../base/net/addresses.ts";
+import { parseUrl, portOf } from "../../base/net/urls.ts";
+
 const MAX_CHARACTERS = 8_192;
 const MAX_FOUND = 8;
 
@@ -47,6 +51,21 @@ export function failedConnections(text: string): FailedConnection[] {
   return [...found.values()];
 }
 
+/**
+ * Local names and IP addresses in URLs among the arguments of a call. Many servers report only "fetch failed", without the address.
+ * Other names are looked up, which the egress proxy sees.
+ */
+export function argumentConnections(value: unknown): FailedConnection[] {
+  return textsIn(value).flatMap((text) => {
+    const url = /^[a-z][a-z\d+.-]*:\/\//i.test(text) ? parseUrl(text) : undefined;
+    if (url === undefined) return [];
+    const host = url.hostname.replace(/^\[(.*)\]$/, "$1").toLowerCase();
+    const port = url.port === "" && !/^(?:http|ws)s?:$/.test(url.protocol) ? 0 : portOf(url);
+    if (port === 0 || (isIP(host) === 0 && !isLocalhostName(host))) return [];
+    return [{ host: isLoopbackHost(host) ? "localhost" : host, port }];
+  });
+}
+
 const FAILED =
   /\b(?:ENOENT|EACCES|EPERM|EROFS)\b|permission denied|read-only file ?system|no such file|does ?n[o']t exist|not found|unable to open|cannot (?:open|create|access|read|write)|can't open|failed to open/i;
 
@@ -67,13 +86,16 @@ export function failedPaths(text: string): string[] {
 }
 
 /** Paths among the arguments of a call: absolute, in the home folder, or a file: URL. */
-export function argumentPaths(value: unknown, depth = 0): string[] {
-  if (typeof value === "string")
-    return value.length <= 4_096 && /^(?:~?\/|file:\/)/.test(value) ? [value] : [];
+export function argumentPaths(value: unknown): string[] {
+  return textsIn(value).filter((text) => /^(?:~?\/|file:\/)/.test(text));
+}
+
+function textsIn(value: unknown, depth = 0): string[] {
+  if (typeof value === "string") return value.length <= 4_096 ? [value] : [];
   if (typeof value !== "object" || value === null || depth > 3) return [];
   return Object.values(value)
     .slice(0, 100)
-    .flatMap((inner) => argumentPaths(inner, depth + 1));
+    .flatMap((inner) => textsIn(inner, depth + 1));
 }
 
 /** Long texts are read at the beginning and the end only, where errors are. */

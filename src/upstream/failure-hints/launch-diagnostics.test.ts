@@ -60,6 +60,32 @@ const start = (backend: string, network: string[] = []): LaunchNews =>
     },
   }) as unknown as LaunchNews;
 
+test("a local address in the arguments of a failed call is reported, although the server does not name it", () => {
+  const { onLaunch, checkResult, explain, told } = setUp();
+  onLaunch(start("bubblewrap", ["localhost:3000"]));
+  const call = (...urls: string[]) => ({
+    method: "tools/call",
+    params: { name: "get", arguments: { urls } },
+  });
+  const failed = { isError: true, content: [{ type: "text", text: "fetch failed" }] };
+  checkResult({ content: [{ type: "text", text: "fine" }] }, call("http://127.0.0.1:1/"));
+  checkResult(
+    failed,
+    call("http://127.0.0.1:8080/a", "ws://[::1]:9000", "http://10.0.0.1", "redis://localhost:6379"),
+  );
+  checkResult(
+    failed,
+    call("http://localhost:3000", "https://a.example/", "postgres://localhost/a", "localhost:1"),
+  );
+  const explained = explain(failure("RPC_ERROR"), performance.now(), call("http://192.168.0.9:81/"));
+  expect(told.map(({ message }) => message.replace(/: the .*/, ""))).toEqual(
+    ["localhost:8080", "localhost:9000", "10.0.0.1:80", "localhost:6379", "192.168.0.9:81"].map(
+      (target) => `web was refused ${target}`,
+    ),
+  );
+  expect(explained.hint).toContain("192.168.0.9:81");
+});
+
 test("a connection that failed in the server's own words is one that its sandbox does not grant", () => {
   const words = "connect ECONNREFUSED 127.0.0.1:5432";
   const { onLaunch, explain, checkResult, told, heard } = setUp();

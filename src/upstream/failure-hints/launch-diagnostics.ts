@@ -15,7 +15,13 @@ import {
 } from "../../model/index.ts";
 import type { NamedPath } from "../../sandbox/index.ts";
 import type { Call } from "../upstream.ts";
-import { argumentPaths, failedConnections, failedPaths } from "./failed-access.ts";
+import {
+  argumentConnections,
+  argumentPaths,
+  type FailedConnection,
+  failedConnections,
+  failedPaths,
+} from "./failed-access.ts";
 import { limitHint } from "./limit-hint.ts";
 import { fetcherHint } from "./package-runner-hint.ts";
 
@@ -72,9 +78,9 @@ export function createLaunchDiagnostics(
   };
 
   /** Only a sandbox with a separate network makes a failed connection one that is not granted. */
-  const heardWords = (text: string): void => {
+  const heardFailed = (connections: readonly FailedConnection[]): void => {
     if (plan?.sandbox.backend !== "bubblewrap") return;
-    for (const { host, port } of failedConnections(text))
+    for (const { host, port } of connections)
       if (!isGranted(granted, host, port)) heardDenied({ server, host, port, reason: NOT_THERE });
   };
 
@@ -96,7 +102,7 @@ export function createLaunchDiagnostics(
     explain: (error, since, call) => {
       if (!EXPLAINED.has(error.code)) return error;
       const words = `${error.message}\n${error.stderr ?? ""}`;
-      heardWords(words);
+      heardFailed([...failedConnections(words), ...connectionsOf(call)]);
       const [path] = [...failedIn(words), ...hiddenIn(argumentsOf(call))];
       const then = lately.filter(({ at }) => at >= since).map(({ denied }) => denied);
       const hint =
@@ -112,10 +118,11 @@ export function createLaunchDiagnostics(
     // A write into a private HOME or /tmp succeeds but is lost, so a successful result proves nothing.
     const isFailed = result.isError === true;
     reportNamed(isFailed ? named : named.filter(({ isPrivate }) => isPrivate), "the arguments of a call");
+    if (isFailed) heardFailed(connectionsOf(call));
     if (!Array.isArray(result.content)) return;
     for (const item of result.content.slice(0, isFailed ? MAX_ITEMS : 1)) {
       if (!isObject(item) || typeof item.text !== "string") continue;
-      if (isFailed) heardWords(item.text);
+      if (isFailed) heardFailed(failedConnections(item.text));
       // Some servers report a failure in a result without isError; a long text is content.
       else if (item.text.length > MAX_PLAIN) continue;
       reportNamed(failedIn(item.text), "the result of a call");
@@ -160,6 +167,10 @@ function fetching(plan: LaunchPlan | undefined, { code }: PortolanError): string
 
 function argumentsOf(call: Call | undefined): string[] {
   return call?.method === "tools/call" ? argumentPaths(call.params?.arguments) : [];
+}
+
+function connectionsOf(call: Call | undefined): FailedConnection[] {
+  return call?.method === "tools/call" ? argumentConnections(call.params?.arguments) : [];
 }
 
 function hiddenHint(hidden: NamedPath | undefined): string | undefined {

@@ -53,13 +53,13 @@ function readUrl(node: TextNode | undefined, scope: Scope, context: Context): Te
   return toTemplate(pieces, (gap) => toPart(gap, node, scope, context));
 }
 
-function urlProblem(pieces: readonly Piece[]): { readonly message: string; readonly hint: string } | undefined {
+function urlProblem(
+  pieces: readonly Piece[],
+): { readonly message: string; readonly hint: string } | undefined {
   const [env, value] = ["\u0001", "\u0002"];
   if (pieces.some((piece) => piece.kind === "text" && /[\0-\x20\x7f]/.test(piece.text)))
     return { message: "the url holds white space", hint: "Write %20 for a space." };
-  const url = pieces
-    .map((piece) => (piece.kind === "text" ? piece.text : piece.env ? env : value))
-    .join("");
+  const url = pieces.map((piece) => (piece.kind === "text" ? piece.text : piece.env ? env : value)).join("");
   // A variable at the start may hold the whole beginning of the address; it is looked at when its value is known.
   const place = /^(?:https?:\/\/|\u0001(?::\/\/)?)([^/?#]*)/i.exec(url);
   if (place?.[1]?.includes(value) === true || url.startsWith(value))
