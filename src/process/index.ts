@@ -2,6 +2,7 @@
 
 export { ChildGroup, type Exit } from "./child-group.ts";
 export { sandboxEnvironment, CERTIFICATE_VARIABLES, childEnvironment } from "./environment.ts";
+export { describeExit, explainingLine } from "./exit.ts";
 export { findProgram, lookUpProgram } from "./find-program.ts";
 export { isOwnerAnywhereGone, isOwnerGone, ownerTag, ownerTagAnywhere, reapOrphans } from "./orphans.ts";
 export { childrenOf, stateOf } from "./proc.ts";

@@ -2,6 +2,7 @@
 
 import { type Diagnostic, isPortolanError, type Report } from "../../errors/index.ts";
 import type { Driver } from "../../model/index.ts";
+import { explainingLine } from "../../process/index.ts";
 import type { Upstream } from "../../upstream/index.ts";
 import type { CallContext } from "../contract/call-context.ts";
 import type { Acquirer } from "../dispatch/contract-call.ts";
@@ -220,8 +221,9 @@ function isSame(a: SettledState, b: SettledState): boolean {
 
 function unavailable(driver: string, { error }: Failure): Diagnostic {
   const cause = isPortolanError(error.cause) ? error.cause : undefined;
-  const lastLine = cause?.stderr?.trim().split("\n").at(-1)?.slice(0, 300);
-  const stderr = lastLine === undefined ? "" : ` (last line on stderr: ${lastLine})`;
+  const exit = { code: cause?.data.exitCode, signal: cause?.data.signal };
+  const line = explainingLine(cause?.stderr ?? "", exit)?.slice(0, 300);
+  const stderr = line === undefined ? "" : ` (stderr: ${line})`;
   return {
     code: "SERVER_UNAVAILABLE",
     severity: "warning",

@@ -1,6 +1,7 @@
 // Last error and stderr output of one server, redacted.
 
 import { renamedError, type PortolanError, toPortolanError } from "../../errors/index.ts";
+import { explainingLine } from "../../process/index.ts";
 import { type Redactor, withRedactedError } from "../../secrets/index.ts";
 
 const STDERR_CHARS = 4_096;
@@ -54,12 +55,11 @@ export class LastError {
   reason(): { code?: PortolanError["code"]; reason?: string } {
     const error = this.error;
     if (error === undefined) return {};
-    // The last output of a process that was killed by a signal does not explain its end.
-    const isOwnEnd = OF_A_PROCESS.has(error.code) && typeof error.data.signal !== "string";
-    const lastWords = isOwnEnd ? (this.stderr.trim().split("\n").at(-1) ?? "") : "";
+    const exit = { code: error.data.exitCode, signal: error.data.signal };
+    const line = OF_A_PROCESS.has(error.code) ? explainingLine(this.stderr, exit) : undefined;
     return {
       code: error.code,
-      reason: lastWords === "" ? error.message : `${error.message}: ${lastWords.slice(0, REASON_CHARS)}`,
+      reason: line === undefined ? error.message : `${error.message}: ${line.slice(0, REASON_CHARS)}`,
     };
   }
 

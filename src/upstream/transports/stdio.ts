@@ -4,7 +4,7 @@ import { firstWords } from "../../base/text/truncate.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { launch } from "../../launch/index.ts";
 import type { RequestId, StdioEndpoint } from "../../model/index.ts";
-import type { ChildGroup, Exit } from "../../process/index.ts";
+import { type ChildGroup, describeExit, type Exit } from "../../process/index.ts";
 import { LineReader } from "./lines.ts";
 import type { OutgoingMessage } from "./outgoing-message.ts";
 import type { Transport, TransportCounters, TransportEvents, TransportOptions } from "./transport.ts";
@@ -160,12 +160,7 @@ export class StdioTransport implements Transport {
   #gone(exit: Exit | undefined): PortolanError {
     const server = this.#options.server;
     const partial = this.#reader?.partial();
-    const how =
-      exit === undefined
-        ? "closed its output"
-        : exit.signal === null
-          ? `exited with code ${exit.code}`
-          : `was ended by ${exit.signal}`;
+    const how = exit === undefined ? "closed its output" : describeExit(exit);
     return new PortolanError("SERVER_CRASHED", `${server} ${how}`, {
       server,
       stderr: this.stderrTail(),

@@ -4,7 +4,7 @@ import { connect as dial } from "node:net";
 import { changedError, isPortolanError, PortolanError } from "../../../errors/index.ts";
 import { launchHttp } from "../../../launch/index.ts";
 import type { HttpProgram, UrlEndpoint } from "../../../model/index.ts";
-import type { ChildGroup } from "../../../process/index.ts";
+import { type ChildGroup, describeExit } from "../../../process/index.ts";
 import type { Session, SessionOptions } from "../../session/session.ts";
 import { pause } from "../../waiting.ts";
 
@@ -20,10 +20,10 @@ export async function withProgram(
   const request = { server, endpoint: program, settings, roots, report, onStderr, onLaunch, signal, context };
   const { child, port } = await launchHttp(request, signal);
   const gone = child.exited.then(({ code, signal: by }) => {
-    const how = by === null ? `exited with code ${code}` : `was ended by ${by}`;
-    return new PortolanError("SERVER_CRASHED", `${server} ${how}`, {
+    return new PortolanError("SERVER_CRASHED", `${server} ${describeExit({ code, signal: by })}`, {
       server,
       stderr: child.stderrTail() || undefined,
+      data: { exitCode: code, signal: by },
     });
   });
   try {

@@ -1,0 +1,28 @@
+// The end of a process in words.
+
+import { expect, test } from "vitest";
+import { describeExit, explainingLine } from "./exit.ts";
+
+test.each([
+  [{ code: 3, signal: null }, "exited with code 3"],
+  [{ code: null, signal: "SIGKILL" }, "was ended by SIGKILL"],
+  [{ code: 137, signal: null }, "was ended by SIGKILL (exit code 137)"],
+  [{ code: 139, signal: null }, "was ended by SIGSEGV (exit code 139)"],
+  [{ code: 129, signal: null }, "exited with code 129"],
+  [{ code: 255, signal: null }, "exited with code 255"],
+])("%j", (exit, words) => {
+  expect(describeExit(exit)).toBe(words);
+});
+
+const NODE = "node:internal/loader:1\n  throw err;\n  ^\n\nError: Cannot find module '/a.js'\n    at Module._load (x:1)\n  code: 'A',\n}\n\nNode.js v20.20.2\n";
+
+test.each([
+  ["listening\n", { code: 137 }, undefined],
+  ["listening\n", { signal: "SIGKILL" }, undefined],
+  ["warming up\ncannot open the database\n", { code: 1 }, "cannot open the database"],
+  [NODE, { code: 1 }, "Error: Cannot find module '/a.js'"],
+  ["Traceback:\n  File x\nModuleNotFoundError: No module named 'a'\n", { code: 1 }, "ModuleNotFoundError: No module named 'a'"],
+  ["", { code: 1 }, undefined],
+])("%j %j", (stderr, exit, line) => {
+  expect(explainingLine(stderr, exit)).toBe(line);
+});
