@@ -72,7 +72,8 @@ export function diagnosticLine(
   const where =
     file === undefined ? "" : `${plainLine(basename(file), 100)}${position === "" ? "" : `:${position}`} `;
   const place = tool === undefined ? "" : `${plainLine(tool, 80)}: `;
-  return `${where}${paint(severity === "info" ? "note" : severity)} ${place}${plainLine(message, 500)} [${code}]`;
+  const words = plainLine(relabel(message, { file }, basename), 500);
+  return `${where}${paint(severity === "info" ? "note" : severity)} ${place}${words} [${code}]`;
 }
 
 /** Combines all errors, each with its place, into one error. */
