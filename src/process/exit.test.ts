@@ -14,14 +14,19 @@ test.each([
   expect(describeExit(exit)).toBe(words);
 });
 
-const NODE = "node:internal/loader:1\n  throw err;\n  ^\n\nError: Cannot find module '/a.js'\n    at Module._load (x:1)\n  code: 'A',\n}\n\nNode.js v20.20.2\n";
+const NODE =
+  "node:internal/loader:1\n  throw err;\n  ^\n\nError: Cannot find module '/a.js'\n    at Module._load (x:1)\n  code: 'A',\n}\n\nNode.js v20.20.2\n";
 
 test.each([
   ["listening\n", { code: 137 }, undefined],
   ["listening\n", { signal: "SIGKILL" }, undefined],
   ["warming up\ncannot open the database\n", { code: 1 }, "cannot open the database"],
   [NODE, { code: 1 }, "Error: Cannot find module '/a.js'"],
-  ["Traceback:\n  File x\nModuleNotFoundError: No module named 'a'\n", { code: 1 }, "ModuleNotFoundError: No module named 'a'"],
+  [
+    "Traceback:\n  File x\nModuleNotFoundError: No module named 'a'\n",
+    { code: 1 },
+    "ModuleNotFoundError: No module named 'a'",
+  ],
   ["", { code: 1 }, undefined],
 ])("%j %j", (stderr, exit, line) => {
   expect(explainingLine(stderr, exit)).toBe(line);

@@ -127,6 +127,8 @@ describe("parseTarget", () => {
 test("a package runner need not be on this machine, because Portolan installs the package itself", () => {
   for (const text of ["bunx some-server", "pnpm dlx some-server", "npx -y some-server"])
     expect(parseTarget(text, context("missing"))).toMatchObject({ kind: "command", label: text });
-  expect(failure(() => parseTarget("uvx some-server", context("missing"))).message).toContain('no program "uvx"');
+  expect(failure(() => parseTarget("uvx some-server", context("missing"))).message).toContain(
+    'no program "uvx"',
+  );
   expect(failure(() => parseTarget("pnpm start", context("missing"))).message).toContain('no program "pnpm"');
 });

@@ -99,7 +99,7 @@ export function toJsonSchema(schema: AnySchema, side: "input" | "output"): JsonS
       hint: `Write ${side}Schema: { type: "object" }, or a schema of a library such as Zod 4.`,
     });
   const standard = (schema as { readonly "~standard"?: unknown })["~standard"];
-  if (!isObject(standard)) return schema as JsonSchema;
+  if (!isObject(standard)) return schema;
   const { jsonSchema } = standard;
   const convert: unknown = isObject(jsonSchema) ? jsonSchema[side] : undefined;
   if (typeof convert === "function")

@@ -280,7 +280,7 @@ describe("arguments that are used nowhere", () => {
         `{http: {method: POST, url: "http://a.example", bodyRoot: data${more}}}`,
       );
     expect(problems(request(""), true)).toEqual([
-      '6:66 the request never uses the argument "dryRun" | Put {dryRun} into the url or into query, or leave the argument out. If callers may give it for nothing, write ignoredArguments: [dryRun].',
+      '6:66 the request never uses the argument "dryRun" | Put {dryRun} into the url or into query, or leave the argument out. If it deliberately has no effect, write ignoredArguments: [dryRun].',
     ]);
     expect(problems(request(", query: [dryRun]"))).toEqual([]);
     expect(problems(request(", headers: {X-Dry: '{dryRun}'}"))).toEqual([]);
@@ -362,7 +362,7 @@ describe("templates and commands", () => {
     ["echo {name} {{literal}} }}", []],
     ["echo {name", ["9:39 a lone {"]],
     ["echo name}", ["9:43 a lone }"]],
-    ["echo {}", ["9:39 a gap without a name"]],
+    ["echo {}", ["9:39 a placeholder without a name"]],
     ["echo {nam}", ['9:39 "{nam}" is not a property of the inputSchema']],
     ["echo {name.first}", ['9:39 "{name.first}" is not a property of the inputSchema']],
     ['echo {"a": 1}', ['9:33 "{\\"a\\": 1}" is not a property of the inputSchema']],
@@ -408,12 +408,12 @@ describe("templates and commands", () => {
   });
 
   test.each<[string, string[]]>([
-    ["{x: {}}", ['9:74 the command has no gap "{x}"']],
+    ["{x: {}}", ['9:74 the command has no placeholder "{x}"']],
     ["{name: {property: nam}}", ['9:91 "nam" is not a property of the inputSchema']],
     [
       "{name: {format: '-n {name} {on}'}}",
       [
-        "9:100 servers[0].tools[0].invocation.cli.templateVariables.name.format has more than one gap: {name} and {on}",
+        "9:100 servers[0].tools[0].invocation.cli.templateVariables.name.format has more than one placeholder: {name} and {on}",
       ],
     ],
     ["{name: {format: '-n {other}'}}", []],
@@ -474,22 +474,6 @@ describe("scripts for a shell", () => {
     expect(found.map((problem) => problem.replace(/^warning \S+ /, ""))).toEqual(
       isWarned ? ["processes that the script leaves in the background are stopped when it returns"] : [],
     );
-  });
-
-  test("all errors of one command are reported at once", () => {
-    const wrong = ", templateVariables: { name: { property: nope, omitIfFalse: 3 } }";
-    const messages = (text: string, more = ""): string[] =>
-      problems(command(text, more)).map((problem) => problem.replace(/^\S+ /, ""));
-    expect(messages("x {zz} | {name}", wrong)).toEqual([
-      '"{zz}" is not a property of the inputSchema',
-      "an unquoted | needs a shell",
-      '"nope" is not a property of the inputSchema',
-      expect.stringContaining("omitIfFalse must be true or false"),
-    ]);
-    expect(messages("x \\{name} {zz}", ", shell: true")).toEqual([
-      "a value cannot stand right after a backslash",
-      '"{zz}" is not a property of the inputSchema',
-    ]);
   });
 
   test("the program, and an unknown shell", () => {

@@ -27,7 +27,8 @@ export function parseUrlTemplate(template: Template): UrlTemplate {
     throw invalid("the URL must begin with http:// or https:// and a host that holds no arguments");
   const tail = first.text.slice(head[0].length);
   // A gap directly after the host could extend the host, or add another host after an "@".
-  if (tail === "" && others.length > 0) throw invalid("the host of the URL must end before the first gap");
+  if (tail === "" && others.length > 0)
+    throw invalid("the host of the URL must end before the first placeholder");
   const base = new URL(head[1] ?? "");
   const { path, query } = splitAtQuery([{ kind: "text", text: tail }, ...others]);
   const lead = path[0]?.kind === "text" ? path[0].text : "";

@@ -142,7 +142,11 @@ function checkOnce(
 function checkTemplate(template: string, node: TextNode, { diagnostics }: ReadContext): string {
   const sample = template.replace(/\{[^{}]+\}/g, "x");
   if (/[{}]/.test(sample))
-    diagnostics.add(node, `${toLabel(node.path)} has braces that do not match`, "Write gaps as {name}.");
+    diagnostics.add(
+      node,
+      `${toLabel(node.path)} has braces that do not match`,
+      "Write placeholders as {name}.",
+    );
   else if (!/^[A-Za-zx][A-Za-z0-9+.-]*:/.test(sample))
     diagnostics.add(node, `${toLabel(node.path)} has no scheme`, "Write an address such as file:///{path}.");
   return template;

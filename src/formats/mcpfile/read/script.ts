@@ -72,7 +72,7 @@ function refusal(
   if (escaped || before.endsWith("$"))
     return {
       message: `a value cannot stand right after ${escaped ? "a backslash" : "$"}`,
-      hint: "A gap stands for the value itself: leave it out. For a variable of the shell write $name or ${{name}}.",
+      hint: "A placeholder stands for the value itself: leave it out. For a variable of the shell write $name or ${{name}}.",
     };
   if (opener === undefined) return undefined;
   return {

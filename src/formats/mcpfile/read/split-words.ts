@@ -43,7 +43,8 @@ export function splitWords(pieces: readonly Piece[], complain: Complain): RawWor
 
   for (const piece of pieces) {
     if (piece.kind === "gap") {
-      if (escaped) return complain(piece.at - 1, "a backslash before a gap has no meaning", "Leave it out.");
+      if (escaped)
+        return complain(piece.at - 1, "a backslash before a placeholder has no meaning", "Leave it out.");
       open(piece.at).push(piece);
       continue;
     }

@@ -125,7 +125,9 @@ export function toPart(
   if (path !== undefined) return { kind: "input", path };
   diagnostics.add(
     place(),
-    gap.name.trim() === "" ? "a gap without a name" : `${quoted(`{${gap.name}}`)} is not ${scope.what}`,
+    gap.name.trim() === ""
+      ? "a placeholder without a name"
+      : `${quoted(`{${gap.name}}`)} is not ${scope.what}`,
     hint(diagnostics, () => scope.hintFor(gap.name)),
   );
   return undefined;

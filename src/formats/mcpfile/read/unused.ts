@@ -41,7 +41,7 @@ export function checkUnused(
     diagnostics.add(
       placeOf(node, path),
       `${isCommand ? "the command" : "the request"} never uses the argument ${quoted(name)}`,
-      `Put {${name}} into ${place}, or leave the argument out. If callers may give it for nothing, write ignoredArguments: [${name}].`,
+      `Put {${name}} into ${place}, or leave the argument out. If it deliberately has no effect, write ignoredArguments: [${name}].`,
     );
   }
   const used = new Set(usedInputs(invocation).map((path) => path.join(".")));

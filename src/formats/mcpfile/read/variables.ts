@@ -24,7 +24,7 @@ export function readVariables(
     if (used?.has(entry.key) === false)
       context.diagnostics.add(
         entry,
-        `the command has no gap ${quoted(`{${entry.key}}`)}`,
+        `the command has no placeholder ${quoted(`{${entry.key}}`)}`,
         hint(
           context.diagnostics,
           () => didYouMean(entry.key, used) ?? `Put {${entry.key}} into the command.`,
@@ -53,7 +53,7 @@ function readVariable(entry: Entry, scope: Scope, context: Context): CliVariable
   if (second !== undefined && format !== undefined) {
     diagnostics.add(
       context.within(format, second.at),
-      `${toLabel(format.path)} has more than one gap: {${first?.name}} and {${second.name}}`,
+      `${toLabel(format.path)} has more than one placeholder: {${first?.name}} and {${second.name}}`,
       "A variable writes one argument; use one variable for each.",
     );
     return undefined;
