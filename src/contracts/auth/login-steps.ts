@@ -10,13 +10,13 @@ import type { DriverHooks, LoginResult, RefreshResult } from "../driver/bound-to
 export interface RunResult {
   readonly exitCode: number | null;
   /** The end of its stderr, or else of its stdout, without secrets. */
-  readonly said?: string | undefined;
+  readonly said?: string;
 }
 
 /** Functions that a login needs from the host. A step whose function is absent fails with a reason. */
 export interface AuthPorts {
   /** Runs one command line, split into words, without a shell. */
-  readonly run?: ((command: string, options: RunOptions) => Promise<RunResult>) | undefined;
+  readonly run?: (command: string, options: RunOptions) => Promise<RunResult>;
   readonly http?:
     | ((
         request: HttpExpectation,

@@ -191,7 +191,9 @@ describe("validate takes each by its path", () => {
     for (const path of ["some", "some/DRIVER.md"]) {
       const ran = await elsewhere.run("validate", path, "--text");
       expect(ran.code).toBe(0);
-      expect(ran.out).toContain("the binding to ./tools/t1/TOOL.md is not checked: its contract is not in this folder");
+      expect(ran.out).toContain(
+        "the binding to ./tools/t1/TOOL.md is not checked: its contract is not in this folder",
+      );
     }
   });
 });
