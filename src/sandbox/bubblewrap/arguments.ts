@@ -3,8 +3,7 @@
 
 import { realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { depth, isInside, type Resolved, resolveLinks } from "../paths/paths.ts";
-import { pinnedFolders } from "../paths/pinned-folders.ts";
+import { depth, isInside, resolveLinks, pinnedFolders, type Resolved } from "../paths/paths.ts";
 import type { SandboxPolicy, Mount } from "../types.ts";
 
 export const SANDBOX_HOSTNAME = "portolan";

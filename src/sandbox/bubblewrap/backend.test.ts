@@ -24,7 +24,7 @@ import { ChildGroup, type Program, type Spawnable } from "../../process/index.ts
 import { type PolicyRequest, createPolicy } from "../policy/create-policy.ts";
 import { programFolders } from "../policy/program-folders.ts";
 import { findProgram } from "../policy/system-paths.ts";
-import { createConfigFiles } from "../config-files.ts";
+import { createConfigFiles } from "../policy/protected-paths.ts";
 import type { SandboxPolicy, SandboxBackend } from "../types.ts";
 import { createBubblewrap } from "./backend.ts";
 

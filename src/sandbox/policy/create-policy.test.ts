@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { SandboxDeclaration } from "../../model/index.ts";
-import { createConfigFiles } from "../config-files.ts";
+import { createConfigFiles } from "./protected-paths.ts";
 import type { Mount } from "../types.ts";
 import { type PolicyRequest, DEFAULT_LIMITS, type CreatedPolicy, createPolicy } from "./create-policy.ts";
 

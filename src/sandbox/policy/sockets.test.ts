@@ -8,8 +8,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Mount } from "../types.ts";
-import { parseList } from "./live-sockets.ts";
-import { socketCovers } from "./sockets.ts";
+import { parseList, socketCovers } from "./sockets.ts";
 
 let folder = "";
 const at = (name: string): string => join(folder, name);

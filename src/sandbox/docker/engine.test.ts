@@ -3,7 +3,7 @@ import { recognise } from "../../model/index.ts";
 import { ownerTagAnywhere } from "../../process/index.ts";
 import type { SandboxPolicy } from "../types.ts";
 import { openDocker } from "./backend.ts";
-import { orphansAmong, ownerWords, reapContainers } from "./orphans.ts";
+import { orphansAmong, ownerWords, reapContainers } from "./engine.ts";
 
 const [, , namespace = "", machine = ""] = ownerTagAnywhere().split(".");
 const GONE = `4194303.1.${namespace}.${machine}`;
