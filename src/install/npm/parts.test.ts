@@ -14,7 +14,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { makeTarGz } from "../../../test/fixtures/lib/tar.mjs";
 import { type Registry, startRegistry } from "../../../test/fixtures/npm-registry.mjs";
 import { installed, type Installed, installNpm } from "./package.ts";
-import { guardWords } from "./guard.ts";
+import { guardWords } from "./cli.ts";
 
 const run = promisify(execFile);
 const PROGRAM = { "x.js": "#!/usr/bin/env node\nconsole.log('x');\n" };
