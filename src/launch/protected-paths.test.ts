@@ -22,7 +22,7 @@ import { loadCatalog } from "../catalog/index.ts";
 import type { SandboxDeclaration } from "../model/index.ts";
 import { runProgram } from "../process/index.ts";
 import type { Mount } from "../sandbox/index.ts";
-import { createLaunchContext } from "./context.ts";
+import { createLaunchContext } from "./types.ts";
 import { planLaunch } from "./launch.ts";
 import { type LaunchRequest, prepare } from "./prepare.ts";
 
