@@ -16,8 +16,7 @@ import {
 import type { NamedPath } from "../../sandbox/index.ts";
 import type { Call } from "../upstream.ts";
 import { argumentPaths, failedConnections, failedPaths } from "./failed-access.ts";
-import { limitHint } from "./limit-hint.ts";
-import { fetcherHint } from "./package-runner-hint.ts";
+import { limitHint, fetcherHint } from "./launch-hints.ts";
 
 type OnLaunch = (news: LaunchNews) => void;
 
