@@ -6,6 +6,7 @@ import type { DockerRequest } from "./docker/rules.ts";
 import type { RuleProblem, SandboxBackend } from "./types.ts";
 import { PortolanError } from "../errors/index.ts";
 
+/** Loaded modules. A backend has no state of a workspace. */
 const loaded = new Map<SandboxBackendName, Promise<SandboxBackend>>();
 
 const LOADERS: Readonly<Record<Exclude<SandboxBackendName, "docker">, () => Promise<SandboxBackend>>> = {

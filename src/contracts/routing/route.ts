@@ -54,7 +54,7 @@ export interface Rejection {
   readonly code: DriverErrorCode;
   /** For `input_unsupported`. */
   readonly fields?: readonly string[];
-  /** It failed before, and should be verified again in the background. */
+  /** The driver failed before, and should be verified again in the background. */
   readonly retryDue?: true;
 }
 

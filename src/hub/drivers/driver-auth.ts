@@ -161,7 +161,7 @@ export async function sendOnce(
 async function allowedAddresses(url: URL, driver: Driver): Promise<readonly string[]> {
   const { protocol, hostname, username, password } = url;
   if (!isHttpUrl(url)) throw refused(driver, url, "it is not https");
-  if (username !== "" || password !== "") throw refused(driver, url, "it holds a user name or a password");
+  if (username !== "" || password !== "") throw refused(driver, url, "it contains a user name or a password");
   const port = portOf(url);
   const { decideHost } = await import("../../sandbox/index.ts");
   const lookup = async (host: string): Promise<string[]> =>

@@ -94,7 +94,7 @@ function run(
     const child = spawn(file, args, {
       cwd,
       env,
-      // Nothing is written to stdin: while it is open, the guard knows that Portolan is alive.
+      // Portolan writes nothing to stdin: while it is open, the guard knows that Portolan is alive.
       stdio: ["pipe", "pipe", "pipe"],
       windowsHide: true,
       detached: grouped,

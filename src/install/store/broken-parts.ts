@@ -55,7 +55,7 @@ export type Seals = Readonly<Record<string, Seal>>;
 export async function sealFiles(folder: string, paths: readonly string[]): Promise<Seals> {
   const seals = await Promise.all(
     paths.map(async (path) => {
-      const seen = await look(join(folder, path));
+      const seen = await statOf(join(folder, path));
       return seen === undefined
         ? []
         : [[path, { ...seen, sha256: await hashOf(join(folder, path)) }] as const];
@@ -65,13 +65,13 @@ export async function sealFiles(folder: string, paths: readonly string[]): Promi
 }
 
 async function isIntact(path: string, { size, time, sha256 }: Partial<Seal>): Promise<boolean> {
-  const seen = await look(path);
+  const seen = await statOf(path);
   if (seen === undefined || seen.size !== size) return false;
   // A copied store has other times and the same content.
   return seen.time === time || (await hashOf(path).catch(() => undefined)) === sha256;
 }
 
-async function look(path: string): Promise<Omit<Seal, "sha256"> | undefined> {
+async function statOf(path: string): Promise<Omit<Seal, "sha256"> | undefined> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isFile() !== true) return undefined;
   return { size: found.size, time: Math.floor(found.mtimeMs / 1_000) };

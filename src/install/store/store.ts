@@ -11,7 +11,7 @@ import { isObject } from "../../model/index.ts";
 import { makeFolder } from "./make-folder.ts";
 import { brokenParts, sealFiles, type Seals } from "./broken-parts.ts";
 
-/** What a spec resolved to. */
+/** The package or file that a spec resolved to. */
 export interface StoreRecord {
   readonly spec: string;
   readonly name: string;

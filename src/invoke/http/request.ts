@@ -111,7 +111,7 @@ function fillHeaders(
     const text = parts.map(asText).join("");
     if (!VALUE.test(text))
       throw new ArgumentError(
-        `The header "${name}" cannot hold that value: line breaks, control characters and letters outside of Latin-1 are refused.`,
+        `The header "${name}" cannot contain that value: line breaks, control characters and letters outside of Latin-1 are refused.`,
       );
     filled[name.toLowerCase()] = text;
   }

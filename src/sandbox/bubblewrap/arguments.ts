@@ -110,7 +110,7 @@ function bind({ path, access }: Mount): string[] {
 /** The system's folders do not move while Portolan runs, and every start resolves them. */
 const ofTheSystem = new Map<string, Promise<Resolved | undefined>>();
 
-function whereItLies({ path, reason }: Pick<Mount, "path" | "reason">): Promise<Resolved | undefined> {
+function resolveMount({ path, reason }: Pick<Mount, "path" | "reason">): Promise<Resolved | undefined> {
   if (reason !== "system") return resolveLinks(path);
   let found = ofTheSystem.get(path);
   if (found === undefined) ofTheSystem.set(path, (found = resolveLinks(path)));
@@ -159,7 +159,7 @@ async function mountWords(
   mounts: readonly (Mount | ClosedPlace)[],
   isThere: (path: string) => boolean,
 ): Promise<string[]> {
-  const resolved = await Promise.all(mounts.map((mount) => whereItLies(mount)));
+  const resolved = await Promise.all(mounts.map((mount) => resolveMount(mount)));
   const words: string[] = [];
   const linked = new Set<string>();
   const there: string[] = [];

@@ -219,7 +219,7 @@ function missingLimit(
   return counting === undefined ? [] : [{ rule, ...counting }];
 }
 
-/** What bubblewrap starts: the server, the relay that starts it, or the relay that starts it in a nested sandbox. */
+/** The program that bubblewrap starts: the server, the relay that starts it, or the relay that starts it in a nested sandbox. */
 type StartedInside = "server" | "relay" | "relay and sandbox";
 
 /**

@@ -54,7 +54,7 @@ export async function openEgressProxy(options: EgressProxyOptions): Promise<Egre
   const sockets = new Set<Socket>();
   let carried = 0;
   let isRelayHere = false;
-  let isStrangerTold = false;
+  let isStrangerReported = false;
 
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
     track(socket);
@@ -100,8 +100,8 @@ export async function openEgressProxy(options: EgressProxyOptions): Promise<Egre
 
   /** Reported once: another program may be the one that tries, and must not hide the attempts of this server. */
   function refuseStranger(socket: Socket): void {
-    if (!isStrangerTold) deny("", 0, "the request is not one of the relay");
-    isStrangerTold = true;
+    if (!isStrangerReported) deny("", 0, "the request is not one of the relay");
+    isStrangerReported = true;
     socket.end(NO, () => socket.destroy());
   }
 

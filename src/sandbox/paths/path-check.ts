@@ -64,7 +64,7 @@ type Walker = (path: string) => Promise<Walked>;
 
 function createWalker(signal: AbortSignal | undefined): Walker {
   const seen = new Map<string, string | undefined>();
-  const look = async (path: string): Promise<string | undefined> => {
+  const resolveOne = async (path: string): Promise<string | undefined> => {
     signal?.throwIfAborted();
     const real = await realOf(path).catch(() => undefined);
     seen.set(path, real);
@@ -82,7 +82,7 @@ function createWalker(signal: AbortSignal | undefined): Walker {
         missing.push(name);
       } else {
         const next = join(existing, name);
-        const real = seen.has(next) ? seen.get(next) : await look(next);
+        const real = seen.has(next) ? seen.get(next) : await resolveOne(next);
         if (real === undefined) missing.push(name);
         else existing = real;
       }

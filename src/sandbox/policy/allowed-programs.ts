@@ -2,7 +2,7 @@
 
 import { readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { interpretersOf } from "./interpreters.ts";
+import { interpretersOf } from "./program-folders.ts";
 import { isInside, isSteered, resolveLinks } from "../paths/paths.ts";
 import { findProgram, systemPaths, withReal } from "./system-paths.ts";
 

@@ -5,8 +5,7 @@ import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { resolveShim } from "../../process/index.ts";
-import { interpretersOf } from "./interpreters.ts";
-import { programFolders } from "./program-folders.ts";
+import { interpretersOf, programFolders } from "./program-folders.ts";
 
 let folder = "";
 const at = (name: string): string => join(folder, name);

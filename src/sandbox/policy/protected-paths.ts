@@ -43,7 +43,7 @@ interface Ground {
   /** Folders that the server may write, as written and as real paths. */
   readonly writable: readonly string[];
   readonly homedir: string;
-  /** Those of the workspace that the server belongs to. */
+  /** The config files of the workspace that the server belongs to. */
   readonly configFiles: ConfigFiles;
 }
 

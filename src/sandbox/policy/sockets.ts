@@ -17,7 +17,7 @@ const AT_ONCE = 64;
 const MAX_COVERED = 1_000;
 
 /** System folders, which contain no sockets or which the sandbox has of its own. */
-const NOT_LOOKED_INTO = ["/proc", "/sys", "/dev", "/usr", "/nix", "/gnu"];
+const NOT_SEARCHED = ["/proc", "/sys", "/dev", "/usr", "/nix", "/gnu"];
 
 export interface Covers {
   readonly mounts: readonly Mount[];
@@ -44,7 +44,7 @@ export async function socketCovers(
     liveSockets(),
     isAsked ? wellKnown(homedir) : [],
     // In a program's own folder, the open sockets are enough if their paths are known.
-    Promise.all(looked.filter(({ reason }) => reason !== "own").map(({ path }) => scan(path, isLookedInto))),
+    Promise.all(looked.filter(({ reason }) => reason !== "own").map(({ path }) => scan(path, isSearched))),
   ]);
   const further = live.unplaced ? await scanFurther(looked.map(({ path }) => path)) : [];
   const all = [...live.paths, ...known, ...further].map((path) => path.replace(/^\/var\/run\//, "/run/"));
@@ -77,7 +77,7 @@ function tooMany(grants: readonly Mount[], sockets: readonly string[]): RuleProb
 async function scanFurther(roots: readonly string[]): Promise<string[]> {
   const until = performance.now() + MAX_FURTHER_MS;
   const isGoingOn = (folder: string, path: string): boolean =>
-    performance.now() < until && !folder.endsWith(`${sep}.git`) && !NOT_LOOKED_INTO.includes(path);
+    performance.now() < until && !folder.endsWith(`${sep}.git`) && !NOT_SEARCHED.includes(path);
   return (await Promise.all(roots.map((root) => scan(root, isGoingOn)))).flat();
 }
 
@@ -112,8 +112,8 @@ async function scan(
 }
 
 /** Skips the contents of node_modules and .git; the socket of git is on its first level. */
-function isLookedInto(folder: string, path: string, name: string): boolean {
-  return name !== "node_modules" && !folder.endsWith(`${sep}.git`) && !NOT_LOOKED_INTO.includes(path);
+function isSearched(folder: string, path: string, name: string): boolean {
+  return name !== "node_modules" && !folder.endsWith(`${sep}.git`) && !NOT_SEARCHED.includes(path);
 }
 
 /**

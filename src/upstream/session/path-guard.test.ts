@@ -61,7 +61,7 @@ test.each([
   asked.length = 0;
   await expect(guardWith()(call({ paths }))).rejects.toMatchObject({
     code: "SANDBOX_DENIED",
-    message: "the arguments that are paths hold more than can be checked",
+    message: "the arguments that are paths contain more than can be checked",
   });
   expect(asked).toEqual([]);
 });
