@@ -1,4 +1,5 @@
-// Packages whose parts are no packages: repositories that run scripts, and folders of this machine. None may get into the store.
+// Dependencies that are not packages of a registry: repositories that run scripts, and folders of this machine.
+// None may get into the store.
 
 import { execFile } from "node:child_process";
 import { once } from "node:events";
