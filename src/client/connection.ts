@@ -17,8 +17,7 @@ import {
   type ToolDefinition,
 } from "../model/index.ts";
 import { type Call, listAll, type Upstream, type UpstreamStats } from "../upstream/index.ts";
-import { toAgentTool } from "./agent-tool.ts";
-import { CheckedTool } from "./checked-tool.ts";
+import { toAgentTool, CheckedTool } from "./tools.ts";
 import { ListCache, type LoadOptions } from "./list-cache.ts";
 import { exposedName } from "./names.ts";
 import { resultText } from "./result-text.ts";
@@ -174,7 +173,7 @@ export class Connection implements McpConnection {
           ? { type: "ref/prompt", name: ref.prompt }
           : { type: "ref/resource", uri: ref.resource },
       argument,
-      ...(context === undefined ? {} : { context: { arguments: context } }),
+      context: context && { arguments: context },
     };
     const { completion } = (await this.#upstream.request(
       this.#call("completion/complete", params, options),

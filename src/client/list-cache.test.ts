@@ -17,7 +17,7 @@ it("asks once while the answer is fresh, and once for all who wait", async () =>
   expect(loads()).toBe(1);
 });
 
-it("asks again when told to, when invalidated, and when nothing may be kept", async () => {
+it("fetches again on refresh, when invalidated, and when nothing may be cached", async () => {
   const { cache } = counting(Infinity);
   await cache.get({});
   expect(await cache.get({ refresh: true })).toBe(2);

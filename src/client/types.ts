@@ -120,7 +120,7 @@ export interface ToolResult extends CallToolResult {
   readonly text: string;
 }
 
-/** What is known about a server after negotiation: identity, era, revision, transport and capabilities. */
+/** The facts about a server after negotiation: identity, era, revision, transport and capabilities. */
 export interface ServerDescription {
   readonly name: string;
   readonly info: Implementation | undefined;

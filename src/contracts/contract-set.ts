@@ -17,7 +17,7 @@ import type { BoundTool, DriverHooks } from "./driver/bound-tool.ts";
 import { DriverRegistry } from "./driver/driver-registry.ts";
 import { type DriverReport, reportOf } from "./driver/driver-state.ts";
 import type { RegisteredDriver } from "./driver/registered-driver.ts";
-import { SetHandOver } from "./driver/set-hand-over.ts";
+import { SetHandOver } from "./driver/hand-over.ts";
 import type { Bumps } from "./registration/driver-conflicts.ts";
 import { candidatesFor, narrowedInputs } from "./routing/candidates.ts";
 import type { ContractPolicy } from "./routing/policy.ts";

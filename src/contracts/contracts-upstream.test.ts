@@ -200,7 +200,7 @@ describe("registration (D5)", () => {
     expect(await names(contracts)).toEqual([]);
   });
 
-  test("drivers come and go, and it is told once each time", async () => {
+  test("drivers come and go, and each change is announced once", async () => {
     const { upstream } = await healthy();
     const { contracts, news } = await open([], async () => upstream);
     expect(await names(contracts)).toEqual([]);

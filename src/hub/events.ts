@@ -114,7 +114,7 @@ export function toLaunchEvent(
   }
   if (news.type === "progress") {
     const { what: reason, bytes } = news;
-    return { type: "mcp.server_installing", server, reason, ...(bytes === undefined ? {} : { bytes }) };
+    return { type: "mcp.server_installing", server, reason, bytes };
   }
   const { mode, by, missing } = news.plan.sandbox;
   if (mode === "enforce") return undefined;

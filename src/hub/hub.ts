@@ -1,4 +1,4 @@
-// Hub: many servers as one upstream. It holds the members and the views of them.
+// Hub: many servers as one upstream. It contains the members and the views of them.
 
 import { type Diagnostic, didYouMean, PortolanError, type Report } from "../errors/index.ts";
 import type { Contracts } from "../contracts/index.ts";

@@ -1,4 +1,4 @@
-// A download says how far it is.
+// Downloads report their progress.
 
 import { createHash } from "node:crypto";
 import { once } from "node:events";

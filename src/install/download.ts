@@ -3,14 +3,20 @@
 import { createHash } from "node:crypto";
 import { lookup } from "node:dns";
 import { open, rm, stat } from "node:fs/promises";
-import { type IncomingMessage, get as httpGet } from "node:http";
+import { get as httpGet, type IncomingMessage } from "node:http";
 import { get as httpsGet } from "node:https";
 import type { LookupFunction } from "node:net";
 import { isSecureUrl, parseUrl, publicPart } from "../base/net/urls.ts";
 import { isLoopbackHost, isSpecialAddress } from "../base/net/addresses.ts";
 import { PortolanError } from "../errors/index.ts";
 import { isNetworkFailure } from "./npm/network.ts";
-import type { Progress } from "./progress.ts";
+
+/** A step that takes a while. */
+export interface Progress {
+  readonly what: string;
+  /** The bytes received so far; absent at the begin and the end. */
+  readonly bytes?: { readonly received: number; readonly total?: number };
+}
 
 export interface DownloadOptions {
   readonly url: string;
@@ -154,6 +160,6 @@ function downloadError(
     cause,
     hint:
       hint ?? (isOffline ? "Is this machine online? Once downloaded, it starts without network." : undefined),
-    data: { url: shown, ...(code === undefined ? {} : { reason: code }) },
+    data: { url: shown, reason: code },
   });
 }

@@ -18,13 +18,12 @@ import {
   type RunProgram,
 } from "../process/index.ts";
 import { splitCommand } from "./command-words.ts";
-import { type MethodContext, obtain } from "./methods.ts";
+import { obtain, systemCommand, type MethodContext } from "./methods.ts";
 import { findBin } from "./npm/bin.ts";
 import { installNpm } from "./npm/package.ts";
-import type { Progress } from "./progress.ts";
+import type { Progress } from "./download.ts";
 import { checkRequires } from "./requires.ts";
 import { defaultStoreRoot } from "./store/store.ts";
-import { systemCommand } from "./system-command.ts";
 import { checkError, checkVersion, versionError } from "./version-check.ts";
 
 export interface InstallContext {

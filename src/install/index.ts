@@ -5,7 +5,7 @@ import type * as packages from "./npm/package.ts";
 import type * as store from "./store/check-store.ts";
 
 export { splitCommand } from "./command-words.ts";
-export type { Progress } from "./progress.ts";
+export type { Progress } from "./download.ts";
 export { makeFolder } from "./store/make-folder.ts";
 export type { Inspected } from "./store/store.ts";
 

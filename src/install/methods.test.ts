@@ -86,7 +86,7 @@ describe("a download", () => {
     expect(await get({ method: "curl", ...file })).toEqual(found);
   });
 
-  test.each(["tar", "tar.gz"])("of a %s gives its program, and what lies beside it", async (kind) => {
+  test.each(["tar", "tar.gz"])("of a %s gives its program, and the files beside it", async (kind) => {
     const entries: TarEntry[] = [
       { path: "./", type: "5" },
       { path: "tool-1.0/", type: "5", mode: 0o755 },

@@ -4,14 +4,12 @@ import { createHash } from "node:crypto";
 import { chmod, mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { isProgram } from "../base/process/program-path.ts";
-import { PortolanError, type Report, toPortolanError } from "../errors/index.ts";
-import { type InstallMethod, programName } from "../model/index.ts";
+import { PortolanError, toPortolanError, type Report } from "../errors/index.ts";
+import { programName, type InstallMethod } from "../model/index.ts";
 import { safePath, unpack } from "./archive/unpack.ts";
-import { download } from "./download.ts";
+import { download, type Progress } from "./download.ts";
 import { installed, installNpm } from "./npm/package.ts";
-import type { Progress } from "./progress.ts";
 import { openStore } from "./store/store.ts";
-import { systemCommand } from "./system-command.ts";
 
 export interface MethodContext {
   readonly server: string;
@@ -205,4 +203,41 @@ async function refuseScript(path: string): Promise<void> {
   throw new PortolanError("INSTALL_FAILED", "The download is a shell script, which is not run.", {
     hint: "If it installs the program: read it, and run it yourself.",
   });
+}
+
+interface Manager {
+  readonly words: string;
+  /** The platforms that have it. Default: all. */
+  readonly on?: readonly NodeJS.Platform[];
+}
+
+const MANAGERS: Readonly<Record<string, Manager>> = {
+  brew: { words: "brew install", on: ["darwin", "linux"] },
+  apt: { words: "sudo apt-get install", on: ["linux"] },
+  dnf: { words: "sudo dnf install", on: ["linux"] },
+  pacman: { words: "sudo pacman -S", on: ["linux"] },
+  choco: { words: "choco install", on: ["win32"] },
+  scoop: { words: "scoop install", on: ["win32"] },
+  cargo: { words: "cargo install" },
+  go: { words: "go install" },
+  pip: { words: "pip install" },
+};
+/** The user copies the command into a shell. */
+const PLAIN = /^[A-Za-z0-9@][\w@./+:=~-]*$/;
+
+/**
+ * The command of a system package manager. It would change the whole machine, so that Portolan only shows it.
+ * Undefined for methods that Portolan carries out itself.
+ */
+export function systemCommand(
+  method: InstallMethod,
+  platform: NodeJS.Platform = process.platform,
+): { readonly command: string; readonly here: boolean } | undefined {
+  const manager = MANAGERS[method.method];
+  if (manager === undefined || !("package" in method)) return undefined;
+  const words = method.method === "pip" && method.user === true ? `${manager.words} --user` : manager.words;
+  const name =
+    method.method === "go" && !method.package.includes("@") ? `${method.package}@latest` : method.package;
+  const here = (manager.on?.includes(platform) ?? true) && PLAIN.test(name);
+  return { command: `${words} ${name}`, here };
 }

@@ -55,7 +55,7 @@ describe("a version", () => {
     expect((await checkVersion(check, program, says(`${"a".repeat(10_000)}!`))).ok).toBe(false);
   });
 
-  test("one that does not end is told from one that says nothing", async () => {
+  test("a command that does not end is distinguished from one without output", async () => {
     const check = { command: "tool -v", parse: "v(.*)", range: "*", timeoutMs: 200 };
     const stuck = { ...program, args: ["-e", "setInterval(() => {}, 1000)"] };
     expect((await checkVersion(check, stuck, runProgram)).problem).toBe(

@@ -86,7 +86,7 @@ export function versionError(
   hint?: string,
 ): PortolanError {
   return new PortolanError("VERSION_MISMATCH", `The program does not fit: ${problem ?? ""}.`, {
-    data: { range: check.range, ...(version === undefined ? {} : { version }) },
+    data: { range: check.range, version },
     hint: hint ?? own,
   });
 }

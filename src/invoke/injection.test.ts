@@ -1,4 +1,4 @@
-// Hostile values, against a real program that tells its words and a real server that tells what it was asked.
+// Hostile values, against a real program that prints its words and a real server that returns its request.
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";

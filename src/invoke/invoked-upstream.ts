@@ -146,7 +146,7 @@ export class InvokedUpstream implements Upstream {
       resultType: "complete",
       supportedVersions: [MODERN_REVISION],
       capabilities,
-      ...(instructions === undefined ? {} : { instructions }),
+      instructions,
       ...CACHE_HINTS,
       _meta: { [META.SERVER_INFO]: info },
     };

@@ -31,8 +31,8 @@ export function toToolResult(outcome: Outcome, { validator, repeatable }: Result
   const after = [...stderrOf(outcome), ...notes];
   const all = [...content, ...after];
   const value = validator !== undefined || isJson(outcome.contentType) ? parse(outcome) : undefined;
-  const structured = isObject(value) ? { structuredContent: value } : {};
-  if (validator === undefined) return finish({ content: all, ...structured }, outcome);
+  const structuredContent = isObject(value) ? value : undefined;
+  if (validator === undefined) return finish({ content: all, structuredContent }, outcome);
   const problem = value === undefined ? describeNotJson(outcome) : mismatch(value, validator);
   if (problem === undefined) return finish({ content: all, structuredContent: value }, outcome);
   if (repeatable)
@@ -42,7 +42,7 @@ export function toToolResult(outcome: Outcome, { validator, repeatable }: Result
     `Warning: ${problem} The operation was carried out; do not repeat it because of this.`,
   );
   const meta = { ...outcome.meta, [OUTPUT_MISMATCH]: problem };
-  return finish({ content: [...all, warning], ...structured }, { ...outcome, meta });
+  return finish({ content: [...all, warning], structuredContent }, { ...outcome, meta });
 }
 
 /** The stderr output of a command that succeeded: many commands report there what they did. */

@@ -55,7 +55,7 @@ export class RequestHandlers {
     const content = { type: "text", text: decodeText(outcome.bytes, outcome.contentType) };
     return {
       resultType: "complete",
-      ...(description === undefined ? {} : { description }),
+      description,
       messages: [{ role: "assistant", content }],
     };
   }

@@ -1,4 +1,4 @@
-// The upstream itself: what it says of itself, what it lists, what it asks of callers, prompts and resources.
+// The upstream of an mcpfile: description, lists, checks of callers, prompts and resources.
 
 import { expect, test } from "vitest";
 import {
@@ -70,7 +70,7 @@ test("lists carry the definitions and how long they hold", async () => {
   expect(upstream.describe().capabilities).toEqual({ tools: {}, prompts: {}, resources: {} });
 });
 
-test("arguments are checked before anything runs, and every problem is told", async () => {
+test("arguments are checked before anything runs, and every problem is reported", async () => {
   const { requests, origin } = await record();
   const schema: JsonSchema = {
     type: "object",

@@ -1,4 +1,5 @@
-// A server that wants more than it was granted, by way of what it may write, what lies around, and how paths are spelled. In real sandboxes, as root and as an ordinary user.
+// A server that tries to get more than its grants: by files that it may write, by files around it, and by the
+// spelling of paths. In real sandboxes, as root and as an ordinary user.
 
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -26,7 +27,7 @@ import { type LaunchRequest, prepare } from "./prepare.ts";
 let folder = "";
 const at = (name: string): string => join(folder, name);
 
-function lay(name: string, content = `content of ${name}\n`): string {
+function createFile(name: string, content = `content of ${name}\n`): string {
   mkdirSync(dirname(at(name)), { recursive: true });
   for (let above = dirname(at(name)); above !== folder; above = dirname(above)) chmodSync(above, 0o777);
   writeFileSync(at(name), content);
@@ -56,7 +57,7 @@ async function run(command: readonly string[], { as, sandbox, cwd, ...more }: Wi
     settings: { ...more.settings, sandbox: { mode: "enforce", ...sandbox } },
   });
   // What follows would otherwise be done to this machine.
-  if (plan.sandbox.backend !== "bubblewrap") throw new Error("there is no box");
+  if (plan.sandbox.backend !== "bubblewrap") throw new Error("there is no sandbox");
   const drop = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--", spawnable.file];
   const other = isRoot && as === "an ordinary user";
   // The socket by which look-ups are heard is for the user that the tests run as, and for no other.
@@ -72,8 +73,8 @@ const shell = (script: string, request: Wish = {}): Promise<string> => run(["sh"
 describe.each(USERS)("a hostile server of %s", needs("bubblewrap", "an ordinary user"), (as) => {
   test("cannot move away what leads to something hidden or only to be read", async () => {
     rmSync(at("w"), { recursive: true, force: true });
-    lay("w/a/b/secret/key");
-    lay("w/a/c/fixed/file");
+    createFile("w/a/b/secret/key");
+    createFile("w/a/c/fixed/file");
     const sandbox = { fs: { write: [at("w")], deny: [at("w/a/b/secret")], read: [at("w/a/c/fixed")] } };
     const moves = [
       ...[
@@ -92,8 +93,8 @@ describe.each(USERS)("a hostile server of %s", needs("bubblewrap", "an ordinary 
       // Some versions of Node say that it failed, others do not.
       try { fs.rmSync("${at("w/a/b")}", { recursive: true }); } catch {}
       fs.writeFileSync("${at("w/a/b/new")}", "");`;
-    const told = await run(["node", "-e", script], { as, sandbox });
-    expect(told.split("\n")).toEqual(["EBUSY", "EBUSY", "EBUSY", "EXDEV", "EBUSY", "EBUSY"]);
+    const output = await run(["node", "-e", script], { as, sandbox });
+    expect(output.split("\n")).toEqual(["EBUSY", "EBUSY", "EBUSY", "EXDEV", "EBUSY", "EBUSY"]);
     for (const name of ["w/a/b/secret/key", "w/a/c/fixed/file", "w/a/b/new"])
       expect(existsSync(at(name))).toBe(true);
     const next = await shell(
@@ -115,8 +116,8 @@ describe.each(USERS)("a hostile server of %s", needs("bubblewrap", "an ordinary 
       `await new Promise((done) => require("node:net").connect("${at(name)}").on("data", (d) => done(console.log("${name} " + d))).on("error", (e) => done(console.log("${name} " + e.code))))`;
     const script = `(async () => { ${places.map(connect).join("; ")} })()`;
     for (const sandbox of [{ fs: { read: [at("socks")] } }, { fs: { write: [at("socks")] } }]) {
-      const told = await run(["node", "-e", script], { as, sandbox });
-      expect(told.split("\n").map((line) => line.replace(/^\S+ /, ""))).toEqual(
+      const output = await run(["node", "-e", script], { as, sandbox });
+      expect(output.split("\n").map((line) => line.replace(/^\S+ /, ""))).toEqual(
         places.map(() => "ECONNREFUSED"),
       );
     }
@@ -126,15 +127,18 @@ describe.each(USERS)("a hostile server of %s", needs("bubblewrap", "an ordinary 
     expect(meant).toContain("socks/near reached");
     expect(meant.match(/reached/g)).toHaveLength(1);
     // Also where nothing was declared: the folder that its script stands in.
-    const own = await run(["node", lay("socks/server.js", connect("socks/near").replace("await ", ""))], {
-      as,
-    });
+    const own = await run(
+      ["node", createFile("socks/server.js", connect("socks/near").replace("await ", ""))],
+      {
+        as,
+      },
+    );
     expect(own).toBe("socks/near ECONNREFUSED");
   });
 
   test("cannot talk to a program that listens in the server's own folder, by a relative name", async () => {
-    lay("project/package.json", "{}");
-    const server = lay(
+    createFile("project/package.json", "{}");
+    const server = createFile(
       "project/server.cjs",
       `require("node:net").connect(__dirname + "/" + process.argv[2])
         .on("data", (data) => console.log(String(data))).on("error", ({ code }) => console.log(code))`,
@@ -143,7 +147,7 @@ describe.each(USERS)("a hostile server of %s", needs("bubblewrap", "an ordinary 
       ["dev.sock", "."],
       ["node_modules/.cache/gone.sock", "/"],
     ] as const) {
-      lay("project/node_modules/.cache/x");
+      createFile("project/node_modules/.cache/x");
       const listener = `require("node:net").createServer((socket) => socket.on("error", () => {}).end("reached"))
         .listen(${JSON.stringify(name)}, () => {
           require("node:fs").chmodSync(${JSON.stringify(name)}, 0o777);
@@ -170,8 +174,8 @@ describe.each(USERS)("a hostile server of %s", needs("bubblewrap", "an ordinary 
       "df -k --output=size /dev/shm | tail -1; touch /dev/x; touch /dev/shm/x && echo shared; echo > /dev/null && echo null";
     for (const network of [undefined, ["example.com"]]) {
       if (network !== undefined && isRoot && as !== "root") continue;
-      const told = await shell(script, { as, sandbox: { ...sandbox, network } });
-      expect(told.split("\n").map((line) => line.trim())).toEqual([
+      const output = await shell(script, { as, sandbox: { ...sandbox, network } });
+      expect(output.split("\n").map((line) => line.trim())).toEqual([
         ...["307200", "shared", "null", "touch: cannot touch '/dev/x': Read-only file system"],
       ]);
     }
@@ -190,8 +194,8 @@ describe.each(USERS)("a hostile server of %s", needs("bubblewrap", "an ordinary 
   });
 
   test("is found by the path that it is called by", async () => {
-    lay("real/app/server.js", "console.log('started', require('./part.js'))");
-    lay("real/app/part.js", "module.exports = 'whole'");
+    createFile("real/app/server.js", "console.log('started', require('./part.js'))");
+    createFile("real/app/part.js", "module.exports = 'whole'");
     if (!existsSync(at("linked"))) symlinkSync("real", at("linked"));
     for (const sandbox of [{}, { fs: { read: ["/"] } }]) {
       expect(await run(["node", at("linked/app/server.js")], { as, sandbox })).toBe("started whole");
@@ -207,8 +211,8 @@ describe("what a server is given", needs("bubblewrap"), () => {
   test.each(["written", "real"])(
     "is not all of a HOME that is a link, in its %s spelling",
     async (spelling) => {
-      lay("homes/user/server.js", "console.log(require('node:fs').readdirSync(__dirname).join(' '))");
-      lay("homes/user/.ssh/id");
+      createFile("homes/user/server.js", "console.log(require('node:fs').readdirSync(__dirname).join(' '))");
+      createFile("homes/user/.ssh/id");
       mkdirSync(at("links"), { recursive: true });
       if (!existsSync(at("links/home"))) symlinkSync(at("homes/user"), at("links/home"));
       vi.stubEnv("HOME", at("links/home"));
@@ -218,7 +222,7 @@ describe("what a server is given", needs("bubblewrap"), () => {
       if (!existsSync(at("links/to-home"))) symlinkSync(at("homes/user"), at("links/to-home"));
       expect(await shell("ls -A .", { cwd: at("links/to-home") })).toBe("");
       // What is granted of it is there in both.
-      lay("homes/user/notes/a");
+      createFile("homes/user/notes/a");
       const read = { fs: { read: ["~/notes"] } };
       expect(await shell(`cat ~/notes/a ${at("links/home/notes/a")}`, { sandbox: read })).toBe(
         "content of homes/user/notes/a\ncontent of homes/user/notes/a",
@@ -227,15 +231,15 @@ describe("what a server is given", needs("bubblewrap"), () => {
   );
 
   test("is not for the server itself to choose for its next start", async () => {
-    lay("victim/bin/run", "#!/bin/sh\n");
-    lay("victim/package.json", "{}");
-    lay("victim/secret.js", "");
+    createFile("victim/bin/run", "#!/bin/sh\n");
+    createFile("victim/package.json", "{}");
+    createFile("victim/secret.js", "");
     const project = at("project");
     mkdirSync(project, { recursive: true });
     const list = `ls ${at("victim")} 2>&1; cat ${at("victim/secret.js")} && echo read`;
     const options = { roots: [project], cwd: project };
     for (const line of [`/usr/bin/env -S -u X ${at("victim/bin/run")}`, at("victim/bin/run")]) {
-      lay("project/server", `#!${line}\n`);
+      createFile("project/server", `#!${line}\n`);
       const plan = await planLaunch(request([at("project/server")], options));
       expect(plan.sandbox.policy.mounts.filter(({ path }) => path.startsWith(at("victim")))).toEqual([]);
     }
@@ -247,7 +251,7 @@ describe("what a server is given", needs("bubblewrap"), () => {
     }
     expect(await run(["sh", "-c", list], options)).not.toContain("read\n");
     const allow = { exec: { allow: [] } };
-    lay("project/tool", `#!${at("victim/bin/run")}\n`);
+    createFile("project/tool", `#!${at("victim/bin/run")}\n`);
     const plan = await planLaunch(request([at("project/tool")], { ...options, sandbox: allow }));
     expect(plan.sandbox.policy.mounts.filter(({ path }) => path.startsWith(at("victim")))).toEqual([]);
   });

@@ -6,12 +6,10 @@ import type * as now from "./install-now.ts";
 
 export type { Diagnosis };
 export type { InstallReport } from "./install-now.ts";
-export { createLaunchContext, type LaunchContext } from "./context.ts";
-export { install, launch, planLaunch, type StartRequest } from "./launch.ts";
+export { createLaunchContext, type LaunchContext, type LaunchNews, type LaunchPlan } from "./types.ts";
+export { install, launch, planLaunch, runCommand, type StartRequest } from "./launch.ts";
 export { checkHiddenPaths } from "./check-hidden-paths.ts";
 export { type LaunchRequest, prepare } from "./prepare.ts";
-export { runCommand } from "./run-command.ts";
-export type { LaunchNews, LaunchPlan } from "./types.ts";
 
 // These functions load their modules on first use, because few programs need them.
 

@@ -1,8 +1,9 @@
-// Starts the program of a server definition. No other code of Portolan starts a server.
+// Starts the program of a server definition, or another command in its sandbox. No other code of Portolan starts a
+// server.
 
 import { recognise } from "../model/index.ts";
-import { ChildGroup } from "../process/index.ts";
-import { type LaunchRequest, planned, prepare, prepareProgram } from "./prepare.ts";
+import { ChildGroup, runAttached, runProgram, type RunResult } from "../process/index.ts";
+import { planned, prepare, prepareProgram, type LaunchRequest } from "./prepare.ts";
 import type { LaunchPlan } from "./types.ts";
 
 export interface StartRequest extends LaunchRequest {
@@ -33,4 +34,28 @@ export async function planLaunch(request: LaunchRequest): Promise<LaunchPlan> {
   spawnable.spawned(false);
   spawnable.ended();
   return plan;
+}
+
+interface RunCommandOptions {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Gives the command Portolan's own terminal, so that the user can answer its prompts. */
+  readonly terminal: boolean;
+}
+
+/** Runs a command to its end in a server's sandbox: a login, a health check, a token refresh. */
+export async function runCommand(
+  request: LaunchRequest,
+  { timeoutMs, signal, terminal }: RunCommandOptions,
+): Promise<RunResult> {
+  signal.throwIfAborted();
+  const { spawnable } = await prepare({ ...request, signal });
+  if (signal.aborted) {
+    spawnable.spawned(false);
+    spawnable.ended();
+    signal.throwIfAborted();
+  }
+  return terminal
+    ? { code: await runAttached(spawnable, { timeoutMs, signal }), stdout: "", stderr: "" }
+    : runProgram(spawnable, { timeoutMs, signal });
 }

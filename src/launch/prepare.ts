@@ -38,10 +38,9 @@ import {
   writableByServers,
   writableFolders,
 } from "../sandbox/index.ts";
-import { createLaunchContext, type LaunchContext } from "./context.ts";
+import { createLaunchContext, type LaunchContext, type LaunchNews, type LaunchPlan } from "./types.ts";
 import { keptHomeOf, makeHome } from "./kept-home.ts";
 import { findServerProgram, type FoundProgram } from "./program.ts";
-import type { LaunchNews, LaunchPlan } from "./types.ts";
 
 export interface LaunchRequest {
   readonly server: string;

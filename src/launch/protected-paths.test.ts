@@ -1,4 +1,5 @@
-// What decides about sandboxes cannot be written from one, and Portolan's own data cannot be seen in one. In real sandboxes, as root and as an ordinary user.
+// Config files cannot be written from a sandbox, and Portolan's own data cannot be seen in one. In real sandboxes,
+// as root and as an ordinary user.
 
 import {
   chmodSync,
@@ -22,7 +23,7 @@ import { loadCatalog } from "../catalog/index.ts";
 import type { SandboxDeclaration } from "../model/index.ts";
 import { runProgram } from "../process/index.ts";
 import type { Mount } from "../sandbox/index.ts";
-import { createLaunchContext } from "./context.ts";
+import { createLaunchContext } from "./types.ts";
 import { planLaunch } from "./launch.ts";
 import { type LaunchRequest, prepare } from "./prepare.ts";
 
@@ -30,7 +31,7 @@ let folder = "";
 let context = createLaunchContext();
 const at = (name: string): string => join(folder, name);
 
-function lay(name: string, content = `content of ${name}\n`): string {
+function createFile(name: string, content = `content of ${name}\n`): string {
   mkdirSync(dirname(at(name)), { recursive: true });
   for (let above = dirname(at(name)); above !== folder; above = dirname(above)) chmodSync(above, 0o777);
   writeFileSync(at(name), content);
@@ -67,7 +68,7 @@ function request(script: string, { sandbox, homeFolder, ...more }: Omit<Wish, "a
 async function shell(script: string, { as, ...wish }: Wish): Promise<string> {
   const { plan, spawnable } = await prepare(request(script, wish));
   // What follows would otherwise be done to this machine.
-  if (plan.sandbox.backend !== "bubblewrap") throw new Error("there is no box");
+  if (plan.sandbox.backend !== "bubblewrap") throw new Error("there is no sandbox");
   const drop = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--", spawnable.file];
   // The socket by which look-ups are heard is for the user that the tests run as, and for no other.
   const names = spawnable.args.indexOf("--ro-bind-try");
@@ -106,7 +107,7 @@ const WORKSPACE = {
 
 describe.each(USERS)("a server of %s", needs("bubblewrap", "an ordinary user"), (as) => {
   test("cannot change what its workspace was read from, in any way", async () => {
-    for (const [name, text] of Object.entries(WORKSPACE)) lay(name, text);
+    for (const [name, text] of Object.entries(WORKSPACE)) createFile(name, text);
     context.configFiles.add((await loadCatalog(at("w"))).usedPaths);
     const sandbox = { fs: { write: [at("w")] } };
     const files = Object.keys(WORKSPACE).filter((name) => !/\.drivers|\.secrets/.test(name));
@@ -119,7 +120,7 @@ describe.each(USERS)("a server of %s", needs("bubblewrap", "an ordinary user"), 
     });
     expect(readdirSync(at("w/.drivers"))).toEqual(["a"]);
     // All else is the server's to write; also what has a usual name, where others are listed.
-    lay("w/manifest.yaml");
+    createFile("w/manifest.yaml");
     await shell(`echo ok > ${at("w/manifest.yaml")}`, { as, sandbox });
     expect(readFileSync(at("w/manifest.yaml"), "utf8")).toBe("ok\n");
     const read = `cat ${files.map((name) => at(name)).join(" ")}`;
@@ -135,8 +136,8 @@ describe.each(USERS)("a server of %s", needs("bubblewrap", "an ordinary user"), 
   });
 
   test("nor what would be read from the folder that it may write, nor by another spelling", async () => {
-    lay("w/portolan.yaml");
-    lay("w/.cursor/mcp.json");
+    createFile("w/portolan.yaml");
+    createFile("w/.cursor/mcp.json");
     symlinkSync(at("w"), at("link"));
     const sandbox = { fs: { write: [`${at("link")}/../link/`] } };
     for (const top of ["w", "link"])
@@ -146,11 +147,11 @@ describe.each(USERS)("a server of %s", needs("bubblewrap", "an ordinary user"), 
       expect(readFileSync(at(file), "utf8")).toBe(`content of ${file}\n`);
   });
 
-  test("sees nothing of Portolan's own, and cannot lay anything there", async () => {
-    lay("home/data/portolan/gateway/token", "hush");
-    lay("home/cache/portolan/tools/x.json", "hush");
-    lay("home/config/portolan/own.yaml", "fixed");
-    lay("home/notes", "notes");
+  test("sees nothing of Portolan's own, and cannot create anything there", async () => {
+    createFile("home/data/portolan/gateway/token", "hush");
+    createFile("home/cache/portolan/tools/x.json", "hush");
+    createFile("home/config/portolan/own.yaml", "fixed");
+    createFile("home/notes", "notes");
     for (const name of ["data", "cache", "config"])
       vi.stubEnv(`XDG_${name.toUpperCase()}_HOME`, at(`home/${name}`));
     for (const access of ["read", "write"] as const) {
@@ -172,13 +173,13 @@ describe.each(USERS)("a server of %s", needs("bubblewrap", "an ordinary user"), 
 
   test("but its own program and its own kept home are there", async () => {
     vi.stubEnv("XDG_DATA_HOME", at("home/data"));
-    lay("home/data/portolan/homes/other/secret", "hush");
-    lay("home/data/portolan/store/b/secret", "hush");
-    const program = lay(
+    createFile("home/data/portolan/homes/other/secret", "hush");
+    createFile("home/data/portolan/store/b/secret", "hush");
+    const program = createFile(
       "home/data/portolan/store/a/run.sh",
       `find ${at("home/data")} -type f; echo $1 > $HOME/x`,
     );
-    const homeFolder = dirname(lay("home/data/portolan/homes/own/before"));
+    const homeFolder = dirname(createFile("home/data/portolan/homes/own/before"));
     const endpoint = { command: "sh", args: [program, "kept"] };
     const said = await shell("", { as, sandbox: { fs: { read: [at("home")] } }, homeFolder, endpoint });
     expect(said.split("\n").sort()).toEqual([join(homeFolder, "before"), program]);
@@ -195,8 +196,8 @@ describe.each(USERS)("a server of %s", needs("bubblewrap", "an ordinary user"), 
 });
 
 // The gate is for the user that the tests run as, and for no other.
-test("a server in a box in a box cannot change them either", needs("bubblewrap"), async () => {
-  lay("w/portolan.yaml", "servers: {}\n");
+test("a server in a sandbox in a sandbox cannot change them either", needs("bubblewrap"), async () => {
+  createFile("w/portolan.yaml", "servers: {}\n");
   context.configFiles.add((await loadCatalog(at("w"))).usedPaths);
   const sandbox = { fs: { write: [at("w")] }, network: ["allowed.invalid"], exec: { spawn: false } };
   const said = await shell(`echo evil > ${at("w/portolan.yaml")}; echo ok > ${at("w/file")}`, { sandbox });
@@ -205,12 +206,12 @@ test("a server in a box in a box cannot change them either", needs("bubblewrap")
   expect(existsSync(at("w/file"))).toBe(true);
 });
 
-describe("a box is refused when", needs("bubblewrap"), () => {
+describe("a sandbox is refused when", needs("bubblewrap"), () => {
   const refusal = async (sandbox: SandboxDeclaration): Promise<string> =>
     shell("true", { sandbox }).catch((error: Error) => error.message);
 
-  test("a declaration in it is a link that the server could lay anew, and its target is covered in any case", async () => {
-    lay("w/real/portolan.yaml", "servers: {}\n");
+  test("a config file in it is a link that the server could replace, and its target is covered in any case", async () => {
+    createFile("w/real/portolan.yaml", "servers: {}\n");
     symlinkSync("real/portolan.yaml", at("w/portolan.yaml"));
     context.configFiles.add((await loadCatalog(at("w"))).usedPaths);
     const sandbox = { fs: { write: [at("w")] } };
@@ -220,7 +221,7 @@ describe("a box is refused when", needs("bubblewrap"), () => {
   });
 
   test("a declaration in it has a second name", async () => {
-    lay("w/portolan.yaml", "servers: {}\n");
+    createFile("w/portolan.yaml", "servers: {}\n");
     linkSync(at("w/portolan.yaml"), at("w/second"));
     expect(await refusal({ fs: { write: [at("w")] } })).toContain("a hard link");
     expect(await refusal({ fs: { read: [at("w")] } })).toBe("");
@@ -228,8 +229,8 @@ describe("a box is refused when", needs("bubblewrap"), () => {
 
   test("it is granted a declaration, or Portolan's own data, by name", async () => {
     vi.stubEnv("XDG_DATA_HOME", at("data"));
-    lay("w/portolan.yaml", "servers: {}\n");
-    lay("data/portolan/gateway/token", "hush");
+    createFile("w/portolan.yaml", "servers: {}\n");
+    createFile("data/portolan/gateway/token", "hush");
     context.configFiles.add((await loadCatalog(at("w"))).usedPaths);
     expect(await refusal({ fs: { write: [at("w/portolan.yaml")] } })).toContain("config files decide");
     expect(await refusal({ fs: { read: [at("w/portolan.yaml")] } })).toBe("");
@@ -239,8 +240,8 @@ describe("a box is refused when", needs("bubblewrap"), () => {
 });
 
 test("what is granted inside of a folder of declarations may be written; what decides in it may not", async () => {
-  lay("w/.drivers/a/DRIVER.md", "---\nid: a\n---\n");
-  lay("w/.drivers/a/state/x");
+  createFile("w/.drivers/a/DRIVER.md", "---\nid: a\n---\n");
+  createFile("w/.drivers/a/state/x");
   context.configFiles.add((await loadCatalog(at("w"))).usedPaths);
   const mounts = await mountsOf({ fs: { write: [at("w"), at("w/.drivers/a/state")] } });
   expect(
@@ -254,8 +255,8 @@ test("what is granted inside of a folder of declarations may be written; what de
 
 test("the files of other clients in a home that may be written", async () => {
   vi.stubEnv("HOME", at("home"));
-  lay("home/.claude.json", "{}");
-  lay("home/.cursor/mcp.json", "{}");
+  createFile("home/.claude.json", "{}");
+  createFile("home/.cursor/mcp.json", "{}");
   const mounts = await mountsOf({ fs: { write: ["~/"] } });
   const fixed = mounts.filter(({ reason }) => reason === "declaration").map(({ path }) => path);
   expect(fixed).toEqual([at("home/.claude.json"), at("home/.cursor/mcp.json")]);

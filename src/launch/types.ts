@@ -1,15 +1,20 @@
-// The launch plan of one server, and the news of its start.
+// The launch plan of one server, the news of its start, and the context that the starts of a workspace share.
 
 import type { Progress } from "../install/index.ts";
-import type { Denied, SandboxBackendName, SandboxMode } from "../model/index.ts";
-import type {
-  SandboxPolicy,
-  ChosenMode,
-  RuleProblem,
-  EnforcedPolicy,
-  NamedPath,
-  PathCheck,
+import type { DeclaredServer, Denied, SandboxBackendName, SandboxMode } from "../model/index.ts";
+import {
+  createConfigFiles,
+  createWriteHistory,
+  type SandboxPolicy,
+  type ChosenMode,
+  type RuleProblem,
+  type EnforcedPolicy,
+  type NamedPath,
+  type PathCheck,
+  type ConfigFiles,
+  type WriteHistory,
 } from "../sandbox/index.ts";
+import type { RunResult } from "../process/index.ts";
 
 /** Reports between the request to start a server and its end, apart from the server's own output. */
 export type LaunchNews =
@@ -54,4 +59,21 @@ export interface LaunchPlan {
   readonly notGranted: readonly NamedPath[];
   /** The command that is handed to the operating system. */
   readonly spawn: readonly string[];
+}
+
+/**
+ * The state that the servers of one workspace share at their starts. The workspace creates it and passes it with
+ * every launch request, so that two workspaces in one process do not know each other.
+ */
+export interface LaunchContext {
+  readonly configFiles: ConfigFiles;
+  /** The servers of the workspace as they are configured now: one of them may write what another is granted. */
+  servers: readonly DeclaredServer[];
+  readonly writes: WriteHistory;
+  /** Results of version commands, by program and file time. */
+  readonly versions: Map<string, RunResult>;
+}
+
+export function createLaunchContext(): LaunchContext {
+  return { configFiles: createConfigFiles(), servers: [], writes: createWriteHistory(), versions: new Map() };
 }

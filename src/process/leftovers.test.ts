@@ -1,4 +1,4 @@
-// What a server leaves behind outside of its group goes with it, and nothing else does.
+// Processes that a server left behind outside of its group end with it, and no others do.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -3,25 +3,28 @@
 // everything in it.
 
 import { randomBytes } from "node:crypto";
-import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as yieldToOthers, setTimeout as sleep } from "node:timers/promises";
 import { environmentOf, processes } from "./proc.ts";
 
 export const CHILD_VARIABLE = "PORTOLAN_CHILD";
 
 const MARK = new RegExp(`(?:^|\\0)${CHILD_VARIABLE}=([0-9a-f]{32})(?:\\0|$)`);
 /** Servers often stop together, and one scan of all processes serves all of them. */
-const BETWEEN_LOOKS_MS = 50;
+const BETWEEN_SCANS_MS = 50;
 /** Processes that are checked before other work of the event loop may run. */
 const AT_ONCE = 100;
 /** Time for a killed process to disappear. */
 const DEATH_MS = 10;
 /** A process that waits for a disk cannot be killed, so that the number of scans is bounded. */
-const MOST_LOOKS = 50;
+const MAX_SCANS = 50;
 
-/** Marks of ended servers, for the next scan. */
+/**
+ * Marks of ended servers, for the next scan. All workspaces of this process share the scans, because each reads the
+ * environments of all processes of the machine.
+ */
 let wanted = new Set<string>();
 let next: Promise<void> | undefined;
-let lastLook = -Infinity;
+let lastScan = -Infinity;
 
 /** A random mark that no other program can know. */
 export function newMark(): string {
@@ -32,7 +35,7 @@ export function newMark(): string {
 export function endLeftovers(mark: string): Promise<void> {
   wanted.add(mark);
   // A scan that is under way may have passed this server's processes already.
-  next ??= lookSoon();
+  next ??= scanSoon();
   return next;
 }
 
@@ -40,20 +43,20 @@ export function endLeftovers(mark: string): Promise<void> {
 export function endLeftoversNow(marks: ReadonlySet<string>): void {
   if (marks.size === 0) return;
   // A process may have started another one during the scan.
-  for (let look = 0; look < MOST_LOOKS; look += 1)
+  for (let scan = 0; scan < MAX_SCANS; scan += 1)
     if (processes().filter((pid) => endIfMarked(pid, marks)).length === 0) return;
 }
 
-async function lookSoon(): Promise<void> {
-  await sleep(Math.max(0, lastLook + BETWEEN_LOOKS_MS - performance.now()));
+async function scanSoon(): Promise<void> {
+  await sleep(Math.max(0, lastScan + BETWEEN_SCANS_MS - performance.now()));
   const marks = wanted;
   wanted = new Set();
   next = undefined;
-  lastLook = performance.now();
-  for (let look = 0; look < MOST_LOOKS; look += 1) {
+  lastScan = performance.now();
+  for (let scan = 0; scan < MAX_SCANS; scan += 1) {
     let isClear = true;
     for (const [at, pid] of processes().entries()) {
-      if (at % AT_ONCE === AT_ONCE - 1) await turn();
+      if (at % AT_ONCE === AT_ONCE - 1) await yieldToOthers();
       if (endIfMarked(pid, marks)) isClear = false;
     }
     if (isClear) return;

@@ -6,6 +6,7 @@ import { environmentOf, processes, stateOf } from "./proc.ts";
 
 export const OWNER_VARIABLE = "PORTOLAN_OWNER";
 
+/** Computed once, because it identifies this process. */
 let tag: string | undefined;
 
 /**

@@ -6,7 +6,9 @@ import type { IOType } from "node:child_process";
 
 const CLOSE_ON_EXEC = 0o2000000;
 
+/** Found once: these descriptors belong to this process, and Portolan opens none that a child would inherit. */
 let leaking: { readonly closable: readonly number[]; readonly beyond: readonly number[] } | undefined;
+/** /dev/null, opened once. */
 let nothing: number | undefined;
 
 /** The `stdio` option for `spawn`: the given descriptors, and /dev/null at every number that a child would inherit. */

@@ -15,7 +15,7 @@ export interface Program {
 /** The process that was started. */
 export type Spawned = Pick<ChildProcess, "pid" | "exitCode" | "signalCode">;
 
-/** What is handed to the operating system. The descriptors in `fds` become 3, 4, … of the child. */
+/** The process as the operating system starts it. The descriptors in `fds` become 3, 4, … of the child. */
 export interface Spawnable {
   readonly file: string;
   readonly args: readonly string[];

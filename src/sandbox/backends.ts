@@ -1,9 +1,12 @@
-// Chooses the backend that enforces a server's sandbox policy. The first server that needs a backend loads it.
+// Chooses the mode of a server's sandbox, and the backend that enforces it. The first server that needs a backend
+// loads it.
 
-import type { DockerRun, SandboxBackendName, SandboxMode } from "../model/index.ts";
+import type { DockerRun, SandboxBackendName, SandboxMode, LaunchSettings } from "../model/index.ts";
 import type { DockerRequest } from "./docker/rules.ts";
 import type { RuleProblem, SandboxBackend } from "./types.ts";
+import { PortolanError } from "../errors/index.ts";
 
+/** Loaded modules. A backend has no state of a workspace. */
 const loaded = new Map<SandboxBackendName, Promise<SandboxBackend>>();
 
 const LOADERS: Readonly<Record<Exclude<SandboxBackendName, "docker">, () => Promise<SandboxBackend>>> = {
@@ -26,10 +29,10 @@ export async function backendFor(
   if (mode === "off")
     return docker === undefined || port === undefined
       ? none
-      : (await import("./docker/index.ts")).openDocker(docker, port);
+      : (await import("./docker/backend.ts")).openDocker(docker, port);
   // The engine already sandboxes the container; a second sandbox around its command line would enforce nothing.
   if (docker !== undefined) {
-    const engine = (await import("./docker/index.ts")).createDocker(docker, { port, cwd, env, accept });
+    const engine = (await import("./docker/backend.ts")).createDocker(docker, { port, cwd, env, accept });
     return wanted === undefined || wanted === "docker" ? engine : notAsWanted(engine, wanted);
   }
   const name = wanted ?? (process.platform === "linux" ? "bubblewrap" : "srt");
@@ -79,3 +82,24 @@ const needsImage: SandboxBackend = {
     },
   ],
 };
+
+const VARIABLE = "PORTOLAN_SANDBOX";
+
+export interface ChosenMode {
+  readonly mode: SandboxMode;
+  /** The source of the mode. */
+  readonly by: "default" | "declaration" | "command line" | "PORTOLAN_SANDBOX";
+}
+
+/** The mode from the command line, the server config or PORTOLAN_SANDBOX; otherwise `enforce`. */
+export function chooseMode(settings: LaunchSettings | undefined, env: NodeJS.ProcessEnv): ChosenMode {
+  if (settings?.sandboxOverride !== undefined) return { mode: settings.sandboxOverride, by: "command line" };
+  if (settings?.sandbox?.mode !== undefined) return { mode: settings.sandbox.mode, by: "declaration" };
+  const given = env[VARIABLE];
+  if (given === undefined || given === "") return { mode: "enforce", by: "default" };
+  if (given === "enforce" || given === "warn" || given === "off") return { mode: given, by: VARIABLE };
+  // A misspelt value must not switch the sandbox off.
+  throw new PortolanError("CONFIG_INVALID", `${VARIABLE} is ${JSON.stringify(given)}`, {
+    hint: `Set ${VARIABLE} to enforce, warn or off, or leave it out.`,
+  });
+}

@@ -1,4 +1,4 @@
-// Which certificates a server gets by the variables that name them, and what a variable cannot open.
+// Certificates that a server gets by the variables that name them, and files that a variable cannot open.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,11 +1,10 @@
 // Public face of the sandbox room. The first server that needs a backend loads it.
 
-export { backendFor, backendNamed } from "./backends.ts";
+export { backendFor, backendNamed, chooseMode, type ChosenMode } from "./backends.ts";
 export { type Certificates, findCertificates } from "./certificates.ts";
-export { type ConfigFiles, createConfigFiles } from "./config-files.ts";
+export { type ConfigFiles, createConfigFiles } from "./policy/protected-paths.ts";
 export type { DockerSpawnable } from "./docker/backend.ts";
 export { decide as decideHost } from "./egress/allow-list.ts";
-export { chooseMode, type ChosenMode } from "./mode.ts";
 export { hiddenPaths, type NamedPath } from "./paths/hidden-paths.ts";
 export { createPathCheck, type PathCheck } from "./paths/path-check.ts";
 export { createPolicy, type CreatedPolicy } from "./policy/create-policy.ts";
@@ -31,4 +30,4 @@ export {
 export { validateSandbox } from "./validate-config.ts";
 export { createWriteHistory, type WriteHistory } from "./write-history.ts";
 
-export const loadDocker = (): Promise<typeof import("./docker/index.ts")> => import("./docker/index.ts");
+export const loadDocker = (): Promise<typeof import("./docker/engine.ts")> => import("./docker/engine.ts");

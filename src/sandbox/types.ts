@@ -76,7 +76,7 @@ export interface EnforcedPolicy {
 /** One implementation of sandboxes. */
 export interface SandboxBackend {
   readonly name: SandboxBackendName;
-  /** What the backend can enforce on this machine, found by trying once per process. */
+  /** The capabilities of the backend on this machine, found by trying once per process. */
   probe(): Promise<BackendReport>;
   /** The rules of this policy that it cannot enforce here. */
   missing(policy: SandboxPolicy): Promise<readonly RuleProblem[]>;

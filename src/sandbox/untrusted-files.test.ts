@@ -1,4 +1,4 @@
-// Which files a start may read: not what a sandboxed server may replace or link, not Portolan's own data.
+// Files that a start may read: none that a sandboxed server may replace or link, and none of Portolan's own data.
 
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,5 @@
-// Whether a server may have written a file: by what its sandbox could write, and what is still covered in it.
+// Whether a server may have written a file: by the writable paths of its sandbox, and by the covers that are still
+// in place.
 
 import {
   mkdirSync,
@@ -19,7 +20,7 @@ let folder = "";
 let history = createWriteHistory();
 const at = (name: string): string => join(folder, name);
 
-function lay(name: string, content = "one"): string {
+function createFile(name: string, content = "one"): string {
   mkdirSync(dirname(at(name)), { recursive: true });
   writeFileSync(at(name), content);
   return at(name);
@@ -41,9 +42,9 @@ const policy = (...mounts: [string, Mount["access"]][]): SandboxPolicy => ({
 });
 
 test("what may be written, unless it is covered; inner ones count", async () => {
-  lay("w/rules/file");
-  lay("w/rules/open/file");
-  lay("r/file");
+  createFile("w/rules/file");
+  createFile("w/rules/open/file");
+  createFile("r/file");
   await history.record(
     "a",
     policy(["w", "write"], ["w/rules", "read"], ["w/rules/open", "write"], ["r", "read"]),
@@ -57,19 +58,19 @@ test("what may be written, unless it is covered; inner ones count", async () => 
 });
 
 test("what was written over is still covered, what was replaced is not, whatever comes after it", async () => {
-  const file = lay("w/file");
+  const file = createFile("w/file");
   await history.record("a", policy(["w", "write"], ["w/file", "read"]));
-  lay("w/file", "two");
+  createFile("w/file", "two");
   expect(await history.writerOf(file)).toBeUndefined();
   renameSync(file, at("kept"));
-  renameSync(lay("w/other"), file);
+  renameSync(createFile("w/other"), file);
   expect(await history.writerOf(file)).toBe("a");
   renameSync(at("kept"), file);
   expect(await history.writerOf(file)).toBe("a");
 });
 
 test("a link that may be written leads anywhere", async () => {
-  const file = lay("r/file");
+  const file = createFile("r/file");
   mkdirSync(at("w"));
   symlinkSync(at("r"), at("w/link"));
   symlinkSync(at("w"), at("outer"));

@@ -3,7 +3,7 @@
 export type { ConnectTarget } from "./negotiation/connect.ts";
 export { Emitter } from "./emitter.ts";
 export { createEraMemory, type EraMemory } from "./negotiation/era-memory.ts";
-export { listAll, type WholeList } from "./session/list-all.ts";
+export { listAll, type WholeList } from "./session/lists.ts";
 export {
   NO_STATS,
   type ServerRequestHandler,

@@ -59,7 +59,7 @@ function redacted(report: Report, redactor: Redactor): Report {
     report({
       ...finding,
       message: redactor.redactText(finding.message),
-      ...(finding.hint === undefined ? {} : { hint: redactor.redactText(finding.hint) }),
+      hint: finding.hint && redactor.redactText(finding.hint),
     });
 }
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { needs } from "../helpers/needs.ts";
 import { ChildGroup, runAttached, type Spawnable, stateOf } from "../../src/process/index.ts";
-import { terminateServer } from "../../src/sandbox/bubblewrap/terminate.ts";
+import { terminateServer } from "../../src/sandbox/bubblewrap/backend.ts";
 import { prepare } from "../../src/launch/prepare.ts";
 
 function scratch(): string {

@@ -48,7 +48,7 @@ test("a driver without a login is always ready", async () => {
   expect(state()).toBe("authed");
 });
 
-test("a headless caller hears at once how to log in, and nothing is run", async () => {
+test("a caller without a terminal gets the login command at once, and nothing is run", async () => {
   const ran: string[] = [];
   const { ready, state } = machine(login, exits({}, ran));
   expect(await ready()).toMatchObject({

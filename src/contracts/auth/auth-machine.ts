@@ -219,9 +219,8 @@ export class AuthMachine {
   ): Promise<void> {
     const key = keyOf(driver, context);
     const from = this.#store.get(key)?.state ?? "unknown";
-    const next = nextRefreshAt === undefined ? {} : { nextRefreshAt };
-    const out = loggedOut ? ({ loggedOut } as const) : {};
-    const saved = this.#store.set(key, { state: to, since: this.now(), ...next, ...out });
+    const record = { state: to, since: this.now(), nextRefreshAt, loggedOut: loggedOut || undefined };
+    const saved = this.#store.set(key, record);
     if (from !== to) this.#changed({ driver: driver.id, context, from, to });
     await saved;
   }
@@ -270,5 +269,5 @@ export function howToLogIn({ id, auth }: Driver, { userId = LOCAL_USER }: CallCo
 
 /** How to log in, for programs that show it to a user. */
 function loginCause({ id, auth }: Driver): { readonly login: readonly object[] } {
-  return { login: [{ driver: id, ...(auth?.login === undefined ? {} : { login: auth.login }) }] };
+  return { login: [{ driver: id, login: auth?.login }] };
 }

@@ -94,9 +94,9 @@ async function read(file: string): Promise<Map<string, AuthRecord>> {
       if (!isObject(record) || !STATES.has(record.state) || typeof record.since !== "number") continue;
       // A program that ended during a login did not complete it.
       const state = record.state === "logging-in" ? "unauthed" : (record.state as AuthState);
-      const next = typeof record.nextRefreshAt === "number" ? { nextRefreshAt: record.nextRefreshAt } : {};
-      const out = record.loggedOut === true ? ({ loggedOut: true } as const) : {};
-      records.set(key, { state, since: record.since, ...next, ...out });
+      const nextRefreshAt = typeof record.nextRefreshAt === "number" ? record.nextRefreshAt : undefined;
+      const loggedOut = record.loggedOut === true || undefined;
+      records.set(key, { state, since: record.since, nextRefreshAt, loggedOut });
     }
   } catch {
     // A file that cannot be read has no records.

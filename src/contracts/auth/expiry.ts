@@ -39,9 +39,9 @@ export function signsOf({ error }: Failure): ExpirySigns {
   const cause: PortolanError | undefined = isPortolanError(error.cause) ? error.cause : undefined;
   const { status, exitCode, headers } = cause?.data ?? {};
   return {
-    ...(typeof exitCode === "number" ? { exitCode } : {}),
-    ...(typeof status === "number" ? { httpStatus: status } : {}),
-    ...(isObject(headers) ? { headers: headers as Record<string, string> } : {}),
+    exitCode: typeof exitCode === "number" ? exitCode : undefined,
+    httpStatus: typeof status === "number" ? status : undefined,
+    headers: isObject(headers) ? (headers as Record<string, string>) : undefined,
     exception: error.message,
   };
 }

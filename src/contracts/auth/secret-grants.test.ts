@@ -118,7 +118,7 @@ test("one without a value", async () => {
   });
 });
 
-test("revealed to whoever may see it", async () => {
+test("revealed to callers that may see it", async () => {
   const { grants: all } = grants([{ tool: "fs-read" }]);
   expect(await all.reveal("API_KEY", { roles: ["admin"] })).toBe("s3cret");
   await expect(all.reveal("API_KEY", { tool: "fs-read" })).rejects.toMatchObject({

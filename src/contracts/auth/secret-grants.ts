@@ -184,10 +184,7 @@ export class SecretGrants {
     if (entry !== undefined && access.granted) return { entry, by: access.grantedBy };
     const reason = access.granted ? "" : access.reason;
     const slug = entry?.slug ?? slugOfEnv(name);
-    this.#record("secret.reveal.denied", slug, operation, subject, {
-      reason,
-      ...(driver === undefined ? {} : { driver: driver.id }),
-    });
+    this.#record("secret.reveal.denied", slug, operation, subject, { reason, driver: driver?.id });
     throw denied(slug, operation, subject, reason);
   }
 
@@ -216,8 +213,8 @@ export class SecretGrants {
       type,
       slug,
       operation,
-      ...(tool === undefined ? {} : { tool }),
-      ...(userId === undefined ? {} : { user: userId }),
+      tool,
+      user: userId,
       ...more,
       ts: new Date().toISOString(),
     });

@@ -1,11 +1,12 @@
 // Catalog of the contracts of a workspace, ready to be called: a contract is offered while a driver serves it.
 
 import { isDeepStrictEqual } from "node:util";
-import { compareVersions, parseVersion } from "../../base/text/versions.ts";
-import { type Contract, idIn, isNamed } from "../../model/index.ts";
+import { compareVersions, parseVersion, satisfies } from "../../base/text/versions.ts";
+import { idIn, isNamed, type Contract, type Driver } from "../../model/index.ts";
 import { exposedNames } from "../../client/index.ts";
-import { type PreparedContract, prepareContract } from "./prepared-contract.ts";
+import { prepareContract, type PreparedContract } from "./prepared-contract.ts";
 import type { RegisteredDriver } from "../driver/registered-driver.ts";
+import { dirname, resolve } from "node:path";
 
 /** By id, the newest version first. */
 type Prepared = Map<string, readonly PreparedContract[]>;
@@ -112,4 +113,39 @@ function isSame(one: Contract, other: Contract): boolean {
   if (one === other) return true;
   if (one.id !== other.id || one.version !== other.version) return false;
   return isDeepStrictEqual({ ...one, origin: undefined }, { ...other, origin: undefined });
+}
+
+type FoundContract =
+  | { readonly contract: Contract }
+  /** The contract exists, but not in a version that the binding serves. */
+  | { readonly outOfRange: Contract }
+  | undefined;
+
+/** Finds the contract of a binding: by its id, or by the path of its file from the workspace or from the driver. */
+export function findContract(
+  tool: string,
+  range: string,
+  contracts: readonly Contract[],
+  driver: Driver,
+  root: string,
+): FoundContract {
+  const byId = contracts.filter((contract) => isNamed(contract, tool));
+  const found = byId.length > 0 ? byId : contracts.filter((contract) => isAt(contract, tool, driver, root));
+  const newestFirst = [...found].sort(newer);
+  const matching = newestFirst.find(({ version }) => satisfies(version, range));
+  if (matching !== undefined) return { contract: matching };
+  const [newest] = newestFirst;
+  return newest === undefined ? undefined : { outOfRange: newest };
+}
+
+function isAt({ origin }: Contract, tool: string, driver: Driver, root: string): boolean {
+  const file = resolve(root, origin.file);
+  return [root, dirname(resolve(root, driver.origin.file))].some((base) =>
+    [resolve(base, tool), resolve(base, tool, "TOOL.md")].includes(file),
+  );
+}
+
+function newer(a: Contract, b: Contract): number {
+  const [left, right] = [parseVersion(a.version), parseVersion(b.version)];
+  return left === undefined || right === undefined ? 0 : compareVersions(right, left);
 }

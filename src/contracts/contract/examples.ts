@@ -30,7 +30,7 @@ export async function runExamples(
   const outcomes: ExampleOutcome[] = [];
   for (const { name, input, output } of contract.examples) {
     const done = (outcome: ExampleOutcome["outcome"], reason?: string): void => {
-      outcomes.push({ example: name, driver, outcome, ...(reason === undefined ? {} : { reason }) });
+      outcomes.push({ example: name, driver, outcome, reason });
     };
     if (contract.mutates.length > 0 && !mutating) {
       done("skipped", `it changes ${contract.mutates.join(", ")}`);

@@ -36,7 +36,7 @@ function annotationsOf({ name, mutates, idempotent, requires }: Contract): JsonO
   return {
     title: name,
     readOnlyHint: mutates.length === 0,
-    ...(mutates.length === 0 ? { destructiveHint: false } : {}),
+    destructiveHint: mutates.length === 0 ? false : undefined,
     idempotentHint: idempotent,
     openWorldHint: reachesOut,
   };
@@ -62,10 +62,10 @@ function toErrorResult(error: DriverError, meta: JsonObject): CallToolResult {
   const details: JsonObject = {
     code,
     message,
-    ...(retryable === undefined ? {} : { retryable }),
-    ...(field === undefined ? {} : { field }),
+    retryable,
+    field,
     // Only causes that were made for the caller; internal errors are not passed on.
-    ...(isPlainCause(cause) ? { cause } : {}),
+    cause: isPlainCause(cause) ? cause : undefined,
   };
   return {
     resultType: "complete",

@@ -224,9 +224,9 @@ test.each([
   [{ timeout_override_ms: 5 }, 'Did you mean "timeoutOverrideMs"'],
   [{ zzz: 5 }, 'unknown field "zzz"'],
   [{ implements: undefined }, "implements"],
-])("a slip in code is told: %j", (slip, told) => {
+])("a mistake in code is reported: %j", (slip, message) => {
   const wrong = { ...definition, ...slip } as unknown as McpDriverDefinition;
-  expect(() => defineDriver(wrong)).toThrow(told);
+  expect(() => defineDriver(wrong)).toThrow(message);
 });
 
 test("the example of the standard, called from code", async () => {

@@ -90,7 +90,7 @@ function typeErrors(fields: JsonObject, hooks: DriverHooks): Diagnostic[] {
     code: "DECLARATION_INVALID",
     severity: "error",
     message,
-    ...(hint === undefined ? {} : { hint }),
+    hint,
   });
   const known = ["kind", "implements", ...Object.keys(DRIVER_FIELDS), ...HOOKS];
   const unknown = Object.keys(fields).filter((name) => !known.includes(name));

@@ -1,6 +1,7 @@
 // Changes between two versions, the version step that each needs, and the comparison of values.
 
 import { isObject } from "../../model/index.ts";
+import { toFileKey } from "../define/file-format.ts";
 
 /** The step between two semantic versions. */
 export type Step = "none" | "patch" | "minor" | "major";
@@ -31,6 +32,12 @@ export class Changes {
   /** Adds a change unless the values are equal. */
   compare(what: string, before: unknown, after: unknown, needs: Step, why: string): void {
     if (!same(before, after)) this.add(what, needs, why);
+  }
+
+  /** Compares fields whose change needs a patch only, because the promise stays the same. */
+  comparePatchFields<T>(before: T, after: T, fields: readonly (keyof T & string)[]): void {
+    for (const field of fields)
+      this.compare(toFileKey(field), before[field], after[field], "patch", "what it promises stays the same");
   }
 
   /** The largest step that a change needs. */

@@ -51,7 +51,7 @@ describe("a driver (D26)", () => {
     ["another kind of server", npm("a"), docker("a"), "major"],
     ["its arguments", npm("a"), { server: { kind: "npm", package: "a", args: ["--x"], env: {} } }, "minor"],
     ["its login", {}, { auth: { ref: "./SECRETS.md" } }, "minor"],
-    ["its box", {}, { launch: { sandbox: { network: ["example.com"] } } }, "minor"],
+    ["its sandbox", {}, { launch: { sandbox: { network: ["example.com"] } } }, "minor"],
     ["a new major of the program", check("^1.0.0"), check("^1.0.0 || ^2.0.0"), "major"],
     ["a newer version of the program", check("^1.0.0"), check("^1.4.0"), "patch"],
     ["a resource less", { resources: [{ uriTemplate: "a:{b}", integrateAs: "raw" }] }, {}, "major"],

@@ -2,7 +2,6 @@
 
 import { parseVersion, satisfies } from "../../base/text/versions.ts";
 import type { Driver, DriverServer } from "../../model/index.ts";
-import { toFileKey } from "../define/file-format.ts";
 import { Changes, type Difference, same, type Step } from "./changes.ts";
 
 /** Compares two versions of a driver: the changes, and the version step that they need. */
@@ -69,7 +68,7 @@ export function diffDrivers(before: Driver, after: Driver): Difference {
     "minor",
     "it runs on other machines",
   );
-  for (const field of [
+  changes.comparePatchFields(before, after, [
     "name",
     "description",
     "cost",
@@ -79,14 +78,7 @@ export function diffDrivers(before: Driver, after: Driver): Difference {
     "healthCheck",
     "tags",
     "metadata",
-  ] as const)
-    changes.compare(
-      toFileKey(field),
-      before[field],
-      after[field],
-      "patch",
-      "what it promises stays the same",
-    );
+  ]);
   return changes.conclude();
 }
 

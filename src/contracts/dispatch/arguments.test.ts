@@ -67,7 +67,7 @@ describe("arguments", () => {
     expect(plan({ mapping: { line: { from: "$.at.line" } } }).build({ path: "a" })).toEqual({ path: "a" });
   });
 
-  test("dropped inputs are told, not stripped", () => {
+  test("dropped inputs are reported, not removed", () => {
     expect(plan({ dropInputs: ["tail", "at"] }).unsupported({ path: "a", tail: 3 })).toEqual(["tail"]);
   });
 

@@ -84,11 +84,11 @@ export function resolvedEvent(
     tool,
     afterCapability: after("capability"),
     afterPolicy: after("policy"),
-    ...(pin === undefined ? {} : { pin }),
+    pin,
     rejected: phases.flatMap(({ phase, rejected }) =>
       rejected.map(({ driver, reason }) => ({ provider_id: driver, phase, reason })),
     ),
-    ...(selected === undefined ? {} : { selected }),
+    selected,
     ...callerOf(context),
     ts: now(),
   };
@@ -138,7 +138,7 @@ function eventOf(
     input_keys: inputKeys,
     duration_ms: ms,
     ok: code === undefined,
-    ...(code === undefined ? {} : { code }),
+    code,
     retries,
     cost_units_charged: units,
     auth_state: auth,
@@ -151,10 +151,7 @@ function eventOf(
 }
 
 function callerOf({ userId, workspaceId }: CallContext): { user?: string; workspace?: string } {
-  return {
-    ...(userId === undefined ? {} : { user: userId }),
-    ...(workspaceId === undefined ? {} : { workspace: workspaceId }),
-  };
+  return { user: userId, workspace: workspaceId };
 }
 
 function now(): string {

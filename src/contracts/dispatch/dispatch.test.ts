@@ -385,7 +385,7 @@ describe("code of an entry module", () => {
 test("arguments that must not leave do not", async () => {
   const made = await make(() => text("x"), {
     options: {
-      checkArguments: (_, { path }) => (path === "/etc/passwd" ? "it is outside of the box" : undefined),
+      checkArguments: (_, { path }) => (path === "/etc/passwd" ? "it is outside of the sandbox" : undefined),
     },
   });
   expect((await invoke(made, { path: "/etc/passwd" })).result).toMatchObject({
@@ -396,12 +396,12 @@ test("arguments that must not leave do not", async () => {
 
 describe("secrets", () => {
   const endpoint = { transport: "stdio", command: "x", env: { K: "${secrets.API_KEY}" } } as const;
-  const told: AuditEvent[] = [];
+  const audited: AuditEvent[] = [];
   const withGrant = (id: string) => ({
     secrets: new SecretGrants(
       [secret({ access: { reveal: [], bind: [{ tool: id }], rotate: [] } })],
       async () => "v",
-      (event) => told.push(event),
+      (event) => audited.push(event),
     ),
     probe: "lazy" as const,
   });
@@ -411,7 +411,7 @@ describe("secrets", () => {
     const denied = await make(() => text("x"), { driver: { endpoint }, options: withGrant("other") });
     expect((await invoke(denied)).result).toMatchObject({ error: { code: "unauthorised" } });
     expect(denied.calls).toEqual([]);
-    expect(told.map(({ type }) => type)).toEqual(["secret.reveal.denied"]);
+    expect(audited.map(({ type }) => type)).toEqual(["secret.reveal.denied"]);
   });
 });
 
@@ -450,7 +450,7 @@ describe("what a contract requires", () => {
 
 describe("a login", () => {
   const auth = { login: { command: "in", interactive: true, requiresCallbackUrl: false } };
-  test("is asked for, or made by whoever is there", async () => {
+  test("is requested, or given by the program", async () => {
     const made = await make(() => text("x"), {
       driver: { auth },
       options: { auth: { run: async () => ({ exitCode: 0 }) } },

@@ -191,13 +191,14 @@ export class DriverSelection {
     const how = logins.map((driver) => howToLogIn(driver, context)).join("");
     return fail(error.code, how === "" ? error.message : `${error.message}.${how}`, {
       retryable: false,
-      ...(field === undefined ? {} : { field: (error.fields ?? []).join(", ") }),
+      field: field === undefined ? undefined : (error.fields ?? []).join(", "),
       cause: {
         nearest: error.nearest,
-        ...(logins.length === 0
-          ? {}
-          : { login: logins.map(({ id, auth }) => ({ driver: id, login: auth?.login })) }),
-        ...(this.#tried === undefined ? {} : { failed: this.#tried }),
+        login:
+          logins.length === 0
+            ? undefined
+            : logins.map(({ id, auth }) => ({ driver: id, login: auth?.login })),
+        failed: this.#tried,
       },
     });
   }

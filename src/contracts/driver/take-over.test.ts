@@ -104,16 +104,16 @@ describe("in the place of other contracts", () => {
   test("a driver that is gone serves until the one that has its contract now can", async () => {
     const before = await open([driver(), lists], async () => server("old"));
     const { coming, come } = later();
-    const heir = driver({ id: "heir-mcp" });
-    const after = await open([heir], () => coming, { before });
+    const successor = driver({ id: "successor-mcp" });
+    const after = await open([successor], () => coming, { before });
     expect(await ask(after)).toBe("old");
     // No new driver serves this contract.
     expect(await ask(after, "fs-list")).toBe("no_route");
-    expect(serving(after)).toEqual(["files-mcp@1.0.0 verified", "heir-mcp@1.0.0 unverified"]);
+    expect(serving(after)).toEqual(["files-mcp@1.0.0 verified", "successor-mcp@1.0.0 unverified"]);
     come(await server("new"));
     await after.settled();
     expect(await ask(after)).toBe("new");
-    expect(serving(after)).toEqual(["heir-mcp@1.0.0 verified"]);
+    expect(serving(after)).toEqual(["successor-mcp@1.0.0 verified"]);
   });
 
   test("one that gives up a contract waits for the other that takes it", async () => {

@@ -119,7 +119,7 @@ describe("narrowing and mapping", () => {
     );
   });
 
-  test("an output that the contract does not have is dropped in vain, which is told", () => {
+  test("an output that the contract does not have is dropped in vain, which is reported", () => {
     const outputs = object({ id: TEXT, note: TEXT }, ["id"]);
     const { bound, said } = check({ dropOutputs: ["nota"] }, server, { inputs, outputs });
     expect(bound).toBe(1);
@@ -129,7 +129,7 @@ describe("narrowing and mapping", () => {
     expect(check({ dropOutputs: ["x"] }, server, { inputs, outputs: { type: "object" } }).said).toBe("");
   });
 
-  test("parts of an input that no argument gets are told", () => {
+  test("parts of an input that no argument gets are reported", () => {
     const at = object({ line: TEXT, column: TEXT, in: object({ file: TEXT, host: TEXT }) });
     const one = { inputs: object({ at }) };
     const lost = (mapping: Binding["mapping"], options: CheckOptions = {}) =>
@@ -295,7 +295,7 @@ test("the same contract twice", () => {
   );
 });
 
-test("a problem is told where its field stands, and else where the entry does", () => {
+test("a problem has the position of its field, or else of the entry", () => {
   const text = `---
 name: A
 id: a-mcp

@@ -13,7 +13,7 @@ import {
 } from "../../schema/index.ts";
 import { planArguments } from "../dispatch/arguments.ts";
 import { aboutField, checkServerTool, type BindingDiagnostic } from "./check-server-tool.ts";
-import { findContract } from "../contract/find-contract.ts";
+import { findContract } from "../contract/contract-catalog.ts";
 import { viewOrAnything } from "../contract/prepared-contract.ts";
 import { planResult } from "../dispatch/result.ts";
 import type { BoundTool, DriverHooks } from "../driver/bound-tool.ts";
@@ -204,8 +204,8 @@ function toDiagnostic(
     severity: severity ?? "error",
     message: `${what}: ${message}`,
     server: driver.id,
-    ...(contract === undefined ? {} : { tool: contract.id }),
-    ...(hint === undefined ? {} : { hint }),
+    tool: contract?.id,
+    hint,
     file,
     line,
     column,

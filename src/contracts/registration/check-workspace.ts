@@ -134,7 +134,7 @@ function toDiagnostic(
   return {
     code: "DECLARATION_INVALID",
     severity: "error",
-    ...(server === undefined ? {} : { server }),
+    server,
     message,
     hint,
     file,

@@ -28,7 +28,7 @@ export type Tier = "usable" | "verifyFirst" | "lastResort" | "none";
 export interface Obstacle {
   readonly reason: string;
   readonly code: DriverErrorCode;
-  /** It failed before, and should be verified again in the background. */
+  /** The driver failed before, and should be verified again in the background. */
   readonly retryDue?: true;
 }
 

@@ -140,7 +140,7 @@ describe("what the server does not have", () => {
     ];
   };
 
-  test("is told, with what there is, and not offered", async () => {
+  test("is reported, with the existing names, and not offered", async () => {
     const { upstream } = await healthy();
     const { contracts, diagnostics } = await open([own], async () => upstream);
     expect(contracts.status()).toMatchObject([{ server: "verified" }]);
@@ -177,14 +177,14 @@ describe("resources (D23)", () => {
   const read = async (contracts: Contracts, uri: string): Promise<JsonObject> =>
     contracts.request({ method: "resources/read", params: { uri } });
 
-  test("are references of a kind of their own, checked against the box before they leave", async () => {
+  test("are references of a kind of their own, checked against the sandbox before they leave", async () => {
     const asked: string[] = [];
     const { upstream } = await healthy({
       read: (uri) => (asked.push(uri), { contents: [{ uri, text: "it" }] }),
     });
     const { contracts } = await open([driver({ resources })], async () => upstream, {
       checkUri: (_, uri) =>
-        uri.includes("..") || uri.startsWith("file:///etc") ? "that is outside of the box" : undefined,
+        uri.includes("..") || uri.startsWith("file:///etc") ? "that is outside of the sandbox" : undefined,
     });
     expect(await contracts.request({ method: "resources/templates/list" })).toMatchObject({
       resourceTemplates: [{ uriTemplate: "mcp_files:file:///{path}", name: "mcp_files" }],

@@ -58,7 +58,7 @@ export function offerPrompts(
       const definition: PromptDefinition = {
         ...served,
         name,
-        ...(description === undefined ? {} : { description: description as string }),
+        description: description as string | undefined,
         _meta: { ...(isObject(served?._meta) ? served._meta : {}), [DRIVER_META]: registered.driver.id },
       };
       offered.set(name, { definition, name: declared.name, registered });
@@ -108,7 +108,7 @@ export function resourceLists(offered: readonly OfferedResource[]): {
     const prefix = declared.integrateAs === "ref_kind" ? `${declared.refKindId}:` : "";
     const uri = `${prefix}${declared.uriTemplate}`;
     const about: JsonObject = {
-      ...(declared.description === undefined ? {} : { description: declared.description }),
+      description: declared.description,
       _meta: { [DRIVER_META]: registered.driver.id },
     };
     const name = declared.integrateAs === "ref_kind" ? declared.refKindId : registered.driver.id;

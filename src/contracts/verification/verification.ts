@@ -33,7 +33,7 @@ export type SettledState =
   | { readonly kind: "refused"; readonly reason: string; readonly isPaused: boolean }
   /** Not tried again until a pause is over. */
   | { readonly kind: "unavailable"; readonly fault: ServerFault }
-  /** It failed, and may be tried again: in the background, or by a call that no other driver can serve. */
+  /** The server failed, and may be tried again: in the background, or by a call that no other driver can serve. */
   | { readonly kind: "retryDue"; readonly fault: ServerFault };
 
 export type VerificationState =

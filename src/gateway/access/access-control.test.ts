@@ -79,7 +79,7 @@ test("auth none: anyone, with the limits of the gateway", () => {
   expect(admission.caller.limits.startRequests()).toMatchObject({ status: 429 });
 });
 
-test("auth none beyond this computer is told", () => {
+test("auth none beyond this computer is reported", () => {
   const found: Diagnostic[] = [];
   const report = (one: Diagnostic): number => found.push(one);
   for (const boundHost of ["127.0.0.1", "::1", "localhost"]) open({ auth: "none" }, { boundHost, report });

@@ -58,7 +58,7 @@ test("renewed when asked", async () => {
   expect(await openAccess(workspace, { folder })).toEqual({ ...second, created: false });
 });
 
-test.skipIf(process.platform === "win32")("wider permissions are narrowed, and told", async () => {
+test.skipIf(process.platform === "win32")("wider permissions are narrowed, and reported", async () => {
   const { file } = await openAccess(workspace, { folder });
   await chmod(file, 0o644);
   const found: Diagnostic[] = [];
@@ -78,7 +78,7 @@ test.each([
   [`{"version": 1, "token": "short", "key": "${"a".repeat(43)}"}`, "its token is malformed"],
   [`{"version": 1, "token": "ptl_${"a".repeat(43)}", "key": ""}`, "its key is malformed"],
   ["x".repeat(70_000), "it has 70000 bytes"],
-])("a damaged file is told and left as it is (%#)", async (content, reason) => {
+])("a damaged file is reported and left as it is (%#)", async (content, reason) => {
   const { file } = await openAccess(workspace, { folder });
   await writeFile(file, content);
   await expect(openAccess(workspace, { folder })).rejects.toMatchObject({

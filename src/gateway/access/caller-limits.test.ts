@@ -80,7 +80,7 @@ test("bytes count until they are released", () => {
   expect(limits.reserveBytes(60)).toBeUndefined();
 });
 
-test("whatever the pace, no more than burst and rate allow, and who waits as told gets in", () => {
+test("at any pace, no more than burst and rate allow, and a caller that waits as long as required gets in", () => {
   const rate = fc.record({
     perSecond: fc.double({ min: 0.1, max: 1_000, noNaN: true }),
     burst: fc.integer({ min: 1, max: 50 }),

@@ -241,7 +241,7 @@ test("challenges lead to the document, and the document to the issuer", async ()
   expect(await outcome(open({ audience: "tools" }), await sign({ aud: ["x", "tools"] }))).toContain("ada");
 });
 
-test("a gateway that listens everywhere needs to be told its URL", () => {
+test("a gateway that listens everywhere needs its URL in the settings", () => {
   const options = { token: undefined, boundHost: "0.0.0.0", url: () => undefined, report: () => {} };
   expect(() => createAccessControl({ ...options, settings: { oauth: { issuer } } })).toThrow(
     "needs resource",
@@ -338,7 +338,7 @@ test("tokens become the first caller whose rule fits, with its view", async () =
   );
 });
 
-test("without keys no token is good: refused for now, told once, and tried again", async () => {
+test("without keys no token is good: refused for now, reported once, and tried again", async () => {
   broken.set("/keys", { status: 500, body: "" });
   const access = open();
   expect(await admit(access, await sign())).toMatchObject({

@@ -105,7 +105,7 @@ export class Intake {
     const message =
       exceeded === "depth"
         ? `The message is nested deeper than ${depth} levels`
-        : `The message holds too many values: more than ${Math.floor(weight / 3)} object members, or ${weight} array items`;
+        : `The message contains too many values: more than ${Math.floor(weight / 3)} object members, or ${weight} array items`;
     return { code: RPC.INVALID_REQUEST, message };
   }
 }

@@ -157,7 +157,7 @@ describe("what is kept", () => {
       `${text.indexOf("line 1999")}: line 1999`,
     );
     expect(String(read(`${link}?find=line`)?.text).split("\n")).toHaveLength(201);
-    expect(read(`${link}?find=nowhere`)?.text).toBe('(no line holds "nowhere")');
+    expect(read(`${link}?find=nowhere`)?.text).toBe('(no line contains "nowhere")');
   });
 
   it.each([

@@ -206,7 +206,7 @@ function linesWith(text: string, wanted: string): string {
     if (found.length >= MAX_FOUND_LINES) return [...found, "… (more)"].join("\n");
     at += line.length + 1;
   }
-  return found.length === 0 ? `(no line holds ${JSON.stringify(wanted.slice(0, 100))})` : found.join("\n");
+  return found.length === 0 ? `(no line contains ${JSON.stringify(wanted.slice(0, 100))})` : found.join("\n");
 }
 
 /** Moves a cut out of the middle of a surrogate pair. */

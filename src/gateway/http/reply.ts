@@ -1,9 +1,9 @@
-// HTTP reply to a modern client: one JSON response, or a stream of events if a message precedes the response.
+// HTTP exchange with a client, and the reply to a modern one: one JSON response, or a stream of events if a
+// message precedes the response.
 
 import type { Reply } from "../common/types.ts";
 import { EventWriter } from "./event-writer.ts";
-import type { Exchange } from "./exchange.ts";
-import { sendJson } from "./responses.ts";
+import { sendJson, type HttpResponse } from "./responses.ts";
 
 export class HttpReply implements Reply {
   readonly canStream: boolean;
@@ -59,4 +59,45 @@ export function readAccept(accept: string | undefined): Accepts | undefined {
   const json = accept.includes("application/json") || accept.includes("application/*");
   const stream = accept.includes("text/event-stream") || accept.includes("text/*");
   return json || stream ? { json, stream } : undefined;
+}
+
+/** One authenticated request, until its response is sent or its client disconnects. */
+export class Exchange {
+  readonly response: HttpResponse;
+  /** Called when the connection closes before `done()`. Without it, the exchange is done then. */
+  onDisconnect: (() => void) | undefined;
+  /** Number of running requests in this exchange. */
+  requests = 0;
+  readonly #onFree: () => void;
+  readonly #onDone: () => void;
+  #isFree = false;
+  #isDone = false;
+
+  /** `onFree` is called when the exchange stops counting towards limits, then `onDone` when it is complete; each once. */
+  constructor(response: HttpResponse, onFree: () => void, onDone: () => void = () => {}) {
+    this.response = response;
+    this.#onFree = onFree;
+    this.#onDone = onDone;
+    response.on("close", () => {
+      if (this.onDisconnect === undefined) this.done();
+      else this.onDisconnect();
+    });
+  }
+
+  /** Completes the exchange. */
+  readonly done = (): void => {
+    // The connection keeps the response in memory for a while; the reply behind this callback need not stay with it.
+    this.onDisconnect = undefined;
+    this.free();
+    if (this.#isDone) return;
+    this.#isDone = true;
+    this.#onDone();
+  };
+
+  /** The exchange no longer counts towards limits, but continues. */
+  free(): void {
+    if (this.#isFree) return;
+    this.#isFree = true;
+    this.#onFree();
+  }
 }

@@ -14,11 +14,9 @@ import { MAX_BATCH } from "../common/intake.ts";
 import { LegacySession, type LegacyOptions } from "./session.ts";
 import { toRpcError, writeError } from "../common/messages.ts";
 import { NO_REPLY, type Reply, type RequestContext } from "../common/types.ts";
-import { BatchReply } from "./batch-reply.ts";
+import { BatchReply, LegacyHttpReply } from "./http-reply.ts";
 import { EventWriter } from "../http/event-writer.ts";
-import type { Exchange } from "../http/exchange.ts";
-import type { Accepts } from "../http/reply.ts";
-import { LegacyHttpReply } from "./http-reply.ts";
+import type { Exchange, Accepts } from "../http/reply.ts";
 import { ResumableStream, readEventId } from "./resumable-stream.ts";
 import {
   type HttpRequest,

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { EventWriter } from "../http/event-writer.ts";
-import type { Exchange } from "../http/exchange.ts";
+import type { Exchange } from "../http/reply.ts";
 import { LegacyHttpReply } from "./http-reply.ts";
 import type { ResumableStream } from "./resumable-stream.ts";
 

@@ -2,8 +2,7 @@
 
 import type { Reply } from "../common/types.ts";
 import { EventWriter } from "../http/event-writer.ts";
-import type { Exchange } from "../http/exchange.ts";
-import type { Accepts } from "../http/reply.ts";
+import type { Exchange, Accepts } from "../http/reply.ts";
 import { ResumableStream } from "./resumable-stream.ts";
 import { sendJson } from "../http/responses.ts";
 
@@ -91,5 +90,43 @@ export class LegacyHttpReply implements Reply {
       if (this.#stream !== undefined) this.#options.streams.delete(this.#stream.id);
       this.#exchange.done();
     }, RECONNECT_MS / CHECKS).unref();
+  }
+}
+
+/**
+ * The reply to a batch: each response goes out on one stream when it is ready; without streams, all go out as one
+ * list.
+ */
+export class BatchReply {
+  readonly #whole: Reply;
+  readonly #parts: Reply[] = [];
+  readonly #collected: string[] = [];
+  #left: number;
+
+  constructor(whole: Reply, count: number) {
+    this.#whole = whole;
+    this.#left = count;
+    whole.onCancel = () => {
+      for (const part of this.#parts) part.onCancel?.();
+    };
+  }
+
+  part(): Reply {
+    const whole = this.#whole;
+    const part: Reply = {
+      canStream: whole.canStream,
+      onCancel: undefined,
+      send: (text) => whole.send(text),
+      end: (text) => {
+        this.#left -= 1;
+        if (!whole.canStream) {
+          this.#collected.push(text);
+          if (this.#left === 0) whole.end(`[${this.#collected.join(",")}]`);
+        } else if (this.#left === 0) whole.end(text);
+        else whole.send(text);
+      },
+    };
+    this.#parts.push(part);
+    return part;
   }
 }

@@ -71,7 +71,7 @@ it("has one connection: the older is ended by the newer", () => {
   expect([first.events, second.events.length]).toEqual([[], 1]);
 });
 
-it("keeps no more than it should, and no news twice that nobody has heard", () => {
+it("keeps no more than its limit, and no notification twice that no client has received", () => {
   const stream = new ResumableStream("0");
   for (let n = 0; n < 10; n += 1) stream.push("changed");
   for (let n = 0; n < 1_000; n += 1) stream.push(`news ${n}`);
@@ -95,7 +95,7 @@ it("reads the ids that it wrote, and no others", () => {
   for (const id of ["", "_", "_1", "7", "7_x", "7_1.5"]) expect(readEventId(id)).toBeUndefined();
 });
 
-it("tells news that nobody heard once, and what belongs to a call as often as it was said", () => {
+it("sends an unreceived notification once, and the messages of a call as often as they were sent", () => {
   const texts = (stream: ResumableStream): string[] => {
     stream.push("same");
     stream.push("same");

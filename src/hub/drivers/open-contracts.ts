@@ -139,7 +139,7 @@ async function open({
         servers.retire(found.driver, context);
     },
     // A login needs no server.
-    ...(options.person === undefined ? {} : { probe: "lazy" as const }),
+    probe: options.person === undefined ? undefined : "lazy",
     secrets: grants,
     // Sandboxed servers check paths themselves, with the path guard.
     checkUri: () => undefined,

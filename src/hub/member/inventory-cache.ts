@@ -1,6 +1,6 @@
 // Inventory cache of one server: loaded from the last run, refreshed on changes, stored for the next run.
 
-import { type ErrorCode, type Report, toPortolanError } from "../../errors/index.ts";
+import { toPortolanError, type ErrorCode, type Report } from "../../errors/index.ts";
 import type { DeclaredServer, Limits } from "../../model/index.ts";
 import type { Redactor } from "../../secrets/index.ts";
 import type { Caller, Description, Upstream } from "../../upstream/index.ts";
@@ -9,12 +9,11 @@ import {
   diffTools,
   EMPTY,
   fetchInventory,
+  isNoChange,
   type HintedList,
   type Inventory,
-  isNoChange,
   type ListName,
 } from "./inventory.ts";
-import { ListRefresher } from "./list-refresher.ts";
 import type { InventoryStore } from "./inventory-store.ts";
 
 const LIST_TIMEOUT_MS = 30_000;
@@ -141,4 +140,52 @@ export class InventoryCache {
 function keyOf({ config: { alias, endpoint, era = "auto" }, caller }: InventoryCacheOptions): string {
   // A server may show more tools to a client that answers server requests.
   return JSON.stringify([alias, endpoint, era, Object.keys(caller.capabilities).toSorted()]);
+}
+
+const PAUSE_MS = 500;
+
+/** Merges a storm of change notifications into few refreshes, with a pause between them. */
+class ListRefresher<T> {
+  readonly #refresh: (stale: ReadonlySet<T>) => Promise<void>;
+  #stale = new Set<T>();
+  #running = false;
+  #lastAt = -Infinity;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(refresh: (stale: ReadonlySet<T>) => Promise<void>) {
+    this.#refresh = refresh;
+  }
+
+  /** Refreshes these items soon. */
+  mark(...items: T[]): void {
+    for (const item of items) this.#stale.add(item);
+    this.#schedule();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  #schedule(): void {
+    if (this.#stopped || this.#running || this.#timer !== undefined || this.#stale.size === 0) return;
+    const wait = Math.max(0, this.#lastAt + PAUSE_MS - performance.now());
+    this.#timer = setTimeout(() => void this.#run(), wait).unref();
+  }
+
+  async #run(): Promise<void> {
+    this.#timer = undefined;
+    this.#running = true;
+    const stale = this.#stale;
+    this.#stale = new Set();
+    try {
+      await this.#refresh(stale);
+    } catch {
+      // The last good lists stay; the next notification or start refreshes again.
+    }
+    this.#lastAt = performance.now();
+    this.#running = false;
+    this.#schedule();
+  }
 }

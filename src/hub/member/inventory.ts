@@ -84,9 +84,9 @@ export async function fetchInventory(
     optional("resources", "resources/templates/list", "resourceTemplates", before.templates),
   ]);
   return {
-    ...(info === undefined ? {} : { info }),
-    ...(instructions === undefined ? {} : { instructions }),
-    ...(Object.keys(hints).length === 0 ? {} : { hints }),
+    info,
+    instructions,
+    hints: Object.keys(hints).length === 0 ? undefined : hints,
     capabilities,
     tools: tools as readonly ToolDefinition[],
     prompts: prompts as readonly PromptDefinition[],

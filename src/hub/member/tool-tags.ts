@@ -10,6 +10,7 @@ export interface ToolTags {
   readonly possibleTags?: readonly string[];
 }
 
+/** Cache: computed once per config, and freed with it. */
 const known = new WeakMap<ContractsEndpoint, ReadonlyMap<string, Required<ToolTags>>>();
 
 /** `own` is the server's own name for the tool. */

@@ -1,7 +1,7 @@
 // Opens a session of a server from its config: resolves its secrets, then takes a session of the process pool.
 
 import type { Approve, Audit } from "../../contracts/index.ts";
-import { PortolanError, type Report } from "../../errors/index.ts";
+import { PortolanError, type Report, type Diagnostic } from "../../errors/index.ts";
 import type { LaunchContext } from "../../launch/index.ts";
 import type {
   DeclaredServer,
@@ -11,23 +11,28 @@ import type {
   Limits,
   ServerDefinition,
 } from "../../model/index.ts";
-import { type Redactor, resolveEndpoint, type SecretStore, toSecretError } from "../../secrets/index.ts";
 import {
+  resolveEndpoint,
+  toSecretError,
+  type Redactor,
+  type SecretStore,
+  type UnresolvedEndpoint,
+} from "../../secrets/index.ts";
+import {
+  openSessionUpstream,
   type ServerRequestHandler,
   type Caller,
   type EraMemory,
   type SessionHandle,
-  openSessionUpstream,
   type Upstream,
 } from "../../upstream/index.ts";
 import type { Person } from "../drivers/login-page.ts";
-import { resolveInvoked, resolveLater } from "./invoked-secrets.ts";
 import {
   openPooledSession,
+  sessionOptions,
   type PoolTerms,
   type ProcessListener,
   type ProcessPool,
-  sessionOptions,
 } from "./process-pool.ts";
 
 export interface ServerContext {
@@ -162,4 +167,75 @@ async function resolveEndpointOf(
 function folderOf(file: string): string {
   const cut = Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\"));
   return cut <= 0 ? "." : file.slice(0, cut);
+}
+
+type SecretOptions = Pick<ServerContext, "config" | "secrets" | "redactor" | "report">;
+
+interface InvokedSecrets {
+  readonly env: ReadonlyMap<string, string>;
+  /** The operations that cannot be used because of missing secrets. */
+  readonly lacks?: Diagnostic;
+}
+
+const SHOWN_OPERATIONS = 10;
+
+/** Secrets of an mcpfile server. A missing secret blocks only the operations that use it; throws when that is all of them. */
+async function resolveInvoked(options: SecretOptions, server: InvokedServer): Promise<InvokedSecrets> {
+  const { blockedBy, envNames } = await import("../../invoke/index.ts");
+  const { alias } = options.config;
+  const names = [...envNames(server)];
+  const resolved = await resolveNames(options, names);
+  if (resolved.ok) return resolved;
+  const lacking = new Set([
+    ...resolved.missing.map(({ name }) => name),
+    ...resolved.problems.map(({ where }) => where.replace(/^env\./, "")),
+  ]);
+  const blocked = blockedBy(server, lacking);
+  const error = toSecretError(resolved, alias);
+  if (blocked.all) throw error;
+  const rest = await resolveNames(
+    options,
+    names.filter((name) => !lacking.has(name)),
+  );
+  if (!rest.ok) throw toSecretError(rest, alias);
+  const { code, message, hint } = error;
+  const shown = blocked.names.slice(0, SHOWN_OPERATIONS).join(", ");
+  const more = blocked.names.length > SHOWN_OPERATIONS ? ", …" : "";
+  return {
+    env: rest.env,
+    lacks: {
+      code,
+      severity: "warning",
+      server: alias,
+      message: `${message} Until then, these operations cannot be used: ${shown}${more}.`,
+      hint,
+    },
+  };
+}
+
+/** Looks up secrets that were missing before. Throws when one still is. */
+async function resolveLater(
+  options: SecretOptions,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const resolved = await resolveNames(options, names);
+  if (!resolved.ok) throw toSecretError(resolved, options.config.alias);
+  return resolved.env;
+}
+
+/** Resolves the names like environment variables of a program. */
+async function resolveNames(
+  { config, secrets, redactor, report }: SecretOptions,
+  names: readonly string[],
+): Promise<{ readonly ok: true; readonly env: ReadonlyMap<string, string> } | UnresolvedEndpoint> {
+  const wanted = Object.fromEntries(names.map((name) => [name, `\${${name}}`]));
+  const endpoint: Endpoint = { transport: "stdio", command: "", env: wanted };
+  // Only references to files need a folder, and an mcpfile has none of those.
+  const resolved = await resolveEndpoint(endpoint, secrets, { baseDir: "." });
+  if (!resolved.ok) return resolved;
+  for (const secret of resolved.secrets) redactor.add(secret);
+  for (const warning of resolved.warnings) report({ ...warning, server: config.alias });
+  const { endpoint: filled } = resolved;
+  const values = filled.transport === "stdio" ? filled.env : undefined;
+  return { ok: true, env: new Map(Object.entries(values ?? {})) };
 }

@@ -24,6 +24,7 @@ export function promptName(template: Naming, config: DeclaredServer, name: strin
   return config.endpoint.transport === "contracts" ? name : hubName(template, config, name);
 }
 
+/** Cache: computed once per config, and freed with it. */
 const known = new WeakMap<ContractsEndpoint, ReadonlyMap<string, string>>();
 
 /** Names by contract id. `fs.read` becomes `fs_read`, unless another contract would get the same name. */

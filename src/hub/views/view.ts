@@ -20,8 +20,7 @@ import { merge, type Merged, type MergeSettings, type ViewTool } from "./merge.t
 import { hubName } from "./naming.ts";
 import { ownerOf, promptRoute, startingOwner, toolRoute } from "./routing.ts";
 import { fromHubTaskId, hasTaskId, watchTasks, withHubTaskIds } from "./tasks.ts";
-import { ViewEvents } from "./view-events.ts";
-import { emitCallEvents } from "./call-events.ts";
+import { ViewEvents, emitCallEvents } from "./view-events.ts";
 
 export interface ViewOptions {
   readonly name: string;

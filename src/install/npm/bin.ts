@@ -27,7 +27,7 @@ export async function findBin(folder: string, name: string, bin: string | undefi
       data: { package: name, missing: true },
     });
   if (!isInside(top, real))
-    throw new PortolanError("INSTALL_FAILED", `The program of ${name} lies outside of the package.`, {
+    throw new PortolanError("INSTALL_FAILED", `The program of ${name} is outside of the package.`, {
       hint: "Do not trust this package, and report it.",
     });
   // The path below `folder` as it was given, so that one mount shows both.

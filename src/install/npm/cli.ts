@@ -2,7 +2,7 @@
 // environment.
 
 import { spawn } from "node:child_process";
-import { access, readFile, realpath } from "node:fs/promises";
+import { access, readFile, realpath, mkdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { searchFolders } from "../../base/process/program-path.ts";
@@ -10,7 +10,6 @@ import { lastWords } from "../../base/text/truncate.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { childEnvironment } from "../../process/index.ts";
 import { createRedactor, Secret } from "../../secrets/index.ts";
-import { guardWords } from "./guard.ts";
 import { watchNetwork } from "./network.ts";
 
 export interface NpmRun {
@@ -95,7 +94,7 @@ function run(
     const child = spawn(file, args, {
       cwd,
       env,
-      // Nothing is written to stdin: while it is open, the guard knows that Portolan is alive.
+      // Portolan writes nothing to stdin: while it is open, the guard knows that Portolan is alive.
       stdio: ["pipe", "pipe", "pipe"],
       windowsHide: true,
       detached: grouped,
@@ -196,4 +195,42 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** Ends npm when Portolan ends, because its stdin is then closed. */
+const LEASH = 'process.stdin.on("end",()=>process.exit(1)).on("error",()=>process.exit(1)).resume().unref()';
+
+/**
+ * Restricts npm with Node's permission model: it may start no program and write only these folders. Older versions
+ * of npm run the build scripts of git dependencies even with `--ignore-scripts`. Options of Node. Missing folders
+ * are created.
+ */
+export async function guardWords(writable: readonly string[]): Promise<string[]> {
+  const flag = ["--permission", "--experimental-permission"].find(knows);
+  if (flag === undefined)
+    throw new PortolanError("INSTALL_FAILED", "npm cannot be kept from running programs of strangers here.", {
+      hint: "Run portolan with Node.js 20.19 or later.",
+    });
+  const folders = await Promise.all(writable.map(realFolder));
+  // A star would match other folders too, and a repeated folder makes Node 20 crash.
+  const writes = folders.some((path) => path.includes("*")) ? ["*"] : [...new Set(folders)];
+  return [
+    // Node would warn that the permission model is experimental.
+    "--no-warnings",
+    flag,
+    "--allow-fs-read=*",
+    ...writes.map((path) => `--allow-fs-write=${path}`),
+    ...(knows("--allow-net") ? ["--allow-net"] : []),
+    `--import=data:text/javascript,${encodeURIComponent(LEASH)}`,
+  ];
+}
+
+function knows(flag: string): boolean {
+  return process.allowedNodeEnvironmentFlags.has(flag);
+}
+
+/** Node compares paths as text, and npm writes real paths. */
+async function realFolder(path: string): Promise<string> {
+  await mkdir(path, { recursive: true, mode: 0o755 });
+  return realpath(path);
 }

@@ -159,7 +159,7 @@ function npmError(spec: string, { reason, kind }: NpmEnd): PortolanError {
     {
       data: {
         spec,
-        ...(kind === undefined ? {} : { reason: kind }),
+        reason: kind,
         ...(PERMANENT.has(kind ?? "") ? { permanent: true } : {}),
       },
       hint: hintFor(kind),

@@ -1,4 +1,4 @@
-// When npm is not let to go on: its lines are those of a real run without a network.
+// Lost registries, detected in the output of npm. The lines are those of a real run without a network.
 
 import { expect, test, vi } from "vitest";
 import { isNetworkFailure, watchNetwork } from "./network.ts";

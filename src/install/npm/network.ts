@@ -31,14 +31,14 @@ export function watchNetwork(giveUp: () => void, patienceMs: number = PATIENCE_M
   let lost: string | undefined;
   let isLate = false;
   let isAnswered = false;
-  const judge = (): void => {
+  const decide = (): void => {
     if (!isLate || isAnswered || failure === undefined || lost !== undefined) return;
     lost = failure;
     giveUp();
   };
   const timer = setTimeout(() => {
     isLate = true;
-    judge();
+    decide();
   }, patienceMs);
   return {
     heard(text) {
@@ -49,7 +49,7 @@ export function watchNetwork(giveUp: () => void, patienceMs: number = PATIENCE_M
         const [, kind] = FAILED.exec(line) ?? [];
         if (isNetworkFailure(kind)) failure = kind;
       }
-      judge();
+      decide();
     },
     lost: () => lost,
     end: () => clearTimeout(timer),

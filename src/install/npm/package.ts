@@ -3,7 +3,7 @@
 
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { type PackageSpec, parsePackageSpec } from "../../model/index.ts";
-import type { Progress } from "../progress.ts";
+import type { Progress } from "../download.ts";
 import { defaultStoreRoot, type Inspected, openStore, type Pause, type StoreRecord } from "../store/store.ts";
 import { findBin } from "./bin.ts";
 import { listOf, npmInstall } from "./install.ts";

@@ -1,4 +1,5 @@
-// Packages whose parts are no packages: repositories that run scripts, and folders of this machine. None may get into the store.
+// Dependencies that are not packages of a registry: repositories that run scripts, and folders of this machine.
+// None may get into the store.
 
 import { execFile } from "node:child_process";
 import { once } from "node:events";
@@ -14,7 +15,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { makeTarGz } from "../../../test/fixtures/lib/tar.mjs";
 import { type Registry, startRegistry } from "../../../test/fixtures/npm-registry.mjs";
 import { installed, type Installed, installNpm } from "./package.ts";
-import { guardWords } from "./guard.ts";
+import { guardWords } from "./cli.ts";
 
 const run = promisify(execFile);
 const PROGRAM = { "x.js": "#!/usr/bin/env node\nconsole.log('x');\n" };

@@ -1,4 +1,5 @@
-// What only real processes can show: installers that are killed, that meet, or that run out of disk or descriptors.
+// Installations by real processes: some are killed, some run at the same time, some run out of disk or
+// descriptors.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,11 +1,11 @@
 // Finds parts of a store entry that are missing or changed. It is cheap enough to run before each start.
 
 import { existsSync } from "node:fs";
-import { access } from "node:fs/promises";
+import { access, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isObject } from "../../model/index.ts";
-import { type Lock, readLock } from "../npm/lock.ts";
-import { isIntact, type Seal } from "./seals.ts";
+import { readLock, type Lock } from "../npm/lock.ts";
+import { createHash } from "node:crypto";
 
 /** npm's list of what it installed. */
 export const PUT_THERE = "node_modules/.package-lock.json";
@@ -39,4 +39,46 @@ async function missingParts(folder: string, isPackage: boolean): Promise<string[
   // A download has no such list.
   if (lock === undefined) return isPackage ? [`${PUT_THERE} is missing`] : [];
   return missingPlaces(folder, lock).map((place) => `${place} is missing`);
+}
+
+/** A file as it was installed. A change is detected by size and time, and by content if the time differs. */
+interface Seal {
+  readonly size: number;
+  /** Whole seconds, because archives and images store no more. */
+  readonly time: number;
+  readonly sha256: string;
+}
+
+export type Seals = Readonly<Record<string, Seal>>;
+
+/** Seals of the files that exist, by their paths in the folder. */
+export async function sealFiles(folder: string, paths: readonly string[]): Promise<Seals> {
+  const seals = await Promise.all(
+    paths.map(async (path) => {
+      const seen = await statOf(join(folder, path));
+      return seen === undefined
+        ? []
+        : [[path, { ...seen, sha256: await hashOf(join(folder, path)) }] as const];
+    }),
+  );
+  return Object.fromEntries(seals.flat());
+}
+
+async function isIntact(path: string, { size, time, sha256 }: Partial<Seal>): Promise<boolean> {
+  const seen = await statOf(path);
+  if (seen === undefined || seen.size !== size) return false;
+  // A copied store has other times and the same content.
+  return seen.time === time || (await hashOf(path).catch(() => undefined)) === sha256;
+}
+
+async function statOf(path: string): Promise<Omit<Seal, "sha256"> | undefined> {
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isFile() !== true) return undefined;
+  return { size: found.size, time: Math.floor(found.mtimeMs / 1_000) };
+}
+
+async function hashOf(path: string): Promise<string> {
+  return createHash("sha256")
+    .update(await readFile(path))
+    .digest("hex");
 }

@@ -9,10 +9,9 @@ import { withFileLock } from "../../base/files/file-lock.ts";
 import { isPortolanError, machineFault, PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
 import { makeFolder } from "./make-folder.ts";
-import { brokenParts } from "./broken-parts.ts";
-import { type Seals, sealFiles } from "./seals.ts";
+import { brokenParts, sealFiles, type Seals } from "./broken-parts.ts";
 
-/** What a spec resolved to. */
+/** The package or file that a spec resolved to. */
 export interface StoreRecord {
   readonly spec: string;
   readonly name: string;

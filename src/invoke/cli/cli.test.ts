@@ -1,4 +1,4 @@
-// CLI invocations with real processes: which words they get, what is told of them, and that nothing of them stays behind.
+// CLI invocations with real processes: their words, their results, and that no process is left behind.
 
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -63,7 +63,7 @@ test("absent values take their word with them; empty ones do not", async () => {
   expect(await words({ repoUrl: "", deep: { a: 1.5 } })).toEqual(["", "1.5", "end"]);
 });
 
-test("lists are one word per item, objects are JSON, a flag that is false is still told", async () => {
+test("lists are one word per item, objects are JSON, a flag that is false is still passed", async () => {
   const words = await wordsOf(["{tags}", "--tag={tags}", "{deep}", variable("verbose", "--verbose={v}")]);
   expect(await words({ tags: ["a b", "c"], deep: { a: 1 }, verbose: false })).toEqual([
     "a b",
@@ -140,7 +140,7 @@ test("folder and environment: the declared ones, and nothing of this program's o
   expect(seen.PORTOLAN_TEST_PRIVATE).toBeUndefined();
 });
 
-test("stdout is the answer; stderr is told when it failed, and kept aside when not", async () => {
+test("stdout is the result; stderr is part of a failure, and separate otherwise", async () => {
   const code = "console.log('out'); console.error('err'); process.exitCode = Number(process.argv[1])";
   const { call } = await openTool(script(code, ["{depth}"]), schema);
   expect(await call({ depth: 0 })).toEqual({

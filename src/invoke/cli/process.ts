@@ -35,6 +35,7 @@ export interface Listeners {
   stderr(chunk: Buffer): void;
 }
 
+/** Groups that the one exit handler of this process kills. */
 const live = new Set<Group>();
 let watchingExit = false;
 

@@ -124,7 +124,7 @@ class Output {
       bytes: this.#stdout.bytes(),
       cut: this.#stdout.cut,
       stderr: this.#stderr.bytes().toString("utf8"),
-      ...(killedOthers && lateAfterMs === undefined ? { notes: [KILLED_OTHERS] } : {}),
+      notes: killedOthers && lateAfterMs === undefined ? [KILLED_OTHERS] : undefined,
       meta: { "portolan/cli": facts },
     };
   }

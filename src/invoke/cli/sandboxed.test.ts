@@ -13,7 +13,7 @@ let folder = "";
 const at = (name: string): string => join(folder, name);
 
 beforeAll(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-boxed-")));
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-sandboxed-")));
   for (const name of ["mine", "theirs"]) {
     mkdirSync(at(name));
     writeFileSync(at(`${name}/package.json`), "{}");
@@ -68,7 +68,7 @@ test("nor does a folder that it chooses", needs("bubblewrap"), async () => {
   expect(await given(words, ["check.js"], { cwd }, at("theirs"))).toEqual([]);
 });
 
-test("a command that is stopped is asked first, also in its box", needs("bubblewrap"), async () => {
+test("a stopped command gets SIGTERM first, also in its sandbox", needs("bubblewrap"), async () => {
   const script = `
     process.on("SIGTERM", () => { console.log("saved"); process.exit(7); });
     setTimeout(() => {}, 60_000);

@@ -1,4 +1,4 @@
-// HTTP invocations against real servers: what is sent, what is followed, what is refused, what comes back.
+// HTTP invocations against real servers: requests, redirects, refusals and results.
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -293,7 +293,7 @@ test("limits: size by length, by count and unpacked; time; a connection that bre
   expect(textOf(await call({ k: "half" }))).toContain("closed before the answer was complete");
 });
 
-test("failures are told without the URL", async () => {
+test("failures are reported without the URL", async () => {
   const closed = await openTool(http("GET", "http://127.0.0.1:9/?key=${KEY}"), ANY, {
     env: { KEY: "s3cret" },
   });

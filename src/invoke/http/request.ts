@@ -1,11 +1,12 @@
-// Builds the HTTP request of a call from its arguments. It sends nothing.
+// Builds the HTTP request of a call from its arguments, and the next request after a redirect. It sends nothing.
 
-import { type HttpInvocation, isObject, type JsonObject } from "../../model/index.ts";
+import { isObject, type HttpInvocation, type JsonObject } from "../../model/index.ts";
 import type { Run } from "../types.ts";
-import { withoutPath } from "../values.ts";
-import { checkHeaders, fillHeaders } from "./headers.ts";
+import { withoutPath, ArgumentError, asText, fillGap } from "../values.ts";
 import { fixedKeys, leftoverPairs, toFields } from "./query.ts";
 import { fillUrl, parseUrlTemplate, type UrlTemplate } from "./url.ts";
+import { PortolanError } from "../../errors/index.ts";
+import { isHttpUrl, parseUrl } from "../../base/net/urls.ts";
 
 export interface HttpRequest {
   readonly method: HttpInvocation["method"];
@@ -67,4 +68,92 @@ function step(value: unknown, key: string | number): unknown {
 
 function pick(args: JsonObject, wanted: (name: string) => boolean): JsonObject {
   return Object.fromEntries(Object.entries(args).filter(([name]) => wanted(name)));
+}
+
+const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** Headers that the HTTP client sets itself. */
+const RESERVED = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+/** Characters of a header value: visible Latin-1, spaces and tabs. */
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+function checkHeaders(headers: HttpInvocation["headers"]): void {
+  for (const { name } of headers) {
+    const problem = !NAME.test(name)
+      ? "is not a name for a header"
+      : RESERVED.has(name.toLowerCase())
+        ? "is set by HTTP itself"
+        : undefined;
+    if (problem !== undefined)
+      throw new PortolanError("DECLARATION_INVALID", `the header "${name}" ${problem}`);
+  }
+}
+
+/** A header with an absent value is left out. */
+function fillHeaders(
+  headers: HttpInvocation["headers"],
+  run: Pick<Run, "args" | "headers">,
+): Record<string, string> {
+  const filled: Record<string, string> = { accept: "*/*", "user-agent": "portolan" };
+  for (const { name, value } of headers) {
+    const parts = value.map((part) => (part.kind === "text" ? part.text : fillGap(part, run)));
+    if (parts.includes(undefined)) continue;
+    const text = parts.map(asText).join("");
+    if (!VALUE.test(text))
+      throw new ArgumentError(
+        `The header "${name}" cannot contain that value: line breaks, control characters and letters outside of Latin-1 are refused.`,
+      );
+    filled[name.toLowerCase()] = text;
+  }
+  // The size limit counts received bytes, so the body must not be compressed.
+  filled["accept-encoding"] = "identity";
+  return filled;
+}
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+const CREDENTIALS = ["authorization", "cookie", "proxy-authorization"];
+
+/**
+ * Follows redirects to the same host only, never from https to http, and without credentials when the origin
+ * changes. Returns The next request, or the reason for not following as text, or undefined when the response is no
+ * redirect.
+ */
+export function followRedirect(
+  request: HttpRequest,
+  status: number,
+  location: string | undefined,
+): HttpRequest | string | undefined {
+  if (!REDIRECTS.has(status) || location === undefined) return undefined;
+  const url = parseUrl(location, request.url);
+  if (url === undefined) return "it redirects to something that is not a URL";
+  const refusal = refuse(request.url, url);
+  if (refusal !== undefined) return refusal;
+  url.hash = url.username = url.password = "";
+  const headers = { ...request.headers };
+  if (url.origin !== request.url.origin) for (const name of CREDENTIALS) delete headers[name];
+  // All clients turn POST into GET after 301 and 302, although the standard once said otherwise.
+  const toGet = status === 303 ? request.method !== "HEAD" : status <= 302 && request.method === "POST";
+  if (!toGet) return { ...request, url, headers };
+  delete headers["content-type"];
+  return { method: "GET", url, headers, body: undefined };
+}
+
+function refuse(from: URL, to: URL): string | undefined {
+  if (!isHttpUrl(to)) return `it redirects to ${to.protocol.slice(0, 20)} which is not HTTP`;
+  if (from.protocol === "https:" && to.protocol === "http:")
+    return "it redirects from https to http, which is not followed";
+  const upgrade = from.protocol === "http:" && to.protocol === "https:" && from.port === "" && to.port === "";
+  if (to.hostname !== from.hostname || (to.port !== from.port && !upgrade))
+    return `it redirects to another host, ${to.host.slice(0, 200)}, which is not followed`;
+  return undefined;
 }

@@ -7,11 +7,10 @@ import type { HttpInvocation, JsonObject } from "../../model/index.ts";
 import { decodeText, isTextual } from "../media-type.ts";
 import type { Outcome, Run, Runner } from "../types.ts";
 import { withDeadline } from "../running-requests.ts";
-import type { Agents } from "./agents.ts";
-import { drop, readBody } from "./response-body.ts";
-import { mayBePrivate, PrivateAddress } from "./address-guard.ts";
-import { followRedirect } from "./redirect.ts";
-import { createRequestBuilder, type HttpRequest } from "./request.ts";
+import { mayBePrivate, PrivateAddress, type Agents } from "./agents.ts";
+import { followRedirect, createRequestBuilder, type HttpRequest } from "./request.ts";
+import { promisify } from "node:util";
+import { brotliDecompress, gunzip, inflate, type InputType, type ZlibOptions } from "node:zlib";
 
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 10 * 1024 * 1024;
@@ -143,4 +142,44 @@ function describeFailure(error: unknown): string {
   if (/CERT|SIGN|TLS|SSL/.test(code)) return `${cause?.message.slice(0, 300) ?? ""} (${code})`;
   if (code.startsWith("HPE_")) return "the answer is not HTTP";
   return code === "" ? "the request could not be sent" : `the request could not be sent (${code})`;
+}
+
+type Decompress = (input: InputType, options: ZlibOptions) => Promise<Buffer>;
+
+/** Decompression for servers that ignore `Accept-Encoding: identity`. */
+const DECOMPRESS: Readonly<Record<string, Decompress>> = {
+  gzip: promisify(gunzip),
+  "x-gzip": promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+};
+
+/** Reads the body of a response. Undefined when it is longer than `max`. */
+async function readBody(
+  { headers, body }: Pick<Dispatcher.ResponseData, "headers" | "body">,
+  max: number,
+): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  if (Number(headers["content-length"] ?? 0) > max) return drop(body);
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > max) return drop(body);
+    chunks.push(chunk);
+  }
+  const bytes = Buffer.concat(chunks);
+  const decompress = DECOMPRESS[String(headers["content-encoding"] ?? "").toLowerCase()];
+  if (decompress === undefined || bytes.length === 0) return bytes;
+  try {
+    return await decompress(bytes, { maxOutputLength: max });
+  } catch (error) {
+    if ((error as { code?: string }).code === "ERR_BUFFER_TOO_LARGE") return undefined;
+    throw error;
+  }
+}
+
+/** Closes the connection without reading the rest of the body. */
+function drop(body: Dispatcher.ResponseData["body"]): undefined {
+  body.on("error", () => {});
+  body.destroy();
 }

@@ -24,7 +24,7 @@ export function parseUrlTemplate(template: Template): UrlTemplate {
   const [first, ...others] = joinTexts(template);
   const head = first?.kind === "text" ? AUTHORITY.exec(first.text) : null;
   if (first?.kind !== "text" || head === null || !URL.canParse(head[1] ?? ""))
-    throw invalid("the URL must begin with http:// or https:// and a host that holds no arguments");
+    throw invalid("the URL must begin with http:// or https:// and a host without arguments");
   const tail = first.text.slice(head[0].length);
   // A gap directly after the host could extend the host, or add another host after an "@".
   if (tail === "" && others.length > 0)
@@ -101,7 +101,7 @@ function encodeForPath(part: Gap, value: unknown): string {
 function encodePathValue(text: string, what: string): string {
   // Some servers decode separators before they resolve "..".
   if (/[/\\]/.test(text) && text.split(/[/\\]/).some((step) => step === "." || step === ".."))
-    throw new ArgumentError(`The ${what} must not hold "." or ".." between separators.`);
+    throw new ArgumentError(`The ${what} must not contain "." or ".." between separators.`);
   return encodeValue(text, what);
 }
 
@@ -151,7 +151,7 @@ function credentialsOf({ username, password }: URL): string | undefined {
     try {
       return decodeURIComponent(text);
     } catch {
-      // The text holds a bare "%", which is taken literally.
+      // The text contains a bare "%", which is taken literally.
       return text;
     }
   });

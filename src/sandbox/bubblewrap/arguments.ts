@@ -3,8 +3,7 @@
 
 import { realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { depth, isInside, type Resolved, resolveLinks } from "../paths/paths.ts";
-import { pinnedFolders } from "../paths/pinned-folders.ts";
+import { depth, isInside, resolveLinks, pinnedFolders, type Resolved } from "../paths/paths.ts";
 import type { SandboxPolicy, Mount } from "../types.ts";
 
 export const SANDBOX_HOSTNAME = "portolan";
@@ -111,7 +110,7 @@ function bind({ path, access }: Mount): string[] {
 /** The system's folders do not move while Portolan runs, and every start resolves them. */
 const ofTheSystem = new Map<string, Promise<Resolved | undefined>>();
 
-function whereItLies({ path, reason }: Pick<Mount, "path" | "reason">): Promise<Resolved | undefined> {
+function resolveMount({ path, reason }: Pick<Mount, "path" | "reason">): Promise<Resolved | undefined> {
   if (reason !== "system") return resolveLinks(path);
   let found = ofTheSystem.get(path);
   if (found === undefined) ofTheSystem.set(path, (found = resolveLinks(path)));
@@ -160,7 +159,7 @@ async function mountWords(
   mounts: readonly (Mount | ClosedPlace)[],
   isThere: (path: string) => boolean,
 ): Promise<string[]> {
-  const resolved = await Promise.all(mounts.map((mount) => whereItLies(mount)));
+  const resolved = await Promise.all(mounts.map((mount) => resolveMount(mount)));
   const words: string[] = [];
   const linked = new Set<string>();
   const there: string[] = [];

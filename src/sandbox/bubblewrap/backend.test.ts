@@ -1,4 +1,5 @@
-// Real sandboxes around real programs: what they can do as always, and the ways out that must be shut. As root and as an ordinary user.
+// Real sandboxes around real programs: usual work succeeds, and every way out is closed. As root and as an
+// ordinary user.
 
 import { spawn } from "node:child_process";
 import {
@@ -24,7 +25,7 @@ import { ChildGroup, type Program, type Spawnable } from "../../process/index.ts
 import { type PolicyRequest, createPolicy } from "../policy/create-policy.ts";
 import { programFolders } from "../policy/program-folders.ts";
 import { findProgram } from "../policy/system-paths.ts";
-import { createConfigFiles } from "../config-files.ts";
+import { createConfigFiles } from "../policy/protected-paths.ts";
 import type { SandboxPolicy, SandboxBackend } from "../types.ts";
 import { createBubblewrap } from "./backend.ts";
 
@@ -70,7 +71,7 @@ interface Wish extends Partial<PolicyRequest> {
 const denied: string[] = [];
 const backend: SandboxBackend = createBubblewrap();
 
-async function boxed(command: readonly string[], request: Wish = {}): Promise<Spawnable> {
+async function sandboxed(command: readonly string[], request: Wish = {}): Promise<Spawnable> {
   const [name = "", ...args] = command;
   const file = await findProgram(name, process.env.PATH);
   if (file === undefined) throw new Error(`there is no ${name}`);
@@ -90,7 +91,7 @@ async function boxed(command: readonly string[], request: Wish = {}): Promise<Sp
   return { ...made, file: "setpriv", args: [...user, ...withoutNames(made.args)], env: { ...made.env } };
 }
 
-/** The socket by which look-ups are heard is for the user that the tests run as, and for no other. */
+/** The socket that reports look-ups belongs to the user that runs the tests, and to no other. */
 function withoutNames(args: readonly string[]): readonly string[] {
   const at = args.indexOf("--ro-bind-try");
   return at === -1 ? args : args.toSpliced(at, 3);
@@ -103,7 +104,7 @@ interface Ran {
 }
 
 async function run(command: readonly string[], request: Wish = {}): Promise<Ran> {
-  const child = await ChildGroup.start(await boxed(command, request), "s");
+  const child = await ChildGroup.start(await sandboxed(command, request), "s");
   const chunks: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
   const ended = new Promise((resolve) => child.stdout.once("end", resolve));
@@ -117,7 +118,7 @@ const shell = (script: string, request: Wish = {}): Promise<Ran> => run(["sh", "
 const node = (script: string, request: Wish = {}): Promise<Ran> => run(["node", "-e", script], request);
 const fs = (granted: SandboxDeclaration["fs"]): Wish => ({ declaration: { fs: granted } });
 
-describe("a box", needs("bubblewrap", "an ordinary user"), () => {
+describe("a sandbox", needs("bubblewrap", "an ordinary user"), () => {
   describe.each(USERS)("of %s", (as) => {
     test("has an own HOME and /tmp, and nothing of the machine's", async () => {
       const { out, code, err } = await shell(
@@ -269,7 +270,7 @@ describe("a box", needs("bubblewrap", "an ordinary user"), () => {
 
     // The gate's socket is for the user that the tests run as, and for no other; test/sandbox/escape.test.ts has the other user.
     if (!isRoot || as === "root")
-      test("with a network list, what is not in it is refused and told; also without spawn", async () => {
+      test("with a network list, other hosts are refused and reported; also without spawn", async () => {
         for (const spawn of [true, false]) {
           denied.length = 0;
           const { out, err } = await node(
@@ -332,7 +333,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
     expect(out.split("\n").at(-1)).toBe("1");
   });
 
-  test("it runs in the folder it is told to, there or not", async () => {
+  test("it runs in the configured folder, whether it exists or not", async () => {
     expect((await shell("pwd; cat file", { cwd: at("data") })).out).toBe(
       `${at("data")}\ncontent of data/file`,
     );
@@ -343,7 +344,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
   test("only its own environment, and no value of it on a command line", async () => {
     process.env.PORTOLAN_TEST_LEAK = "leaked";
     const env = { TOKEN: "hush-hush", LD_LIBRARY_PATH: "/nowhere/hush-too" };
-    const made = await boxed(["sh", "-c", "env; cat /proc/*/cmdline"], { env });
+    const made = await sandboxed(["sh", "-c", "env; cat /proc/*/cmdline"], { env });
     delete process.env.PORTOLAN_TEST_LEAK;
     expect(made.args.join(" ")).not.toContain("hush");
     expect(Object.keys(made.env)).not.toContain("LD_LIBRARY_PATH");
@@ -354,18 +355,18 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
     expect(names.sort()).toEqual(["HOME", "LD_LIBRARY_PATH", "PATH", "PWD", "TMPDIR", "TOKEN"]);
   });
 
-  test("code for the loader is loaded inside of the box only", async () => {
+  test("code for the loader is loaded inside of the sandbox only", async () => {
     const trace = await shell("true", { env: { LD_DEBUG: "files", LD_DEBUG_OUTPUT: at("data/sub/trace") } });
     expect(trace.code).toBe(0);
     expect(readdirSync(at("data/sub")).filter((name) => name.startsWith("trace"))).toEqual([]);
   });
 
-  test("it gives way to others when told to", async () => {
+  test("it gives way to others when niceness is set", async () => {
     const { out } = await shell("nice", { declaration: { limits: { niceness: 7 } } });
     expect(Number(out)).toBeGreaterThanOrEqual(7);
   });
 
-  test("what it cannot hold is said in the words of the declaration", async () => {
+  test("rules that it cannot enforce are reported as the config writes them", async () => {
     const declaration = { limits: { processes: 5 }, exec: { spawn: false }, network: ["example.com"] };
     const program = { file: "/bin/sh", args: [], cwd: undefined, env: {} };
     const { policy } = await createPolicy({
@@ -399,7 +400,10 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
     const open = (): number => readdirSync("/proc/self/fd").length;
     await shell("true");
     const before = open();
-    const child = await ChildGroup.start(await boxed(["sh", "-c", "sleep 1000 & echo up; sleep 1000"]), "s");
+    const child = await ChildGroup.start(
+      await sandboxed(["sh", "-c", "sleep 1000 & echo up; sleep 1000"]),
+      "s",
+    );
     await new Promise((resolve) => child.stdout.once("data", resolve));
     child.signal("SIGKILL");
     await child.exited;
@@ -408,7 +412,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
   });
 
   test("it does not outlive a program that is killed", async () => {
-    const made = await boxed(["sh", "-c", "sleep 1000 & echo up; sleep 1000"]);
+    const made = await sandboxed(["sh", "-c", "sleep 1000 & echo up; sleep 1000"]);
     const stdio = JSON.stringify(["ignore", "inherit", "ignore", ...made.fds.map((_, index) => index + 3)]);
     const parent = spawn(
       process.execPath,
@@ -426,7 +430,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
   });
 });
 
-/** Whoever has this in its environment: HOME is in every sandbox's. */
+/** Processes with this value in their environment, because every sandbox has a HOME. */
 function processesWith(text: string): number {
   return readdirSync("/proc").filter((name) => {
     if (!/^\d+$/.test(name)) return false;

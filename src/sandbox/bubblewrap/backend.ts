@@ -2,15 +2,14 @@
 
 import { closeSync } from "node:fs";
 import { limitRule, type ResourceLimits } from "../../model/index.ts";
-import type { Program, Spawnable } from "../../process/index.ts";
+import { childrenOf, stateOf, type Program, type Spawnable, type Spawned } from "../../process/index.ts";
 import type { SandboxPolicy, RuleProblem, EnforcedPolicy, SandboxBackend, WrapContext } from "../types.ts";
 import { SANDBOX_HOSTNAME, bubblewrapArguments } from "./arguments.ts";
 import { openData, openSecretData } from "./data-files.ts";
 import { LIMITS_OF_PRLIMIT, limitWords, processLimitProblem, settableLimit } from "./limits.ts";
 import { nestedSandbox } from "./nested.ts";
-import { type BubblewrapProbe, probeBubblewrap } from "./probe.ts";
+import { probeBubblewrap, type BubblewrapProbe } from "./probe.ts";
 import { seccompProgram } from "./seccomp.ts";
-import { terminateServer } from "./terminate.ts";
 
 type OpenEgress = typeof import("../egress/egress.ts").openEgress;
 type Egress = Awaited<ReturnType<OpenEgress>>;
@@ -218,4 +217,50 @@ function missingLimit(
   }
   const counting = name === "processes" ? processLimitProblem() : undefined;
   return counting === undefined ? [] : [{ rule, ...counting }];
+}
+
+/** The program that bubblewrap starts: the server, the relay that starts it, or the relay that starts it in a nested sandbox. */
+type StartedInside = "server" | "relay" | "relay and sandbox";
+
+/**
+ * Sends SIGTERM to the server inside of the sandbox. A signal to bubblewrap itself would kill the sandbox at once,
+ * and nothing inside forwards signals. Signals the server's process group. False if the server has not started
+ * yet, or has ended.
+ */
+export function terminateServer({ pid, exitCode, signalCode }: Spawned, inside: StartedInside): boolean {
+  // Until its exit is reported, the process id is not reused, and all its descendants belong to the sandbox.
+  const isOurs = exitCode === null && signalCode === null;
+  const first = pid === undefined || !isOurs ? undefined : firstInside(pid);
+  if (first === undefined) return false;
+  if (inside === "server") return terminateGroup(first, first);
+  const [relay] = childrenOf(first);
+  if (relay === undefined) return false;
+  if (inside === "relay") return terminateGroup(first, relay);
+  const nested = childrenOf(relay)
+    .map((pid) => firstInside(pid))
+    .find((pid) => pid !== undefined);
+  return nested !== undefined && terminateGroup(nested, nested);
+}
+
+/** The first process leads a session of its own once the sandbox is ready. */
+function firstInside(bwrap: number): number | undefined {
+  return childrenOf(bwrap).find((pid) => stateOf(pid)?.group === pid);
+}
+
+/** The kernel does not deliver the signal to the first process of a pid namespace, which leads the group. */
+function terminateGroup(group: number, starter: number): boolean {
+  for (const pid of childrenOf(starter)) {
+    const own = stateOf(pid)?.group ?? group;
+    // The server has left the group that it was started in.
+    if (own !== group) terminate(own === pid ? -pid : pid);
+  }
+  return terminate(-group);
+}
+
+function terminate(pid: number): boolean {
+  try {
+    return process.kill(pid, "SIGTERM");
+  } catch {
+    return false;
+  }
 }

@@ -61,6 +61,7 @@ export function processLimitProblem(
   };
 }
 
+/** Portolan's own limits, read once: it does not change them. */
 let own: string | undefined;
 
 function hardLimit(line: string): number {

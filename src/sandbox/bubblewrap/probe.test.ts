@@ -1,4 +1,4 @@
-// What is said about a machine where bubblewrap is missing or may not do its work; and the command that mends it.
+// Reports about a machine where bubblewrap is missing or does not work, with the command that repairs it.
 
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -60,7 +60,7 @@ describe.skipIf(process.platform !== "linux")("a probe", () => {
       .toBe(true);
   });
 
-  test("a box is missing as a whole without it", async () => {
+  test("without it the whole sandbox is reported as missing", async () => {
     const backend = createBubblewrap({ bwrap: join(folder, "no-bwrap") });
     const problems = await backend.missing({
       ...{ mounts: [], home: "/home/user", network: [], exec: { allow: undefined, spawn: true }, limits: {} },

@@ -31,7 +31,8 @@ const MANAGERS: readonly (readonly [RegExp, string])[] = [
   [/\balpine\b/, "sudo apk add"],
 ];
 
-const asked = new Map<string, Promise<BubblewrapProbe>>();
+/** What bubblewrap can do on this machine, by its path: a probe starts several processes. */
+const probes = new Map<string, Promise<BubblewrapProbe>>();
 
 const FORGOTTEN_AFTER_MS = 1_000;
 
@@ -41,11 +42,11 @@ const FORGOTTEN_AFTER_MS = 1_000;
  */
 export function probeBubblewrap(bwrap?: string): Promise<BubblewrapProbe> {
   const key = bwrap ?? "";
-  let answer = asked.get(key);
+  let answer = probes.get(key);
   if (answer === undefined) {
     answer = runProbe(bwrap);
-    asked.set(key, answer);
-    const forget = (): boolean => asked.delete(key);
+    probes.set(key, answer);
+    const forget = (): boolean => probes.delete(key);
     void answer.then(({ report, prlimit }) => {
       // Looking for the program is cheap, running it is not.
       if (!report.available && report.version === undefined) forget();

@@ -1,4 +1,5 @@
-// The filter, run by an interpreter of BPF: what it says to each call, on each processor. For real: see bubblewrap.test.ts.
+// The seccomp filter, run by an interpreter of BPF: its verdict for each system call, on each processor. Real
+// sandboxes: see backend.test.ts.
 
 import { describe, expect, test } from "vitest";
 import { knowsArchitecture, seccompProgram } from "./seccomp.ts";

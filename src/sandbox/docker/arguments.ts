@@ -1,7 +1,7 @@
 // Arguments of `docker run`: the options of the server config, and those that close the container.
 
 import type { DockerOption, ResourceLimits } from "../../model/index.ts";
-import { pinnedFolders } from "../paths/pinned-folders.ts";
+import { pinnedFolders } from "../paths/paths.ts";
 import type { SandboxPolicy, Mount } from "../types.ts";
 import { isClientVariable } from "./engine.ts";
 import type { DockerRequest } from "./rules.ts";

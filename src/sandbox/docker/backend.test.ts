@@ -54,7 +54,7 @@ function parse(line: string): DockerRun {
 
 const policy = (more: Partial<SandboxPolicy> = {}): SandboxPolicy => ({
   mounts: [],
-  home: "/home/box",
+  home: "/home/sandbox",
   network: [],
   exec: { allow: undefined, spawn: true },
   limits: {},
@@ -115,8 +115,8 @@ describe("the command line", () => {
       "--mount type=bind,source=/srv/conf/portolan.yaml,target=/srv/conf/portolan.yaml,readonly",
     );
     expect(words).toContain("--mount type=tmpfs,target=/srv/data/portolan");
-    for (const held of ["/srv/conf", "/srv/data"])
-      expect(words).toContain(`--mount type=bind,source=${held},target=${held} `);
+    for (const path of ["/srv/conf", "/srv/data"])
+      expect(words).toContain(`--mount type=bind,source=${path},target=${path} `);
   });
 
   test("has a declared limit only once", () => {
@@ -162,7 +162,7 @@ describe("the command line", () => {
   });
 });
 
-describe("what an engine cannot hold is named", () => {
+describe("rules that an engine cannot enforce are named", () => {
   test.each([
     "--privileged",
     "--network host",
@@ -263,7 +263,7 @@ describe("what an engine cannot hold is named", () => {
       expect(problems(`docker run -v ${flag} image`, { mounts: fixed })).toEqual([]);
   });
 
-  test("wishes of the box, too", () => {
+  test("rules of the sandbox, too", () => {
     expect(problems("docker run image", { network: ["a.test", "b.test"] })).toEqual([
       "network: a.test, b.test",
     ]);
@@ -290,7 +290,7 @@ describe("what an engine cannot hold is named", () => {
 const program = (line: string, env: Record<string, string> = {}): Program => ({
   file: docker,
   args: line.split(" ").slice(1),
-  env: { HOME: "/home/box", PATH: "/none", ...env },
+  env: { HOME: "/home/sandbox", PATH: "/none", ...env },
   cwd: undefined,
 });
 const context = (seen: Diagnostic[] = []): Parameters<DockerBackend["wrap"]>[2] => ({
@@ -300,7 +300,7 @@ const context = (seen: Diagnostic[] = []): Parameters<DockerBackend["wrap"]>[2] 
 });
 
 describe.skipIf(process.platform === "win32")("with an engine that stands in for one", () => {
-  test("a server speaks over its pipes; the engine sees names, and is told to end what is left", async () => {
+  test("a server uses its pipes; the engine sees names of variables only, and removes what is left", async () => {
     const line = `docker run -i -e TOKEN -e INLINE=hush stdio${DIGEST}`;
     const backend = createDocker(parse(line));
     const spawnable = await backend.wrap(program(line, { TOKEN: "word" }), policy(), context());

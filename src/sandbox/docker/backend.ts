@@ -8,14 +8,14 @@ import type { BackendReport, SandboxPolicy, RuleProblem, SandboxBackend } from "
 import { dockerArgs, limitsOf, mountsOf } from "./arguments.ts";
 import {
   clientEnvironment,
-  type Engine,
-  type EngineCommand,
   engineEnvironment,
   killContainer,
   probeEngine,
   steeringOf,
+  ownerWords,
+  type Engine,
+  type EngineCommand,
 } from "./engine.ts";
-import { ownerWords } from "./orphans.ts";
 import { type DockerRequest, unenforceableRules } from "./rules.ts";
 
 export interface DockerSpawnable extends Spawnable {

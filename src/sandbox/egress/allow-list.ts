@@ -1,11 +1,10 @@
 // Decides whether a server may connect to a host: by the rules of its allow-list, then by every address that the
-// name resolves to.
+// name resolves to. Refused connections are reported.
 
 import { isIP } from "node:net";
 import os from "node:os";
 import { finalAddress, isLoopbackAddress, isSpecialAddress, withPort } from "../../base/net/addresses.ts";
-import { canonicalHost, matchesRule, type NetworkRule } from "../../model/index.ts";
-import type { KnownAddresses } from "./known-addresses.ts";
+import { canonicalHost, matchesRule, type NetworkRule, type Denied } from "../../model/index.ts";
 import { TooManyLookups } from "./lookup-queue.ts";
 
 /** Returns all addresses of a name, or throws if there are none. The signal cancels it. */
@@ -154,4 +153,73 @@ function leadsInside(host: string, address: string, port: number): Refusal {
   const which = host === address ? `${address} ${what}` : `${host} leads to ${address}, which ${what}`;
   const grant = withPort(address, port);
   return { denied: `${which}; to allow it, list ${grant}, too`, host, grant };
+}
+
+const MAX_ADDRESSES = 20_000;
+/** Names kept per address, newest first: many names share an address of a CDN. */
+const MAX_NAMES = 16;
+
+/**
+ * The names that a server resolved to each address: programs connect to addresses, but the allow-list contains
+ * names.
+ */
+interface KnownAddresses {
+  /** Keeps each address until there are too many, because programs use addresses long after the look-up. */
+  add(name: string, addresses: readonly string[]): void;
+  /** Latest first. */
+  namesOf(address: string): readonly string[];
+  /** All addresses of the name's latest look-up. */
+  addressesOf(name: string): readonly string[];
+}
+
+export function createKnownAddresses(maxAddresses: number = MAX_ADDRESSES): KnownAddresses {
+  const names = new Map<string, readonly string[]>();
+  const latest = new Map<string, readonly string[]>();
+  return {
+    add(name, addresses) {
+      latest.delete(name);
+      latest.set(name, addresses);
+      for (const address of addresses) {
+        const others = (names.get(address) ?? []).filter((other) => other !== name);
+        names.delete(address);
+        names.set(address, [name, ...others].slice(0, MAX_NAMES));
+      }
+      for (const map of [names, latest])
+        for (const oldest of map.keys()) {
+          if (map.size <= maxAddresses) break;
+          map.delete(oldest);
+        }
+    },
+    namesOf: (address) => names.get(address) ?? [],
+    addressesOf: (name) => latest.get(name) ?? [],
+  };
+}
+
+const PER_SECOND = 200;
+
+/** Reports refused connections as they happen, as printable text and at a bounded rate. */
+export function createDenials(
+  server: string,
+  onDenied: (denied: Denied) => void,
+): (host: string, port: number, reason: string, grant?: string) => void {
+  let [second, reported, omitted] = [0, 0, 0];
+  return (host, port, reason, grant) => {
+    const now = Math.floor(performance.now() / 1000);
+    if (now !== second) [second, reported] = [now, 0];
+    if (reported >= PER_SECOND) {
+      omitted += 1;
+      return;
+    }
+    reported += 1;
+    const more = omitted === 0 ? "" : ` (and ${omitted} more before it)`;
+    omitted = 0;
+    onDenied({ server, host: printable(host), port, reason: `${reason}${more}`, grant });
+  };
+}
+
+/** The server chooses the host name, which may contain control characters for a terminal. */
+function printable(host: string): string {
+  return host
+    .slice(0, 255)
+    .replace(/[^\x21-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

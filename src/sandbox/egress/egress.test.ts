@@ -1,4 +1,4 @@
-// Programs in a real sandbox reach what their list names, whichever client they use, and nothing else; needs bubblewrap.
+// Programs in a real sandbox reach the hosts of their allow-list with any client, and no others; needs bubblewrap.
 
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -19,7 +19,7 @@ let egress: Egress | undefined;
 let denied: Denied[] = [];
 const servers: Server[] = [];
 
-describe("a box with a network list", needs("bubblewrap", "openssl"), () => {
+describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "portolan-egress-test-"));
     makeCertificate(folder);
@@ -96,12 +96,12 @@ describe("a box with a network list", needs("bubblewrap", "openssl"), () => {
     expect(stdout).toBe(`plain allowed.test:${http}\n`);
   });
 
-  test("a name that is not listed does not exist, and its being asked for is told", async () => {
+  test("a name that is not listed does not exist, and its look-up is reported", async () => {
     const { stdout } = await run(process.execPath, ["-e", tries(`{ host: "denied.test", port: ${http} }`)]);
     expect(stdout).toBe("ENOTFOUND\n");
     expect(denied).toEqual([
       {
-        server: "boxed",
+        server: "sandboxed",
         host: "denied.test",
         port: 0,
         reason: "denied.test is not in the server's network list",
@@ -117,7 +117,7 @@ describe("a box with a network list", needs("bubblewrap", "openssl"), () => {
   });
 
   test.each(["169.254.169.254", "93.184.215.14", "127.0.0.1", "::1", "2606:4700::1"])(
-    "the bare address %s is refused and told",
+    "the bare address %s is refused and reported",
     needs("iproute2 and setpriv"),
     async (host) => {
       const { stdout } = await run(process.execPath, ["-e", tries(`{ host: "${host}", port: ${http} }`)]);
@@ -240,7 +240,7 @@ describe("a box with a network list", needs("bubblewrap", "openssl"), () => {
     expect(stdout).toBe(`plain localhost:${http}\n`);
   });
 
-  test("a server may listen on ports of its own in the box", async () => {
+  test("a server may listen on ports of its own in the sandbox", async () => {
     const script = `
       require("node:http").createServer((q, s) => s.end("own")).listen(${http === 9999 ? 9998 : 9999}, "127.0.0.1", function () {
         fetch("http://127.0.0.1:" + this.address().port).then((r) => r.text()).then((t) => { console.log(t); process.exit(); });
@@ -248,7 +248,7 @@ describe("a box with a network list", needs("bubblewrap", "openssl"), () => {
     expect((await run(process.execPath, ["-e", script])).stdout).toBe("own\n");
   });
 
-  test("whoever imitates the relay gets no further", async () => {
+  test("a program that imitates the relay gets no further", async () => {
     const script = `
       const net = require("node:net");
       const socket = net.connect(${JSON.stringify(egress?.socket.inside)});
@@ -258,7 +258,7 @@ describe("a box with a network list", needs("bubblewrap", "openssl"), () => {
     expect(denied).toMatchObject([{ host: "", reason: "the request is not one of the relay" }]);
   });
 
-  test("nobody outside finds the gate once the server runs, and nothing in the box shows the token", async () => {
+  test("no other program finds the proxy once the server runs, and nothing in the sandbox shows the token", async () => {
     const { outside = "", inside = "" } = egress?.socket ?? {};
     const { token } = JSON.parse(egress?.settings ?? "") as { token: string };
     expect([existsSync(outside), token.length]).toEqual([true, 43]);
@@ -312,7 +312,7 @@ describe("a box with a network list", needs("bubblewrap", "openssl"), () => {
     expect(missing.stderr).toContain("no-such-program");
   });
 
-  test("after the gate has gone nothing gets through any more", async () => {
+  test("after the proxy has closed nothing gets through any more", async () => {
     const script = `
       const again = () => new Promise((resolve) => require("node:http")
         .get("http://allowed.test:${http}/", { agent: false }, () => resolve("reached"))
@@ -338,7 +338,7 @@ describe("a box with a network list", needs("bubblewrap", "openssl"), () => {
 function open(rules: string[], bareAddresses?: boolean): Promise<Egress> {
   denied = [];
   return openEgress({
-    server: "boxed",
+    server: "sandboxed",
     rules,
     bareAddresses,
     onDenied: (one) => denied.push(one),

@@ -1,4 +1,4 @@
-// Look-ups share what there is: no gate takes all of it, no name is asked for twice at once, and none is waited for for ever.
+// Look-ups share the resolver: no server takes all of it, no name is looked up twice at once, and every wait ends.
 
 import { expect, test } from "vitest";
 import { createLookups, TooManyLookups } from "./lookup-queue.ts";
@@ -28,7 +28,7 @@ test("one that nobody answers ends, and makes room for the next", async () => {
   expect(aborted).toEqual(["silent.test"]);
 });
 
-test("what a look-up has when it is called off still counts", async () => {
+test("addresses that a cancelled look-up has found still count", async () => {
   const lookups = createLookups(
     (_host, signal) =>
       new Promise((resolve) => signal.addEventListener("abort", () => resolve(["10.0.0.9"]))),
@@ -46,7 +46,7 @@ test("beyond what may wait, it is refused; closing calls everything off", async 
   await expect(lookups.find("7.test")).rejects.toThrow("closed");
 });
 
-test("all gates together have a limit, and each gets its turn", async () => {
+test("all servers together have a limit, and each gets its share", async () => {
   let running = 0;
   const order: number[] = [];
   const release: (() => void)[] = [];

@@ -20,7 +20,7 @@ export interface LookupLimits {
 
 interface Job {
   readonly host: string;
-  readonly askedAt: number;
+  readonly requestedAt: number;
   readonly resolve: (addresses: readonly string[]) => void;
   readonly reject: (error: Error) => void;
 }
@@ -32,14 +32,14 @@ const GRACE_MS = 50;
 
 let running = 0;
 /** Queues that could run a job; a queue that ran one goes to the end. */
-const ready = new Set<Line>();
+const ready = new Set<ServerQueue>();
 
 export function createLookups(lookup: Lookup, limits: LookupLimits = {}): Lookups {
-  const line = new Line(lookup, limits);
-  return { find: (host) => line.find(host), close: () => line.close() };
+  const queue = new ServerQueue(lookup, limits);
+  return { find: (host) => queue.find(host), close: () => queue.close() };
 }
 
-class Line {
+class ServerQueue {
   readonly #lookup: Lookup;
   readonly #limits: { readonly atOnce: number; readonly waiting: number; readonly timeoutMs: number };
   readonly #known = new Map<string, Promise<readonly string[]>>();
@@ -52,7 +52,7 @@ class Line {
     this.#limits = { atOnce, waiting, timeoutMs };
   }
 
-  get canGoOn(): boolean {
+  get canStart(): boolean {
     return this.#waiting.length > 0 && this.#live.size < this.#limits.atOnce;
   }
 
@@ -67,7 +67,7 @@ class Line {
       );
     }
     const found = new Promise<readonly string[]>((resolve, reject) => {
-      this.#waiting.push({ host, askedAt: performance.now(), resolve, reject });
+      this.#waiting.push({ host, requestedAt: performance.now(), resolve, reject });
     }).finally(() => this.#known.delete(host));
     this.#known.set(host, found);
     ready.add(this);
@@ -75,11 +75,11 @@ class Line {
     return found;
   }
 
-  goOn(): void {
+  startNext(): void {
     const job = this.#waiting.shift();
     if (job === undefined) return;
     // The server has given up on the answer by now.
-    if (performance.now() - job.askedAt > this.#limits.timeoutMs * 2) job.reject(new Error("too late"));
+    if (performance.now() - job.requestedAt > this.#limits.timeoutMs * 2) job.reject(new Error("too late"));
     else void this.#run(job);
   }
 
@@ -97,14 +97,14 @@ class Line {
     this.#live.add(controller);
     running += 1;
     try {
-      resolve(await Promise.race([this.#lookup(host, signal), calledOff(signal)]));
+      resolve(await Promise.race([this.#lookup(host, signal), rejectAfterAbort(signal)]));
     } catch (error) {
       reject(error as Error);
     } finally {
       clearTimeout(timer);
       running -= 1;
       this.#live.delete(controller);
-      if (this.canGoOn) ready.add(this);
+      if (this.canStart) ready.add(this);
       advance();
     }
   }
@@ -112,18 +112,18 @@ class Line {
 
 function advance(): void {
   while (running < ALL_AT_ONCE) {
-    const [line] = ready;
-    if (line === undefined) return;
-    ready.delete(line);
-    if (line.canGoOn) line.goOn();
-    if (line.canGoOn) ready.add(line);
+    const [queue] = ready;
+    if (queue === undefined) return;
+    ready.delete(queue);
+    if (queue.canStart) queue.startNext();
+    if (queue.canStart) ready.add(queue);
   }
 }
 
 /** Rejects shortly after the signal: a look-up that reacts to it may still return what it has. */
-function calledOff(signal: AbortSignal): Promise<never> {
+function rejectAfterAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
-    signal.addEventListener("abort", () => setTimeout(() => reject(new Error("called off")), GRACE_MS), {
+    signal.addEventListener("abort", () => setTimeout(() => reject(new Error("cancelled")), GRACE_MS), {
       once: true,
     });
   });

@@ -1,4 +1,4 @@
-// Names that are asked for are told of and refused, and whatever is written to the socket is borne.
+// Looked-up names are reported and refused, and no request can crash the listener.
 
 import { once } from "node:events";
 import { existsSync, statSync } from "node:fs";
@@ -47,7 +47,7 @@ async function talk(socket: Socket, ...chunks: readonly Buffer[]): Promise<Buffe
 const found = (answer: Buffer): number | undefined => (answer.length < 8 ? undefined : answer.readInt32LE(4));
 
 test.skipIf(process.platform !== "linux")(
-  "a name is refused and told of; those of the box are not",
+  "a name is refused and reported; those of the sandbox are not",
   async () => {
     const { socket } = await open();
     // All at once: after the first there is no path any more.

@@ -6,8 +6,7 @@ import { existsSync, unlink } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { canonicalHost, type Denied } from "../../model/index.ts";
-import { reasonAgainstName } from "./allow-list.ts";
-import { createDenials } from "./denials.ts";
+import { reasonAgainstName, createDenials } from "./allow-list.ts";
 import {
   type Family,
   MAX_REQUEST_BYTES,

@@ -1,4 +1,4 @@
-// Requests as glibc writes them are read, whatever else comes is borne, and answers have the layout that glibc reads.
+// Requests as glibc writes them are read, other requests do no harm, and answers have the layout that glibc reads.
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -69,7 +69,7 @@ test("a host that is not there is said to be not there, and never to be somebody
   expect(writeNameAnswer(6, [4])).toEqual(writeNameAnswer(6, []));
 });
 
-test("the box itself has its addresses", () => {
+test("the sandbox itself has its addresses", () => {
   const all = writeNameAnswer("all", [6, 4]);
   expect(numbers(all, 6)).toEqual([2, 1, 2, 20, 10, 0]);
   expect([...all.subarray(24, 46)]).toEqual([...Array.from({ length: 15 }, () => 0), 1, 127, 0, 0, 1, 10, 2]);

@@ -1,4 +1,4 @@
-// The gate lets through what the rules say, tells of everything else at once, and bears whatever is written to it.
+// The egress proxy passes allowed connections, reports all others at once, and survives any input.
 
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -105,7 +105,7 @@ test("a large answer arrives whole, however slowly it is read", async () => {
   const socket = connect({ path: folder.socket, allowHalfOpen: true });
   socket.write(header("allowed.test"));
   await once(socket, "readable");
-  // Nobody reads: the target must be held back, not the answer heaped up here.
+  // Nobody reads: the target must be silent back, not the answer heaped up here.
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(written).toBeLessThan(size);
   let length = 0;
@@ -248,7 +248,7 @@ test("a header that is too long is denied", async () => {
   expect(denied).toMatchObject([{ host: "", reason: "the request is not one of the relay" }]);
 });
 
-test("who does not know the token is not served, is told of once, and hides nothing of the server's own", async () => {
+test("a client without the token is refused and reported once, and hides no report of the server itself", async () => {
   let relays = 0;
   await open([`localhost:${port}`], { onRelay: () => (relays += 1) });
   const guesses = ["", "wrong", "righ", "right\0", "rightright"];
@@ -299,7 +299,7 @@ test("an address of this machine is reached where it is listed", async () => {
   expect(await talk(header(address, to))).toBe("+own");
 });
 
-test("a server that looks up too much waits for itself, and hears of it beyond all measure", async () => {
+test("a server that looks up too many names waits for itself, and gets an error above the limit", async () => {
   let [now, most] = [0, 0];
   const answers: (() => void)[] = [];
   await open(["*.many.test"], {
@@ -356,7 +356,7 @@ test("no header gets through but a right one", async () => {
 
 test("connections beyond the limit are denied, and there is room again afterwards", async () => {
   await open([`localhost:${port}`], { maxConnections: 3 });
-  const held = await Promise.all(
+  const silent = await Promise.all(
     [1, 2, 3].map(async () => {
       const socket = connect(folder.socket);
       socket.write(header("localhost"));
@@ -366,12 +366,12 @@ test("connections beyond the limit are denied, and there is room again afterward
   );
   expect(await talk(header("localhost"))).toBe("-");
   expect(denied[0]?.reason).toBe("more than 3 connections at once");
-  for (const socket of held) socket.destroy();
+  for (const socket of silent) socket.destroy();
   await idle();
   expect(await talk(`${header("localhost")}x`)).toBe("+x");
 });
 
-test("a flood of denials is told of in part, and counted", async () => {
+test("a flood of refusals is reported in part, and counted", async () => {
   await open([]);
   for (let sent = 0; sent < 300; sent += 1) await talk(header("denied.test"));
   expect(denied.length).toBeLessThanOrEqual(300);
@@ -397,7 +397,7 @@ test("a thousand connections leave nothing behind", async () => {
   });
 });
 
-test("whichever side breaks, the other one is told", async () => {
+test("when one side breaks, the other one is closed", async () => {
   await open([`localhost:${port}`]);
   const [inside, outside] = await pair();
   outside.resetAndDestroy();
@@ -422,7 +422,7 @@ async function pair(): Promise<[Socket, Socket]> {
   });
 }
 
-test("when the gate closes, what is open breaks and nothing new gets through", async () => {
+test("when the proxy closes, open connections break and no new one gets through", async () => {
   await open([`localhost:${port}`]);
   const socket = connect(folder.socket);
   socket.on("error", () => {});

@@ -3,11 +3,15 @@
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { connect, createServer, isIP, type Socket } from "node:net";
-import { canonicalHost, type Denied, type NetworkRule } from "../../model/index.ts";
-import { decide, decideName, type Lookup, type Refusal } from "./allow-list.ts";
-import { createDenials } from "./denials.ts";
-import { type Header, readHeader } from "./header.ts";
-import { createKnownAddresses } from "./known-addresses.ts";
+import { canonicalHost, isObject, type Denied, type NetworkRule } from "../../model/index.ts";
+import {
+  decide,
+  decideName,
+  createKnownAddresses,
+  createDenials,
+  type Lookup,
+  type Refusal,
+} from "./allow-list.ts";
 import { createLookups } from "./lookup-queue.ts";
 import { lookUp } from "./resolve-host.ts";
 
@@ -50,7 +54,7 @@ export async function openEgressProxy(options: EgressProxyOptions): Promise<Egre
   const sockets = new Set<Socket>();
   let carried = 0;
   let isRelayHere = false;
-  let isStrangerTold = false;
+  let isStrangerReported = false;
 
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
     track(socket);
@@ -96,8 +100,8 @@ export async function openEgressProxy(options: EgressProxyOptions): Promise<Egre
 
   /** Reported once: another program may be the one that tries, and must not hide the attempts of this server. */
   function refuseStranger(socket: Socket): void {
-    if (!isStrangerTold) deny("", 0, "the request is not one of the relay");
-    isStrangerTold = true;
+    if (!isStrangerReported) deny("", 0, "the request is not one of the relay");
+    isStrangerReported = true;
     socket.end(NO, () => socket.destroy());
   }
 
@@ -187,4 +191,62 @@ function tie(from: Socket, to: Socket): void {
 
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
+}
+
+interface Header {
+  /** The secret that only the relay of this proxy knows. */
+  readonly token: string;
+  /** Empty with port 0: the relay announces itself. */
+  readonly host: string;
+  /** 0: only looks the name up. */
+  readonly port: number;
+}
+
+/** Enough for the longest name with every character escaped. */
+const MAX_BYTES = 2048;
+
+/**
+ * Reads the first line of a connection, which says who connects and where to. Its size and time are bounded,
+ * because any program may write it. Leaves the socket paused, with the bytes after the line unread. `timeout` and
+ * `closed` need no answer.
+ */
+function readHeader(socket: Socket, timeoutMs: number): Promise<Header | "malformed" | "timeout" | "closed"> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const timer = setTimeout(() => settle("timeout"), timeoutMs);
+    const onData = (chunk: Buffer): void => {
+      const end = chunk.indexOf(0x0a);
+      length += end === -1 ? chunk.length : end;
+      if (length > MAX_BYTES) return settle("malformed");
+      if (end === -1) {
+        chunks.push(chunk);
+        return undefined;
+      }
+      chunks.push(chunk.subarray(0, end));
+      settle(parseHeader(Buffer.concat(chunks)));
+      if (end + 1 < chunk.length) socket.unshift(chunk.subarray(end + 1));
+      return undefined;
+    };
+    const onClose = (): void => settle("closed");
+    const settle = (result: Header | "malformed" | "timeout" | "closed"): void => {
+      clearTimeout(timer);
+      socket.pause();
+      socket.off("data", onData).off("end", onClose).off("close", onClose);
+      resolve(result);
+    };
+    socket.on("data", onData).on("end", onClose).on("close", onClose).resume();
+  });
+}
+
+function parseHeader(line: Buffer): Header | "malformed" {
+  try {
+    const value: unknown = JSON.parse(line.toString("utf8"));
+    if (!isObject(value)) return "malformed";
+    const { token, host, port } = value;
+    if (typeof token !== "string" || typeof host !== "string" || typeof port !== "number") return "malformed";
+    return Number.isInteger(port) && port >= 0 && port < 65_536 ? { token, host, port } : "malformed";
+  } catch {
+    return "malformed";
+  }
 }

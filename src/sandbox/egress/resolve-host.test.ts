@@ -1,4 +1,4 @@
-// Names as this machine knows them: the hosts file and name servers, asked without a thread that anything else needs.
+// Names as this machine knows them: from the hosts file and name servers, without blocking a shared thread.
 
 import { createSocket, type Socket } from "node:dgram";
 import { Resolver } from "node:dns/promises";
@@ -69,7 +69,7 @@ test("a short name is one of the machine's own domains, too", async () => {
   expect([...new Set(asked)]).toEqual(["db.corp.test", "db.example.test"]);
 });
 
-test("a silent name server is not waited for once it is called off, and what came in between is kept", async () => {
+test("a cancelled look-up does not wait for a silent name server, and keeps the answers that came before", async () => {
   for (const [name, found] of [
     ["www.silent.test", undefined],
     ["www.half.test", ["10.1.1.1"]],

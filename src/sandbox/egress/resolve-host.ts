@@ -64,6 +64,7 @@ async function fullNames(host: string, file: string): Promise<string[]> {
 }
 
 type Hosts = ReadonlyMap<string, readonly string[]>;
+/** The hosts file of this machine, until it changes. */
 let read: { readonly version: string; readonly hosts: Hosts } | undefined;
 
 /** The hosts file may have a hundred thousand lines, so that it is read again only if it has changed. */

@@ -1,4 +1,4 @@
-// The folder of a gate's socket is private, short enough, and does not outlive its program.
+// The folder of a proxy's socket is private, short enough, and removed with its program.
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ test("it is this user's alone, and gone when it is given back", () => {
   expect(existsSync(folder.path)).toBe(false);
 });
 
-test("it lies where the user's session has its sockets, unless that path is too long or not there", () => {
+test("it is where the user's session has its sockets, unless that path is too long or not there", () => {
   const base = mkdtempSync(join(tmpdir(), "p-"));
   vi.stubEnv("XDG_RUNTIME_DIR", base);
   const short = createSocketFolder();

@@ -11,6 +11,7 @@ const PREFIX = "portolan-egress-";
 /** The longest path of a Unix socket, without its final zero byte. */
 const MAX_SOCKET_PATH = 107;
 
+/** Folders to remove at the exit of this process, which cleans up once. */
 const open = new Set<string>();
 let isTidied = false;
 

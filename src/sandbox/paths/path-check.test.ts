@@ -1,4 +1,5 @@
-// Paths and file URIs among arguments: what stays inside passes, whatever leads out does not, however it is written.
+// Paths and file URIs among arguments: those inside pass, and those that lead out do not, however they are
+// written.
 
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -67,7 +68,7 @@ describe("passes", () => {
     }
   });
 
-  test("the box's own HOME and /tmp, but not what this machine has there", async () => {
+  test("the sandbox's own HOME and /tmp, but not the files of this machine there", async () => {
     writeFileSync(at("home/there"), "");
     expect(await check(at("home"))).toBeUndefined();
     expect(await check(at("home/new/file"))).toBeUndefined();
@@ -148,7 +149,7 @@ test("a nested URI of a file that is inside passes", async () => {
     expect(await check(`${scheme}file://${at("work/file")}`)).toBeUndefined();
 });
 
-test("a working folder that is empty in the box may be spoken of, but not what this machine has there", async () => {
+test("a working folder that is empty in the sandbox may be named, but not the files of this machine there", async () => {
   const elsewhere = createPathCheck({ ...policy(), cwd: at("outside") });
   expect(await elsewhere(["new/file", "."])).toBeUndefined();
   expect(await elsewhere(["new", "x"])).toMatchObject({ index: 1 });
@@ -159,7 +160,7 @@ test("of several values, the first that leads out is named", async () => {
   expect(await checkAll([])).toBeUndefined();
 });
 
-test("many long paths take no time, and can be called off", async () => {
+test("many long paths take no time, and can be cancelled", async () => {
   // Each name on the way is looked at once, and nothing below one that is not there.
   const long = [
     `${at("work")}/${"a/../".repeat(780)}`,

@@ -4,8 +4,7 @@
 import { lstat, realpath } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import type { SandboxPolicy } from "../types.ts";
-import { readings } from "./path-readings.ts";
-import { depth, isInside } from "./paths.ts";
+import { depth, isInside, expandHome, withRealPaths } from "./paths.ts";
 
 /** Returns the first value that is refused, with the reason. Rejects if the signal is aborted. */
 export type PathCheck = (
@@ -65,7 +64,7 @@ type Walker = (path: string) => Promise<Walked>;
 
 function createWalker(signal: AbortSignal | undefined): Walker {
   const seen = new Map<string, string | undefined>();
-  const look = async (path: string): Promise<string | undefined> => {
+  const resolveOne = async (path: string): Promise<string | undefined> => {
     signal?.throwIfAborted();
     const real = await realOf(path).catch(() => undefined);
     seen.set(path, real);
@@ -83,7 +82,7 @@ function createWalker(signal: AbortSignal | undefined): Walker {
         missing.push(name);
       } else {
         const next = join(existing, name);
-        const real = seen.has(next) ? seen.get(next) : await look(next);
+        const real = seen.has(next) ? seen.get(next) : await resolveOne(next);
         if (real === undefined) missing.push(name);
         else existing = real;
       }
@@ -107,15 +106,92 @@ interface Places {
 }
 
 async function placesOf({ mounts, home, cwd }: SandboxPolicy): Promise<Places> {
-  const both = async (paths: readonly string[]): Promise<string[]> => {
-    const real = await Promise.all(paths.map((path) => realpath(path).catch(() => path)));
-    return [...new Set([...paths, ...real])];
-  };
   const granted = mounts.filter(({ access }) => access !== "hidden");
   const hidden = mounts.filter(({ access }) => access === "hidden");
   return {
-    visible: await both(granted.map(({ path }) => path)),
-    hidden: await both(hidden.map(({ path }) => path)),
-    own: await both([home, "/tmp", cwd ?? home]),
+    visible: await withRealPaths(granted.map(({ path }) => path)),
+    hidden: await withRealPaths(hidden.map(({ path }) => path)),
+    own: await withRealPaths([home, "/tmp", cwd ?? home]),
   };
+}
+
+const MAX_LENGTH = 4096;
+const SCHEME = /^[a-z][\d+.a-z-]+:/i;
+const FILE = /^file:/i;
+/** `jar:file:/…`, `view-source:file:/…`, `git+file:/…`: some programs remove the outer scheme. */
+const NESTED_FILE = /^(?:[\d.a-z-]*[:+])+(file:[/\\].*)$/is;
+const ENCODED_SEPARATOR = /%(?:2f|5c|00)/i;
+/** An encoded percent sign before another escape. */
+const ENCODED_TWICE = /%25[\da-f]{2}/i;
+/** All control characters except those that URL parsers remove. */
+const CONTROL = /[^\P{Cc}\t\n\r]/u;
+
+/**
+ * All paths that a program could read from a text: as it is, trimmed, with its escapes decoded, or as a URI.
+ * Returns the possible paths; none if the text is no path; a text with the reason if it is refused.
+ */
+function readings(value: string, home: string): string[] | string {
+  if (value.length > MAX_LENGTH) return "is too long for a path";
+  if (CONTROL.test(value)) return "has a control character in it";
+  const plain = asInUrls(value);
+  const uri = NESTED_FILE.exec(plain)?.[1] ?? (FILE.test(plain) ? plain : undefined);
+  if (uri === undefined) {
+    const whole = decode(plain) ?? plain;
+    if (FILE.test(whole) || NESTED_FILE.test(whole)) return "has an encoded scheme in it";
+    // If a program reads this URI as a path nevertheless, it must not lead upwards.
+    if (SCHEME.test(plain)) return leadsUp(whole) ? "leads out of its folder" : [];
+  }
+  if (ENCODED_SEPARATOR.test(plain)) return "has an encoded separator in it";
+  if (ENCODED_TWICE.test(plain)) return "is encoded twice";
+  if (/^~[a-z_]/i.test(plain)) return "names the home of a user";
+  if (uri === undefined) return pathsOf([value, plain], home);
+  const path = pathOfUri(uri);
+  if (path === undefined) return "is not a file URI of this machine";
+  return decode(path) === undefined ? "is not a well-formed URI" : pathsOf([path], home);
+}
+
+function pathsOf(written: readonly string[], home: string): string[] | string {
+  const decoded = written.map((one) => decode(one) ?? one);
+  if (decoded.some((one) => CONTROL.test(one))) return "has a control character in it";
+  const all = [...written, ...decoded, ...decoded.map(asInUrls)];
+  const slashed = [...all, ...all.map((one) => one.replaceAll("\\", "/"))];
+  return [...new Set([...slashed, ...slashed.map((one) => expandHome(one, home))])];
+}
+
+/** URL parsers ignore spaces around a URL, and tabs and line ends anywhere in it. */
+function asInUrls(text: string): string {
+  const joined = text.replace(/[\t\n\r]+/g, "");
+  let [start, end] = [0, joined.length];
+  while (joined[start] === " ") start += 1;
+  while (end > start && joined[end - 1] === " ") end -= 1;
+  return joined.slice(start, end);
+}
+
+/**
+ * `file:/path`, `file:///path`, `file://localhost/path`. A query or a fragment counts as part of the name, as
+ * simple programs read it.
+ */
+function pathOfUri(uri: string): string | undefined {
+  const rest = uri.slice("file:".length);
+  const path = rest.startsWith("//") ? /^\/\/(?:localhost)?(\/.*)$/is.exec(rest)?.[1] : rest;
+  // With four slashes or more, some programs read a host name.
+  return path?.startsWith("/") === true && !path.startsWith("//") ? path : undefined;
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the text contains more `..` than names before them. */
+function leadsUp(value: string): boolean {
+  let depth = 0;
+  for (const name of value.split(/[/\\]+/)) {
+    depth += name === ".." ? -1 : 1;
+    if (depth < 0) return true;
+  }
+  return false;
 }

@@ -2,9 +2,9 @@
 
 import { readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { interpretersOf } from "./interpreters.ts";
-import { isInside, isSteered, resolveLinks } from "../paths/paths.ts";
-import { findProgram, systemPaths, withReal } from "./system-paths.ts";
+import { interpretersOf } from "./program-folders.ts";
+import { isInside, isSteered, resolveLinks, withRealPaths } from "../paths/paths.ts";
+import { findProgram, systemPaths } from "./system-paths.ts";
 
 /** Folders of programs, from which single files are mounted. */
 const PROGRAM_FOLDERS = [
@@ -67,14 +67,14 @@ export async function systemWithOnly(
     if (path === undefined) unknown.push(name);
     else for (const one of await withInterpreters(path, searchPath, writable)) found.add(one);
   }
-  const allowed = await withReal([...found]);
+  const allowed = await withRealPaths([...found]);
   const isNeeded = (folder: string): boolean =>
     allowed.some(
       (path) => isInside(path, folder) || HELPERS[basename(folder)]?.test(basename(path)) === true,
     );
   const helpers = (await helperFolders()).filter((folder) => isNeeded(folder));
   const hidden = (await hideable()).filter((folder) => !isNeeded(folder));
-  return { paths: await withReal([...bare.flat(), ...helpers, ...allowed]), hidden, unknown };
+  return { paths: await withRealPaths([...bare.flat(), ...helpers, ...allowed]), hidden, unknown };
 }
 
 async function withInterpreters(

@@ -1,11 +1,11 @@
-// Sandboxes worked out from declarations, on real folders: what is in them, what lies over what, and what is refused in which words.
+// Policies from sandbox configs, on real folders: their mounts, the order of the mounts, and the refusals.
 
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { SandboxDeclaration } from "../../model/index.ts";
-import { createConfigFiles } from "../config-files.ts";
+import { createConfigFiles } from "./protected-paths.ts";
 import type { Mount } from "../types.ts";
 import { type PolicyRequest, DEFAULT_LIMITS, type CreatedPolicy, createPolicy } from "./create-policy.ts";
 
@@ -13,7 +13,7 @@ let folder = "";
 const at = (...names: string[]): string => join(folder, ...names);
 
 beforeAll(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-box-")));
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-policy-")));
   for (const name of ["home/project", "data/secret/public", "data/logs", "elsewhere", "own/lib", "kept"]) {
     mkdirSync(at(name), { recursive: true });
   }
@@ -81,7 +81,7 @@ describe("the default profile", () => {
     ]);
   });
 
-  test("a working folder behind a link that the server could lay is refused, unless it is granted anyway", async () => {
+  test("a working folder behind a link that the server could create is refused, unless it is granted anyway", async () => {
     const program = { file: "/bin/sh", args: [], cwd: at("data/link"), env: {} };
     const steered = await make({ fs: { write: [at("data")] } }, { program });
     expect(steered.problems).toMatchObject([
@@ -111,7 +111,7 @@ describe("the default profile", () => {
     expect(given(made)).toContain("write kept (kept home)");
   });
 
-  test("limits that are declared are told from those that are not", async () => {
+  test("declared limits are distinguished from defaults", async () => {
     const { policy } = await make({ limits: { processes: 10, cpuSeconds: 5 } });
     expect(policy.limits).toEqual({ ...DEFAULT_LIMITS, processes: 10, cpuSeconds: 5 });
     expect([...policy.declaredLimits].sort()).toEqual(["cpuSeconds", "processes"]);
@@ -133,7 +133,7 @@ describe("what is granted", () => {
     ]);
   });
 
-  test("the narrower one lies over the wider; writing over what is given unasked", async () => {
+  test("the narrower one covers the wider one; writing covers default grants", async () => {
     const made = await make({ fs: { read: [at("data/logs")], write: [at("data"), at("own")] } });
     const paths = given(made);
     expect(paths).toEqual(["write data (declared)", "write own (declared)", "read data/logs (declared)"]);
@@ -184,7 +184,7 @@ describe("what is granted", () => {
     },
   );
 
-  test("not through a link that the server could lay itself", async () => {
+  test("not through a link that the server could create itself", async () => {
     const made = await make({ fs: { write: [at("data")], read: [at("data/link")] } });
     expect(made.problems).toMatchObject([
       {
@@ -210,7 +210,7 @@ describe("what is granted", () => {
     { fs: { read: ["/proc/1"] }, rule: "fs.read: /proc/1" },
     { fs: { write: ["/dev/"] }, rule: "fs.write: /dev/" },
     { fs: { read: ["/sys"] }, rule: "fs.read: /sys" },
-  ])("refused: $clause", async ({ fs, ...rule }) => {
+  ])("refused: $rule", async ({ fs, ...rule }) => {
     const made = await make({ fs });
     expect(made.problems).toMatchObject([rule]);
     expect(given(made)).toEqual(["read own (own)"]);
@@ -248,7 +248,7 @@ describe("what is denied", () => {
     expect((await make({ fs: { deny: ["~/.ssh"] } })).problems).toEqual([]);
   });
 
-  test("is not at the end of a link that the server could lay anew", async () => {
+  test("is not at the end of a link that the server could replace", async () => {
     const made = await make({ fs: { write: [at("data")], deny: [at("data/link")] } });
     expect(made.problems).toMatchObject([
       { rule: `fs.deny: ${at("data/link")}`, remedy: `Deny ${at("elsewhere")} itself.` },

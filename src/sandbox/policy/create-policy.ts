@@ -7,10 +7,9 @@ import { hiddenPaths, type HiddenPaths, type NamedPath } from "../paths/hidden-p
 import { missingPath } from "../paths/missing-path.ts";
 import { withRealPaths, depth, isInside, writableLink, resolveLinks } from "../paths/paths.ts";
 import type { SandboxPolicy, RuleProblem, Mount } from "../types.ts";
-import type { ConfigFiles } from "../config-files.ts";
+import { protectedMounts, type ConfigFiles } from "./protected-paths.ts";
 import { systemWithOnly } from "./allowed-programs.ts";
 import { declaredMounts, deniedMounts, writableFolders } from "./grants.ts";
-import { protectedMounts } from "./protected-paths.ts";
 import { socketCovers } from "./sockets.ts";
 import { systemPaths } from "./system-paths.ts";
 

@@ -1,17 +1,16 @@
-// What a command needs of its own, on folders laid out as package managers lay them out.
+// The folders that a program needs, in the layouts of package managers.
 
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { resolveShim } from "../../process/index.ts";
-import { interpretersOf } from "./interpreters.ts";
-import { programFolders } from "./program-folders.ts";
+import { interpretersOf, programFolders } from "./program-folders.ts";
 
 let folder = "";
 const at = (name: string): string => join(folder, name);
 
-function lay(name: string, content = ""): string {
+function createFile(name: string, content = ""): string {
   mkdirSync(dirname(at(name)), { recursive: true });
   writeFileSync(at(name), content);
   chmodSync(at(name), 0o755);
@@ -29,8 +28,8 @@ test("nothing for a program of the system", async () => {
 });
 
 test("a script's package, whatever options stand before it", async () => {
-  lay("app/package.json", "{}");
-  const script = lay("app/dist/bin/server.js");
+  createFile("app/package.json", "{}");
+  const script = createFile("app/dist/bin/server.js");
   expect(await programFolders("/usr/bin/node", ["--no-warnings", script, folder], undefined)).toEqual([
     at("app"),
   ]);
@@ -40,8 +39,8 @@ test("a script's package, whatever options stand before it", async () => {
 });
 
 test("the outermost node_modules, through the link in its .bin", async () => {
-  lay("project/package.json", "{}");
-  const script = lay("project/node_modules/server/node_modules/inner/cli.js");
+  createFile("project/package.json", "{}");
+  const script = createFile("project/node_modules/server/node_modules/inner/cli.js");
   mkdirSync(at("project/node_modules/.bin"));
   symlinkSync("../server/node_modules/inner/cli.js", at("project/node_modules/.bin/inner"));
   expect(await programFolders("/usr/bin/node", [script], undefined)).toEqual([at("project/node_modules")]);
@@ -51,60 +50,60 @@ test("the outermost node_modules, through the link in its .bin", async () => {
 });
 
 test("a script without a package brings its neighbours, but not a whole home", async () => {
-  expect(await programFolders("/usr/bin/python3", [lay("loose/server.py")], undefined)).toEqual([
+  expect(await programFolders("/usr/bin/python3", [createFile("loose/server.py")], undefined)).toEqual([
     at("loose"),
   ]);
   expect(await programFolders("/usr/bin/node", [homedir()], undefined)).not.toContain(dirname(homedir()));
 });
 
 test("an installation: its prefix; a single binary: itself", async () => {
-  const node = lay("versions/v20/bin/node");
-  lay("versions/v20/lib/x");
+  const node = createFile("versions/v20/bin/node");
+  createFile("versions/v20/lib/x");
   expect(await programFolders(node, [], undefined)).toEqual([at("versions/v20")]);
-  const tool = lay("tools/bin/tool");
+  const tool = createFile("tools/bin/tool");
   expect(await programFolders(tool, [], undefined)).toEqual([tool]);
 });
 
 test("a venv, and the installation that it stands on", async () => {
-  const python = lay("pythons/3.11/bin/python3.11");
+  const python = createFile("pythons/3.11/bin/python3.11");
   symlinkSync("python3.11", at("pythons/3.11/bin/python3"));
-  lay("pythons/3.11/lib/x");
-  lay("venv/pyvenv.cfg", `home = ${dirname(python)}\nversion = 3.11\n`);
+  createFile("pythons/3.11/lib/x");
+  createFile("venv/pyvenv.cfg", `home = ${dirname(python)}\nversion = 3.11\n`);
   mkdirSync(at("venv/bin"));
   symlinkSync(python, at("venv/bin/python"));
   const expected = [at("pythons/3.11"), at("venv")];
   expect((await programFolders(at("venv/bin/python"), [], undefined)).sort()).toEqual(expected);
-  const script = lay("venv/bin/mcp-server", `#!${at("venv/bin/python")}\n`);
+  const script = createFile("venv/bin/mcp-server", `#!${at("venv/bin/python")}\n`);
   expect((await programFolders(script, [], undefined)).sort()).toEqual(expected);
-  lay("private/bin/notes");
-  lay("forged/pyvenv.cfg", `home = ${at("private/bin")}\n`);
-  expect(await programFolders(lay("forged/bin/server"), [], undefined)).toEqual([at("forged")]);
+  createFile("private/bin/notes");
+  createFile("forged/pyvenv.cfg", `home = ${at("private/bin")}\n`);
+  expect(await programFolders(createFile("forged/bin/server"), [], undefined)).toEqual([at("forged")]);
 });
 
 test("the interpreter that a script's first line looks for", async () => {
-  const python = lay("other/bin/python3");
-  lay("other/lib/x");
-  const script = lay("scripts/bin/run", "#!/usr/bin/env python3\n");
+  const python = createFile("other/bin/python3");
+  createFile("other/lib/x");
+  const script = createFile("scripts/bin/run", "#!/usr/bin/env python3\n");
   const found = await programFolders(script, [], undefined, { environment: { PATH: dirname(python) } });
   expect(found.sort()).toEqual([at("other"), script].sort());
 });
 
 test("a shim's real program, or else all that the shim may look through", async () => {
-  const shim = lay(".pyenv/shims/python3", "#!/usr/bin/env bash\n");
-  const real = lay(".pyenv/versions/3.12.1/bin/python3");
-  lay(".pyenv/version", "3.12.1\n");
+  const shim = createFile(".pyenv/shims/python3", "#!/usr/bin/env bash\n");
+  const real = createFile(".pyenv/versions/3.12.1/bin/python3");
+  createFile(".pyenv/version", "3.12.1\n");
   expect(await resolveShim(shim, folder, {})).toBe(real);
   expect(await resolveShim(shim, folder, { PYENV_VERSION: "9.9.9" })).toBe(shim);
-  lay("project/.python-version", "9.9.9\n3.12.1\n");
+  createFile("project/.python-version", "9.9.9\n3.12.1\n");
   expect(await resolveShim(shim, at("project"), {})).toBe(real);
   expect(await resolveShim("/bin/sh", folder, {})).toBe("/bin/sh");
   expect(await programFolders(shim, [], undefined)).toEqual([at(".pyenv")]);
 });
 
 test("a script by the name that it is called by, without its ending too", async () => {
-  lay("named/package.json", "{}");
-  lay("named/server.js");
-  lay("data/notes.txt");
+  createFile("named/package.json", "{}");
+  createFile("named/server.js");
+  createFile("data/notes.txt");
   symlinkSync(at("named"), at("by-link"));
   expect(
     await programFolders("/usr/bin/node", [at("named/server"), at("data/notes.txt")], undefined),
@@ -117,20 +116,20 @@ test("a script by the name that it is called by, without its ending too", async 
 
 describe("in a folder that the server may write", () => {
   test("a script, its first line and a link say nothing", async () => {
-    lay("victim/package.json", "{}");
-    const victim = lay("victim/bin/run");
-    lay("mine/package.json", "{}");
+    createFile("victim/package.json", "{}");
+    const victim = createFile("victim/bin/run");
+    createFile("mine/package.json", "{}");
     const writable = [at("mine")];
     symlinkSync(victim, at("mine/link.js"));
     for (const name of ["link.js", "./link", at("mine/link.js")])
       expect(await programFolders("/usr/bin/node", [name, victim], at("mine"), { writable })).toEqual([]);
     expect(await programFolders(at("mine/link.js"), [], undefined, { writable })).toEqual([]);
     for (const line of [victim, `/usr/bin/env ${victim}`, `/usr/bin/env -S -u X ${victim}`]) {
-      const script = lay("mine/script", `#!${line}\n`);
+      const script = createFile("mine/script", `#!${line}\n`);
       expect(await programFolders(script, [], undefined, { writable })).toEqual([]);
     }
-    lay("mine/sub/package.json", "{}");
-    const inner = lay("mine/sub/server.js");
+    createFile("mine/sub/package.json", "{}");
+    const inner = createFile("mine/sub/server.js");
     expect(await programFolders("/usr/bin/node", [inner], undefined, { writable: [at("mine/sub")] })).toEqual(
       [],
     );
@@ -138,8 +137,8 @@ describe("in a folder that the server may write", () => {
 
   test("a usual interpreter is found all the same: by its bare name, or where a version manager keeps it", async () => {
     vi.stubEnv("HOME", at("user"));
-    const python = lay("user/.local/share/uv/python/cpython-3.12/bin/python3.12");
-    lay("user/.local/share/uv/python/cpython-3.12/lib/x");
+    const python = createFile("user/.local/share/uv/python/cpython-3.12/bin/python3.12");
+    createFile("user/.local/share/uv/python/cpython-3.12/lib/x");
     const writable = [at("workspace")];
     mkdirSync(at("workspace/.venv/bin"), { recursive: true });
     symlinkSync(python, at("workspace/.venv/bin/python"));
@@ -154,12 +153,12 @@ describe("in a folder that the server may write", () => {
       ...kept,
       at("user/.local/share/uv/python/cpython-3"),
     ]);
-    lay("user/.ssh/bin/python3");
+    createFile("user/.ssh/bin/python3");
     symlinkSync(at("user/.ssh/bin/python3"), at("workspace/.venv/bin/python2"));
     expect(await programFolders(at("workspace/.venv/bin/python2"), [], undefined, { writable })).toEqual([]);
-    const node = lay("user/tools/node-20/bin/node");
-    lay("user/tools/node-20/lib/x");
-    const script = lay("workspace/cli", "#!/usr/bin/env node\n");
+    const node = createFile("user/tools/node-20/bin/node");
+    createFile("user/tools/node-20/lib/x");
+    const script = createFile("workspace/cli", "#!/usr/bin/env node\n");
     const environment = { PATH: dirname(node) };
     expect(await programFolders(script, [], undefined, { writable, environment })).toEqual([
       at("user/tools/node-20"),
@@ -175,9 +174,9 @@ test.each([
   ["#!/usr/bin/env --no-such-option node", undefined],
   ["#!/usr/bin/env -S -u node", undefined],
 ])("the program that %s looks for", async (line, name) => {
-  const script = lay("env/script", `${line}\n`);
-  const PATH = dirname(lay("env/bin/node"));
-  lay("env/bin/NAME");
+  const script = createFile("env/script", `${line}\n`);
+  const PATH = dirname(createFile("env/bin/node"));
+  createFile("env/bin/NAME");
   expect(await interpretersOf(script, PATH)).toEqual([
     "/usr/bin/env",
     ...(name === undefined ? [] : [join(PATH, name)]),
@@ -185,10 +184,10 @@ test.each([
 });
 
 test("a HOME is too wide in both spellings, and what lands in it is not one project", async () => {
-  const script = lay("people/me/server.js");
-  const download = lay("people/me/Downloads/server.py");
-  lay("people/me/.local/lib/x");
-  const tool = lay("people/me/.local/bin/tool");
+  const script = createFile("people/me/server.js");
+  const download = createFile("people/me/Downloads/server.py");
+  createFile("people/me/.local/lib/x");
+  const tool = createFile("people/me/.local/bin/tool");
   symlinkSync(at("people"), at("home-link"));
   for (const home of [at("people/me"), at("home-link/me")]) {
     vi.stubEnv("HOME", home);

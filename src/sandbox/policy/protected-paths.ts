@@ -4,8 +4,30 @@
 import { mkdir, realpath, stat } from "node:fs/promises";
 import { isAbsolute, relative, sep } from "node:path";
 import { isInside, writableLink, resolveLinks } from "../paths/paths.ts";
-import type { ConfigFiles } from "../config-files.ts";
 import type { Mount, RuleProblem } from "../types.ts";
+import type { UsedPaths } from "../../catalog/index.ts";
+
+/** The config files that a workspace was read from. Every sandbox of the workspace has them read-only. */
+export interface ConfigFiles {
+  /** Paths are never removed: a workspace is read from them again at its next start. */
+  add(used: UsedPaths): void;
+  readonly paths: ReadonlySet<string>;
+  /** Folders that were read as a whole, so that all their config files are in `paths`. */
+  readonly workspaces: ReadonlySet<string>;
+}
+
+export function createConfigFiles(): ConfigFiles {
+  const paths = new Set<string>();
+  const workspaces = new Set<string>();
+  return {
+    paths,
+    workspaces,
+    add(used) {
+      if (used.isWhole) workspaces.add(used.folder);
+      for (const path of used.paths) paths.add(path);
+    },
+  };
+}
 
 export interface ProtectedPaths {
   /** Mounts to place between the grants: each covers the grants around it, and is covered by grants inside of it. */
@@ -21,7 +43,7 @@ interface Ground {
   /** Folders that the server may write, as written and as real paths. */
   readonly writable: readonly string[];
   readonly homedir: string;
-  /** Those of the workspace that the server belongs to. */
+  /** The config files of the workspace that the server belongs to. */
   readonly configFiles: ConfigFiles;
 }
 

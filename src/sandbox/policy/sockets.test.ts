@@ -1,4 +1,5 @@
-// Which sockets are covered in a granted folder: those that are found, those that are known, and never one that was meant.
+// Sockets that are hidden in a granted folder: those that are found and those that are known, but none that the
+// config grants.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,8 +9,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Mount } from "../types.ts";
-import { parseList } from "./live-sockets.ts";
-import { socketCovers } from "./sockets.ts";
+import { parseList, socketCovers } from "./sockets.ts";
 
 let folder = "";
 const at = (name: string): string => join(folder, name);
@@ -67,9 +67,9 @@ describe.skipIf(process.platform !== "linux")("sockets", () => {
     expect(await covered(grant(at("run")), grant(bus))).toEqual([other]);
   });
 
-  test("other programs' gates to the network", async () => {
+  test("the egress proxies of other servers", async () => {
     vi.stubEnv("TMPDIR", at("tmp"));
-    await listen("tmp/portolan-egress-1/gate");
+    await listen("tmp/portolan-egress-1/proxy");
     expect(await covered(grant(at("tmp")))).toEqual([at("tmp/portolan-egress-1")]);
   });
 

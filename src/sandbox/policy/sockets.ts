@@ -1,12 +1,11 @@
 // Hides Unix sockets in granted folders. A program that can open a socket can talk to the process behind it, even
-// through a read-only mount.
+// through a read-only mount. Sockets are found in the kernel's list and by a search.
 
-import { readdir, realpath, stat } from "node:fs/promises";
+import { readdir, realpath, stat, readFile, readlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, sep } from "node:path";
+import { join, sep, basename, dirname, resolve } from "node:path";
 import { isInside } from "../paths/paths.ts";
 import type { RuleProblem, Mount } from "../types.ts";
-import { liveSockets } from "./live-sockets.ts";
 
 const MAX_DEPTH = 8;
 const MAX_ENTRIES = 20_000;
@@ -18,7 +17,7 @@ const AT_ONCE = 64;
 const MAX_COVERED = 1_000;
 
 /** System folders, which contain no sockets or which the sandbox has of its own. */
-const NOT_LOOKED_INTO = ["/proc", "/sys", "/dev", "/usr", "/nix", "/gnu"];
+const NOT_SEARCHED = ["/proc", "/sys", "/dev", "/usr", "/nix", "/gnu"];
 
 export interface Covers {
   readonly mounts: readonly Mount[];
@@ -45,7 +44,7 @@ export async function socketCovers(
     liveSockets(),
     isAsked ? wellKnown(homedir) : [],
     // In a program's own folder, the open sockets are enough if their paths are known.
-    Promise.all(looked.filter(({ reason }) => reason !== "own").map(({ path }) => scan(path, isLookedInto))),
+    Promise.all(looked.filter(({ reason }) => reason !== "own").map(({ path }) => scan(path, isSearched))),
   ]);
   const further = live.unplaced ? await scanFurther(looked.map(({ path }) => path)) : [];
   const all = [...live.paths, ...known, ...further].map((path) => path.replace(/^\/var\/run\//, "/run/"));
@@ -78,7 +77,7 @@ function tooMany(grants: readonly Mount[], sockets: readonly string[]): RuleProb
 async function scanFurther(roots: readonly string[]): Promise<string[]> {
   const until = performance.now() + MAX_FURTHER_MS;
   const isGoingOn = (folder: string, path: string): boolean =>
-    performance.now() < until && !folder.endsWith(`${sep}.git`) && !NOT_LOOKED_INTO.includes(path);
+    performance.now() < until && !folder.endsWith(`${sep}.git`) && !NOT_SEARCHED.includes(path);
   return (await Promise.all(roots.map((root) => scan(root, isGoingOn)))).flat();
 }
 
@@ -113,8 +112,8 @@ async function scan(
 }
 
 /** Skips the contents of node_modules and .git; the socket of git is on its first level. */
-function isLookedInto(folder: string, path: string, name: string): boolean {
-  return name !== "node_modules" && !folder.endsWith(`${sep}.git`) && !NOT_LOOKED_INTO.includes(path);
+function isSearched(folder: string, path: string, name: string): boolean {
+  return name !== "node_modules" && !folder.endsWith(`${sep}.git`) && !NOT_SEARCHED.includes(path);
 }
 
 /**
@@ -174,4 +173,100 @@ async function realSocket(path: string): Promise<string | undefined> {
   const real = await realpath(path).catch(() => undefined);
   const there = real === undefined ? undefined : await stat(real).catch(() => undefined);
   return there?.isSocket() === true ? real : undefined;
+}
+
+/** Above this number of combinations of name and folder, a file search is cheaper. */
+const MAX_COMBINED = 500;
+const ACCEPTS = 0x1_00_00;
+const DATAGRAM = 2;
+
+interface LiveSockets {
+  /** The paths where sockets are, or may be. */
+  readonly paths: readonly string[];
+  /** Whether the path of some socket is unknown. */
+  readonly unplaced: boolean;
+}
+
+/**
+ * The Unix sockets that are open on this machine. The kernel names each as it was bound, which may be a relative
+ * path. Sockets of containers are not included.
+ */
+async function liveSockets(): Promise<LiveSockets> {
+  const { absolute, relative, isOdd } = parseList(await readFile("/proc/net/unix", "utf8").catch(() => ""));
+  const placed = await realPlaces(absolute);
+  // Most machines have none.
+  if (relative.size === 0) return { paths: placed, unplaced: isOdd };
+  const found = await byWorkingFolder(relative);
+  return { paths: [...placed, ...found.paths], unplaced: isOdd || found.unplaced };
+}
+
+interface Listed {
+  readonly absolute: ReadonlySet<string>;
+  /** The number of reachable sockets with each relative name. */
+  readonly relative: ReadonlyMap<string, number>;
+  /** Whether a line could not be interpreted. */
+  readonly isOdd: boolean;
+}
+
+/** Parses `Num RefCount Protocol Flags Type St Inode Path`. Names that begin with `@` are not in the file system. */
+export function parseList(text: string): Listed {
+  const absolute = new Set<string>();
+  const relative = new Map<string, number>();
+  let isOdd = false;
+  for (const line of text.split("\n").slice(1)) {
+    if (line === "") continue;
+    const [, flags = "", type = "", name = ""] =
+      /^[\da-f]+: [\da-f]+ [\da-f]+ ([\da-f]+) ([\da-f]+) [\da-f]+ +\d+(?: (.*))?$/i.exec(line) ?? [];
+    // The rest of a name with a line break, or a path through a descriptor of another process.
+    if (flags === "" || name.startsWith("/proc/")) isOdd = true;
+    else if (name.startsWith(sep)) absolute.add(name);
+    else if (name !== "" && !name.startsWith("@")) {
+      // A connection carries the name of the socket that it connects to.
+      const isReachable = (parseInt(flags, 16) & ACCEPTS) !== 0 || parseInt(type, 16) === DATAGRAM;
+      if (isReachable) relative.set(name, (relative.get(name) ?? 0) + 1);
+    }
+  }
+  return { absolute, relative, isOdd };
+}
+
+/** Resolves links, because the policy contains real paths. */
+async function realPlaces(paths: ReadonlySet<string>): Promise<string[]> {
+  const folders = new Map<string, Promise<string>>();
+  const real = (folder: string): Promise<string> => {
+    let found = folders.get(folder);
+    if (found === undefined) folders.set(folder, (found = realpath(folder).catch(() => folder)));
+    return found;
+  };
+  return Promise.all([...paths].map(async (path) => join(await real(dirname(path)), basename(path))));
+}
+
+/**
+ * A relative name starts at the working folder of its process. That of other users' processes is unknown, and a
+ * process may have changed it.
+ */
+async function byWorkingFolder(names: ReadonlyMap<string, number>): Promise<LiveSockets> {
+  const processes = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
+  const links = processes.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => undefined));
+  const folders = [...new Set(await Promise.all(links))].filter((folder) => folder !== undefined);
+  if (names.size * folders.length > MAX_COMBINED) {
+    const paths = [...names.keys()].flatMap((name) => folders.map((folder) => resolve(folder, name)));
+    return { paths, unplaced: true };
+  }
+  const found = await Promise.all(
+    [...names].map(async ([name, count]) => {
+      const paths = folders.map((folder) => resolve(folder, name));
+      const places = new Set(await Promise.all(paths.map((path) => placeOf(path))));
+      places.delete(undefined);
+      return { paths: [...places] as string[], unplaced: places.size < count };
+    }),
+  );
+  return {
+    paths: found.flatMap(({ paths }) => paths),
+    unplaced: found.some(({ unplaced }) => unplaced),
+  };
+}
+
+async function placeOf(path: string): Promise<string | undefined> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isSocket() === true ? realpath(path).catch(() => undefined) : undefined;
 }

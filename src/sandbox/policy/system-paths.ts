@@ -3,7 +3,7 @@
 import { realpath } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { DEFAULT_SEARCH_PATH, isProgram, searchFolders } from "../../base/process/program-path.ts";
-import { isInside } from "../paths/paths.ts";
+import { isInside, withRealPaths } from "../paths/paths.ts";
 
 /**
  * Single folders of /etc, because private keys are next to certificates. The backend provides accounts, hosts and
@@ -25,7 +25,7 @@ let whole: Promise<readonly string[]> | undefined;
  * change.
  */
 export function systemPaths(): Promise<readonly string[]> {
-  whole ??= existing(SYSTEM).then(withReal);
+  whole ??= existing(SYSTEM).then(withRealPaths);
   return whole;
 }
 
@@ -47,9 +47,4 @@ async function existing(paths: readonly string[]): Promise<string[]> {
     paths.map(async (path) => ((await realpath(path).catch(() => undefined)) === undefined ? [] : [path])),
   );
   return found.flat();
-}
-
-export async function withReal(paths: readonly string[]): Promise<string[]> {
-  const real = await Promise.all(paths.map((path) => realpath(path)));
-  return [...new Set([...paths, ...real])];
 }

@@ -1,4 +1,5 @@
-// What the optional runtime holds it holds for real, and what it cannot hold is named; needs the package, see below.
+// Rules that the optional runtime enforces for real, and the names of those that it cannot; needs the package, see
+// below.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -42,7 +43,7 @@ function policy(mounts: Mount[], more: Partial<SandboxPolicy> = {}): SandboxPoli
   };
 }
 
-test("without the package it is said how to get it, and nothing is held", async () => {
+test("without the package it reports how to get it, and enforces nothing", async () => {
   const backend = createSrt({ from: nowhere, shared: async () => undefined });
   expect(await backend.probe()).toMatchObject({ available: false });
   expect(await backend.missing(policy([]))).toMatchObject([
@@ -73,8 +74,8 @@ test("it is found where the remedy puts it, and never in the folder that is work
   try {
     runtime(join(prefix, "lib/node_modules"), "9.9.1");
     runtime(join(workspace, "node_modules"), "9.9.2");
-    writeFileSync(join(workspace, ".npmrc"), `prefix=${join(folder, "laid")}\n`);
-    runtime(join(folder, "laid/lib/node_modules"), "9.9.3");
+    writeFileSync(join(workspace, ".npmrc"), `prefix=${join(folder, "other-prefix")}\n`);
+    runtime(join(folder, "other-prefix/lib/node_modules"), "9.9.3");
     vi.stubEnv("NPM_CONFIG_PREFIX", prefix);
     process.chdir(workspace);
     expect(await createSrt({ from: nowhere }).probe()).toMatchObject({
@@ -88,7 +89,7 @@ test("it is found where the remedy puts it, and never in the folder that is work
   }
 });
 
-const context = { server: "boxed", report: () => {}, onDenied: () => {} };
+const context = { server: "sandboxed", report: () => {}, onDenied: () => {} };
 
 describe("srt", without(missing), () => {
   let folder = "";
@@ -101,7 +102,7 @@ describe("srt", without(missing), () => {
 
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("names every clause that it cannot hold", async () => {
+  test("names every rule that it cannot enforce", async () => {
     const asked = policy([read("/data/[a]")], {
       network: ["api.example.com", "*"],
       exec: { allow: ["/usr/bin/git"], spawn: false },

@@ -7,8 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { limitRule } from "../../model/index.ts";
 import type { Program, Spawnable } from "../../process/index.ts";
-import { isInside } from "../paths/paths.ts";
-import { pinnedFolders } from "../paths/pinned-folders.ts";
+import { isInside, pinnedFolders } from "../paths/paths.ts";
 import type { BackendReport, SandboxPolicy, RuleProblem, Finding, SandboxBackend } from "../types.ts";
 import {
   createSession,

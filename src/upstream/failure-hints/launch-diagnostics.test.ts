@@ -10,27 +10,27 @@ const denied = (host: string): LaunchNews => ({
 });
 
 function setUp() {
-  const told: Diagnostic[] = [];
-  const heard: LaunchNews[] = [];
+  const reported: Diagnostic[] = [];
+  const forwarded: LaunchNews[] = [];
   const reports = createLaunchDiagnostics(
     "web",
-    (one) => told.push(one),
-    (news) => heard.push(news),
+    (one) => reported.push(one),
+    (news) => forwarded.push(news),
   );
-  return { ...reports, told, heard };
+  return { ...reports, reported, forwarded };
 }
 
 const failure = (code: ErrorCode, hint?: string): PortolanError =>
   new PortolanError(code, "m", { server: "web", tool: "t", stderr: "e", data: { a: 1 }, hint });
 
 test("a refusal is reported once and passed on each time", () => {
-  const { onLaunch, told, heard } = setUp();
+  const { onLaunch, reported, forwarded } = setUp();
   for (const host of ["a.test", "a.test", "b.test"]) onLaunch(denied(host));
-  expect(told.map(({ code, message }) => [code, message])).toEqual([
+  expect(reported.map(({ code, message }) => [code, message])).toEqual([
     ["SANDBOX_DENIED", "web was refused a.test: no"],
     ["SANDBOX_DENIED", "web was refused b.test: no"],
   ]);
-  expect(heard).toHaveLength(3);
+  expect(forwarded).toHaveLength(3);
 });
 
 test("failures since then are explained", () => {
@@ -61,7 +61,7 @@ const start = (backend: string, network: string[] = []): LaunchNews =>
   }) as unknown as LaunchNews;
 
 test("a local address in the arguments of a failed call is reported, although the server does not name it", () => {
-  const { onLaunch, checkResult, explain, told } = setUp();
+  const { onLaunch, checkResult, explain, reported } = setUp();
   onLaunch(start("bubblewrap", ["localhost:3000"]));
   const call = (...urls: string[]) => ({
     method: "tools/call",
@@ -78,7 +78,7 @@ test("a local address in the arguments of a failed call is reported, although th
     call("http://localhost:3000", "https://a.example/", "postgres://localhost/a", "localhost:1"),
   );
   const explained = explain(failure("RPC_ERROR"), performance.now(), call("http://192.168.0.9:81/"));
-  expect(told.map(({ message }) => message.replace(/: the .*/, ""))).toEqual(
+  expect(reported.map(({ message }) => message.replace(/: the .*/, ""))).toEqual(
     ["localhost:8080", "localhost:9000", "10.0.0.1:80", "localhost:6379", "192.168.0.9:81"].map(
       (target) => `web was refused ${target}`,
     ),
@@ -88,7 +88,7 @@ test("a local address in the arguments of a failed call is reported, although th
 
 test("a connection that failed in the server's own words is one that its sandbox does not grant", () => {
   const words = "connect ECONNREFUSED 127.0.0.1:5432";
-  const { onLaunch, explain, checkResult, told, heard } = setUp();
+  const { onLaunch, explain, checkResult, reported, forwarded } = setUp();
   onLaunch(start("bubblewrap", ["localhost:3000"]));
   const stderr = `Error: ${words}`;
   const explained = explain(new PortolanError("SERVER_START_FAILED", "m", { stderr }), 0);
@@ -97,20 +97,20 @@ test("a connection that failed in the server's own words is one that its sandbox
   checkResult({ isError: true, content: [{ type: "text", text: "connect ECONNREFUSED 10.0.0.7:80" }] });
   // The sandbox grants this address, so the connection failed for another reason.
   checkResult({ isError: true, content: [{ type: "text", text: "connect ECONNREFUSED ::1:3000" }, null, 7] });
-  expect(told.map(({ message }) => message)).toEqual([
+  expect(reported.map(({ message }) => message)).toEqual([
     expect.stringMatching(/^web was refused localhost:5432: /),
     expect.stringMatching(/^web was refused 10\.0\.0\.7:80: /),
   ]);
-  expect(told[1]?.hint).toContain("--allow-net 10.0.0.7, ");
+  expect(reported[1]?.hint).toContain("--allow-net 10.0.0.7, ");
   // No event reports the attempt itself.
-  expect(heard.map(({ type }) => type)).toEqual(["planned"]);
+  expect(forwarded.map(({ type }) => type)).toEqual(["planned"]);
 });
 
 test("a server without a network of its own is refused nothing", () => {
-  const { onLaunch, checkResult, told } = setUp();
+  const { onLaunch, checkResult, reported } = setUp();
   onLaunch(start("none"));
   checkResult({ isError: true, content: [{ type: "text", text: "connect ECONNREFUSED 127.0.0.1:5432" }] });
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 });
 
 test("what no grant would help with explains nothing", () => {
@@ -121,7 +121,7 @@ test("what no grant would help with explains nothing", () => {
 });
 
 test("a path that the config names and the sandbox hides is reported once, with what grants it", () => {
-  const { onLaunch, told } = setUp();
+  const { onLaunch, reported } = setUp();
   const notGranted = [
     { path: "/home/a/db", where: "args[1]" },
     { path: "/home/a/my notes", where: "env.NOTES", isNew: true },
@@ -132,7 +132,7 @@ test("a path that the config names and the sandbox hides is reported once, with 
   };
   onLaunch(planned as unknown as LaunchNews);
   onLaunch(planned as unknown as LaunchNews);
-  expect(told.map(({ code, message, hint }) => [code, message, hint])).toEqual([
+  expect(reported.map(({ code, message, hint }) => [code, message, hint])).toEqual([
     [
       "SANDBOX_DENIED",
       'The sandbox of server "web" hides /home/a/db, named in args[1]: the server can neither read nor write it.',
@@ -147,7 +147,7 @@ test("a path that the config names and the sandbox hides is reported once, with 
 });
 
 test("a path of a call that the sandbox hides is reported, and explains an error", () => {
-  const { onLaunch, checkResult, explain, told } = setUp();
+  const { onLaunch, checkResult, explain, reported } = setUp();
   const named = (path: string): object => ({
     path,
     where: "args[0]",
@@ -163,7 +163,7 @@ test("a path of a call that the sandbox hides is reported, and explains an error
   const text =
     "EACCES: permission denied, open '/srv/b'; /usr/c; HOME is /home/a, and temporary files are in /tmp";
   checkResult({ isError: true, content: [{ type: "text", text }] }, call("/usr/c"));
-  expect(told.map(({ message }) => message)).toEqual([
+  expect(reported.map(({ message }) => message)).toEqual([
     'The sandbox of server "web" hides /home/a/new, named in the arguments of a call: the server can neither read nor write it.',
     'The sandbox of server "web" hides /srv/b, named in the result of a call: the server can neither read nor write it.',
   ]);
@@ -173,7 +173,7 @@ test("a path of a call that the sandbox hides is reported, and explains an error
 });
 
 test("a rule that is not enforced is reported once, with its reason and the setting that permits it", () => {
-  const { onLaunch, told } = setUp();
+  const { onLaunch, reported } = setUp();
   const planned = (by: string, rule: string): LaunchNews =>
     ({
       type: "planned",
@@ -189,7 +189,7 @@ test("a rule that is not enforced is reported once, with its reason and the sett
   onLaunch(planned("declaration", "sandbox"));
   const other = setUp();
   other.onLaunch(planned("command line", "limits.memory"));
-  expect([...told, ...other.told].map(({ message, hint }) => [message, hint])).toEqual([
+  expect([...reported, ...other.reported].map(({ message, hint }) => [message, hint])).toEqual([
     [
       'Sandbox not enforced for server "web": bubblewrap is not installed. The server runs unsandboxed because its config says `sandbox: warn`.',
       "install it",

@@ -22,8 +22,7 @@ import {
   failedConnections,
   failedPaths,
 } from "./failed-access.ts";
-import { limitHint } from "./limit-hint.ts";
-import { fetcherHint } from "./package-runner-hint.ts";
+import { limitHint, fetcherHint } from "./launch-hints.ts";
 
 type OnLaunch = (news: LaunchNews) => void;
 

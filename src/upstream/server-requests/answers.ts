@@ -1,8 +1,17 @@
 // Answers to server requests of both eras (elicitation, sampling, roots), and the responses that decline them.
 
 import { PortolanError } from "../../errors/index.ts";
-import { type JsonObject, RPC, type RpcErrorObject, isObject } from "../../model/index.ts";
+import {
+  RPC,
+  isObject,
+  type JsonObject,
+  type RpcErrorObject,
+  type RequestId,
+  type RpcRequest,
+} from "../../model/index.ts";
 import type { ServerRequestHandler, ServerRequest } from "../upstream.ts";
+import type { Attribution } from "./attribution.ts";
+import type { Peer } from "../session/peer.ts";
 
 const ELICIT = "elicitation/create";
 const SAMPLE = "sampling/createMessage";
@@ -76,4 +85,49 @@ export async function answerInputRequests(
     }),
   );
   return Object.fromEntries(answers);
+}
+
+interface LegacyRequestsOptions {
+  readonly peer: Peer;
+  readonly attribution: Attribution;
+  /** Aborted when the connection ends, and all its server requests with it. */
+  readonly ended: AbortSignal;
+  readonly declined: () => void;
+}
+
+/** Requests of a legacy server: each is passed to a handler until it is answered, cancelled or too late. */
+export class LegacyRequests {
+  readonly #options: LegacyRequestsOptions;
+  readonly #open = new Map<RequestId, AbortController>();
+
+  constructor(options: LegacyRequestsOptions) {
+    this.#options = options;
+  }
+
+  async answer(message: RpcRequest, origin: RequestId | undefined): Promise<void> {
+    const { peer, attribution, ended, declined } = this.#options;
+    const controller = new AbortController();
+    this.#open.set(message.id, controller);
+    const signal = AbortSignal.any([controller.signal, ended]);
+    // A ping belongs to no call.
+    const claim = isClientFeature(message.method)
+      ? await attribution.claim(message.params, origin, controller)
+      : undefined;
+    if (!signal.aborted) {
+      const { id, method, params = {} } = message;
+      const related = origin !== undefined;
+      const answer = await answerRequest(claim?.handler, { id, method, params, signal, related }, () => {
+        declined();
+        claim?.cause?.onDeclined?.({ method, params });
+      });
+      if (!signal.aborted) peer.respond(message.id, answer);
+    }
+    claim?.closed();
+    this.#open.delete(message.id);
+  }
+
+  /** The server cancelled its request. */
+  cancel(id: RequestId, reason: unknown): void {
+    this.#open.get(id)?.abort(reason);
+  }
 }

@@ -275,7 +275,7 @@ describe("a log message", () => {
     return { heard, onLog: ({ data }) => heard.push(data) };
   };
 
-  it("is heard by the one call in flight, and by everybody when there is none", async () => {
+  it("goes to the one call in flight, and to all listeners when there is none", async () => {
     const { call, answer, log, logs } = await setUp();
     const { heard, onLog } = hearing();
     await call("a", { onLog });
@@ -296,7 +296,7 @@ describe("a log message", () => {
     expect([heard, logs]).toEqual([["A's"], []]);
   });
 
-  it("is heard by the other client's call after a call was cancelled and the server knows it", async () => {
+  it("goes to the other client's call after a call was cancelled and the server knows it", async () => {
     const { call, log, logs, ping } = await setUp();
     const { heard, onLog } = hearing();
     const stop = new AbortController();

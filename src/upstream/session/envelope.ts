@@ -8,7 +8,7 @@ export function envelope(caller: Caller, revision: string): JsonObject {
     [META.PROTOCOL_VERSION]: revision,
     [META.CLIENT_INFO]: caller.clientInfo,
     [META.CLIENT_CAPABILITIES]: caller.capabilities,
-    ...(caller.logLevel === undefined ? {} : { [META.LOG_LEVEL]: caller.logLevel }),
+    [META.LOG_LEVEL]: caller.logLevel,
   };
 }
 

@@ -9,7 +9,7 @@ import {
   type RpcNotification,
 } from "../../model/index.ts";
 import type { Attribution } from "../server-requests/attribution.ts";
-import type { LegacyRequests } from "../server-requests/legacy-requests.ts";
+import type { LegacyRequests } from "../server-requests/answers.ts";
 import type { Peer } from "./peer.ts";
 import type { UpstreamEvents } from "../upstream.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { headerValue } from "../transports/http/headers.ts";
+import { headerValue } from "../transports/http/protocol.ts";
 import { headersForCall, paramHeaders } from "./param-headers.ts";
 
 const schema = (properties: object, more: object = {}): Record<string, unknown> => ({

@@ -1,7 +1,7 @@
 // Tool parameters that are also sent as HTTP headers (`x-mcp-header`): reads and validates the annotations, encodes values.
 
 import { isObject, type JsonObject, type JsonSchema } from "../../model/index.ts";
-import { headerValue } from "../transports/http/headers.ts";
+import { headerValue } from "../transports/http/protocol.ts";
 import type { Call } from "../upstream.ts";
 
 export interface ParamHeader {

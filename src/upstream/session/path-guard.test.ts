@@ -1,4 +1,4 @@
-// Whatever of a call is a path is checked, however deep it stands; and a check never outlives the call.
+// Every path of a call is checked, however deep it is nested; and a check never outlives the call.
 
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../model/index.ts";
@@ -61,7 +61,7 @@ test.each([
   asked.length = 0;
   await expect(guardWith()(call({ paths }))).rejects.toMatchObject({
     code: "SANDBOX_DENIED",
-    message: "the arguments that are paths hold more than can be checked",
+    message: "the arguments that are paths contain more than can be checked",
   });
   expect(asked).toEqual([]);
 });
@@ -122,7 +122,7 @@ test.each(["https://a/etc", "note://etc/../..", "db+x:/etc", "my-file://etc/1", 
   },
 );
 
-test("a check ends with its call, and hears that it has", async () => {
+test("a check ends with its call, by its signal", async () => {
   const signals: AbortSignal[] = [];
   const guard = guardWith((_values, signal) => {
     if (signal !== undefined) signals.push(signal);

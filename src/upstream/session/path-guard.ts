@@ -37,7 +37,7 @@ const FILE_URI = /^(?:[\w.-]*[:+])*(?=file:(?:[/\\]|\S+$))/i;
 const HEAD = 512;
 /** Matches characters that URL parsers ignore. */
 const ODD = /^[\p{Cc} ]|[\t\n\r]/u;
-const TOO_MUCH = "the arguments that are paths hold more than can be checked";
+const TOO_MUCH = "the arguments that are paths contain more than can be checked";
 const FEWER = `Split the call: up to ${MAX_TEXTS} texts and ${MAX_CHARACTERS} characters are checked at once.`;
 
 export function createPathGuard(options: PathGuardOptions): PathGuard | undefined {

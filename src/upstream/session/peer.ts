@@ -376,7 +376,7 @@ export function rpcError(server: string, method: string, error: unknown): Portol
     data: {
       method,
       rpcCode: typeof code === "number" ? code : 0,
-      ...(data === undefined ? {} : { rpcData: data }),
+      rpcData: data,
     },
   });
 }

@@ -17,10 +17,10 @@ import { explainEraResult, inputRequiredInLegacy } from "../failure-hints/era-hi
 import { InputRounds } from "../server-requests/input-rounds.ts";
 import { negotiate } from "../negotiation/negotiate.ts";
 import { type EmitEvent, Notifications } from "./notifications.ts";
-import { LegacyRequests } from "../server-requests/legacy-requests.ts";
+import { LegacyRequests } from "../server-requests/answers.ts";
 import { Peer } from "./peer.ts";
 import { ToolHeaders } from "./param-headers.ts";
-import { readToolPage } from "./tool-page.ts";
+import { readToolPage } from "./lists.ts";
 import type { ServerRequestHandler, Call, Caller, Description } from "../upstream.ts";
 import type { Transport } from "../transports/transport.ts";
 

@@ -1,4 +1,4 @@
-// Errors that no further attempt mends stop the attempts.
+// Errors that no further attempt can repair stop the attempts.
 
 import { expect, test } from "vitest";
 import { PortolanError } from "../../errors/index.ts";

@@ -1,6 +1,6 @@
 // Transport: carries JSON-RPC messages to one server and back. It knows bytes and connections, not the meaning of messages.
 
-import { changedError, type PortolanError, type Report } from "../../errors/index.ts";
+import { changedError, PortolanError, type Report } from "../../errors/index.ts";
 import type { LaunchContext, LaunchNews } from "../../launch/index.ts";
 import type { Era, LaunchSettings, RequestId, RpcMessage } from "../../model/index.ts";
 import type { OutgoingMessage } from "./outgoing-message.ts";
@@ -64,4 +64,33 @@ export interface Transport {
 /** Marks the error of a request that cannot have reached its server, so that the request may be repeated. */
 export function neverRan(error: PortolanError): PortolanError {
   return changedError(error, { data: { ...error.data, neverRan: true } });
+}
+
+/** Counts the bytes that one server has not accepted yet, and rejects messages above the limit. */
+export class SendQueue {
+  readonly #server: string;
+  readonly #max: number;
+  #bytes = 0;
+
+  constructor({ server, maxQueuedBytes }: TransportOptions) {
+    this.#server = server;
+    this.#max = maxQueuedBytes;
+  }
+
+  /** Throws BUSY when the text would exceed the limit. */
+  check(text: string): void {
+    if (this.#bytes + text.length <= this.#max) return;
+    const server = this.#server;
+    throw new PortolanError("BUSY", `${server} does not accept the messages sent to it`, { server });
+  }
+
+  /** Counts the text until the returned function is called. */
+  add(text: string): () => void {
+    this.#bytes += text.length;
+    let counted = true;
+    return () => {
+      if (counted) this.#bytes -= text.length;
+      counted = false;
+    };
+  }
 }

@@ -140,7 +140,9 @@ it("a server named like the contracts is an error with its place", async () => {
   const ran = await here.run("resolve", "t1");
   expect(ran.code).toBe(2);
   const error = envelope(ran);
-  expect(error.message).toMatch(/^portolan\.yaml:3:3 the server contracts has the alias that is reserved/);
+  expect(error.message).toMatch(
+    /^portolan\.yaml:3:3 the server contracts has the alias that is reserved for contracts/,
+  );
   expect(error.hint).toBe("Give this server another name than contracts.");
   expect((await here.run("validate", "--text")).out).toContain(
     "portolan.yaml:3:3 error the server contracts",

@@ -5,10 +5,15 @@ import { parseUrl } from "../../../base/net/urls.ts";
 import { PortolanError } from "../../../errors/index.ts";
 import { HEADER, isRpcMessage, parseMessages, type UrlEndpoint } from "../../../model/index.ts";
 import { isRequest, type OutgoingMessage } from "../outgoing-message.ts";
-import type { Transport, TransportCounters, TransportEvents, TransportOptions } from "../transport.ts";
+import {
+  SendQueue,
+  type Transport,
+  type TransportCounters,
+  type TransportEvents,
+  type TransportOptions,
+} from "../transport.ts";
 import { baseHeaders, createAgent } from "./agent.ts";
 import { exchange } from "./exchange.ts";
-import { SendQueue } from "../send-queue.ts";
 
 export class HttpSseTransport implements Transport {
   readonly name = "sse";

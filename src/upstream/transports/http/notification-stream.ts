@@ -2,7 +2,7 @@
 
 import { HEADER } from "../../../model/index.ts";
 import type { ExchangeEvents } from "./exchange.ts";
-import { parseJson, retryDelay } from "./rules.ts";
+import { parseJson, retryDelay } from "./protocol.ts";
 import type { SseParser } from "./sse-parser.ts";
 
 export interface NotificationStreamOptions {

@@ -2,7 +2,7 @@
 
 import type { Agent } from "undici";
 import { exchange, type ExchangeRequest } from "./exchange.ts";
-import type { SendQueue } from "../send-queue.ts";
+import type { SendQueue } from "../transport.ts";
 
 /** Messages in flight. Further ones are dropped, so that a server cannot make the client queue without limit. */
 const MAX_IN_FLIGHT = 10_000;

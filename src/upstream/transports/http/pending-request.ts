@@ -4,10 +4,8 @@ import { retryAfterMs } from "../../../base/time/retry.ts";
 import { PortolanError } from "../../../errors/index.ts";
 import { HEADER, type RequestId, type RpcMessage } from "../../../model/index.ts";
 import type { ExchangeEvents, HttpFailure } from "./exchange.ts";
-import type { ProtocolHeaders } from "./headers.ts";
-import { neverRan } from "../transport.ts";
-import { errorFor, isSessionLoss, parseJson, retryDelay } from "./rules.ts";
-import type { SendQueue } from "../send-queue.ts";
+import { errorFor, isSessionLoss, parseJson, retryDelay, type ProtocolHeaders } from "./protocol.ts";
+import { neverRan, type SendQueue } from "../transport.ts";
 import type { SseParser } from "./sse-parser.ts";
 
 /** A stream that the server leaves open after the response is closed after this time. */

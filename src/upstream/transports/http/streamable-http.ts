@@ -4,15 +4,19 @@ import type { Agent } from "undici";
 import { PortolanError } from "../../../errors/index.ts";
 import { type Era, type RequestId, type UrlEndpoint, isRpcMessage } from "../../../model/index.ts";
 import type { OutgoingMessage } from "../outgoing-message.ts";
-import type { Transport, TransportCounters, TransportEvents, TransportOptions } from "../transport.ts";
+import {
+  SendQueue,
+  type Transport,
+  type TransportCounters,
+  type TransportEvents,
+  type TransportOptions,
+} from "../transport.ts";
 import { baseHeaders, createAgent } from "./agent.ts";
 import { exchange, type ExchangeEvents } from "./exchange.ts";
 import { PendingRequest, type RequestTransport, type Stoppable } from "./pending-request.ts";
-import { ProtocolHeaders } from "./headers.ts";
-import { isAnswerTo } from "./rules.ts";
+import { ProtocolHeaders, isAnswerTo } from "./protocol.ts";
 import { NotificationStream } from "./notification-stream.ts";
 import { OneWayMessages, ONE_WAY_CONNECTIONS } from "./one-way-messages.ts";
-import { SendQueue } from "../send-queue.ts";
 
 /** How long closing waits for the server's response to the DELETE of its session. */
 const END_MS = 1_000;

@@ -1,15 +1,19 @@
-// Checked tool: a tool definition with validators for its input and its output.
+// Tools of a connection: a definition with validators for its input and output, and the form that agent frameworks
+// expect.
 
 import { PortolanError, type Report } from "../errors/index.ts";
 import {
-  type CallToolResult,
   isObject,
-  type JsonObject,
   OUTPUT_MISMATCH,
+  type CallToolResult,
+  type JsonObject,
   type ToolDefinition,
 } from "../model/index.ts";
-import { createValidator, type SchemaValidator } from "../schema/index.ts";
+import { createValidator, toZodView, type SchemaValidator } from "../schema/index.ts";
+import type * as Zod from "zod";
+import type { RequestOptions, Tool, ToolResult } from "./types.ts";
 
+/** A tool definition with validators for its input and its output. */
 export class CheckedTool {
   readonly definition: ToolDefinition;
   readonly #server: string;
@@ -114,4 +118,40 @@ export class CheckedTool {
 
 function describe(problem: { path: string; message: string }): string {
   return problem.path === "" ? problem.message : `${problem.path}: ${problem.message}`;
+}
+
+interface AgentToolOptions {
+  readonly name: string;
+  readonly definition: ToolDefinition;
+  readonly server: string;
+  readonly zod: typeof Zod;
+  readonly report: Report;
+  readonly call: (name: string, input: JsonObject, options: RequestOptions) => Promise<ToolResult>;
+}
+
+/** A tool with a name that every provider accepts, a Zod view of its schema, and a function that returns text. */
+export function toAgentTool({ name, definition, server, zod, report, call }: AgentToolOptions): Tool {
+  let schema: Tool["schema"] | undefined;
+  return {
+    name,
+    description: definition.description ?? "",
+    inputSchema: definition.inputSchema,
+    outputSchema: definition.outputSchema,
+    annotations: definition.annotations,
+    definition,
+    get schema() {
+      schema ??= toZodView(definition.inputSchema, zod, (diagnostic) => {
+        const message = `tool "${definition.name}": ${diagnostic.message}`;
+        report({ ...diagnostic, message, server, tool: definition.name });
+      });
+      return schema;
+    },
+    execute(input = {}, options = {}) {
+      return call(definition.name, input, options).then((result) => {
+        if (result.isError !== true) return result.text;
+        const message = result.text || `${definition.name} reported an error without a message`;
+        throw new PortolanError("TOOL_FAILED", message, { server, tool: definition.name, data: { result } });
+      });
+    },
+  };
 }

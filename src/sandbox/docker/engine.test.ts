@@ -3,7 +3,7 @@ import { recognise } from "../../model/index.ts";
 import { ownerTagAnywhere } from "../../process/index.ts";
 import type { SandboxPolicy } from "../types.ts";
 import { openDocker } from "./backend.ts";
-import { orphansAmong, ownerWords, reapContainers } from "./orphans.ts";
+import { orphansAmong, ownerWords, reapContainers } from "./engine.ts";
 
 const [, , namespace = "", machine = ""] = ownerTagAnywhere().split(".");
 const GONE = `4194303.1.${namespace}.${machine}`;
@@ -43,7 +43,7 @@ describe.skipIf(process.platform !== "linux")("among the containers of an engine
     expect(isOrphan(`portolan.owner=${GONE}`, NAME, "--all")).toBe(false);
   });
 
-  test("one of ours says whose it is; without a box only if it is to go when it ends", async () => {
+  test("a container of Portolan names its owner; without a sandbox only with --rm", async () => {
     const words = async (line: string): Promise<string> => {
       const [command = "", ...args] = line.split(" ");
       const run = recognise({ command, args });

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { followRedirect } from "./redirect.ts";
-import type { HttpRequest } from "./request.ts";
+import { followRedirect, type HttpRequest } from "./request.ts";
 
 const request = (url: string, more: Partial<HttpRequest> = {}): HttpRequest => ({
   method: "POST",

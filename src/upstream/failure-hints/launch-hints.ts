@@ -1,9 +1,12 @@
-// Hint for package runners (uvx, pipx, deno), which download their package at each start and so fail in a sandbox without
-// network: the commands that install the package once.
+// Hints for programs that fail in their sandbox: package runners without network, and servers that reached a
+// resource limit.
 
 import { basename } from "node:path";
 import { shellWord } from "../../base/text/command-line.ts";
 import type { LaunchPlan } from "../../launch/index.ts";
+import { constants } from "node:os";
+import type { PortolanError } from "../../errors/index.ts";
+import { limitRule, type ResourceLimits } from "../../model/index.ts";
 
 /** Options of uvx and pipx that are followed by a value. */
 const WITH_VALUE = new Set(
@@ -12,7 +15,10 @@ const WITH_VALUE = new Set(
   ),
 );
 
-/** Undefined for other programs, and where the network is granted. */
+/**
+ * For package runners (uvx, pipx, deno), which download their package at each start and so fail without network:
+ * the commands that install the package once. Undefined for other programs, and where the network is granted.
+ */
 export function fetcherHint({ program, args, sandbox }: LaunchPlan): string | undefined {
   if (sandbox.backend === "none" || sandbox.policy.network.length > 0) return undefined;
   const name = basename(program).replace(/\.(?:exe|cmd)$/i, "");
@@ -65,4 +71,31 @@ function forDeno(args: readonly string[]): string | undefined {
     return `If it also runs on Node.js, use \`npx -y ${shellWord(npm)}\` as the command, with the same arguments: Portolan installs it once.`;
   const options = words.slice(0, at).map((word) => `${shellWord(word)} `);
   return `Compile it once, with \`deno compile --output server ${options.join("")}${shellWord(source)}\`, and then use \`./server\` as the command, with the same arguments.`;
+}
+
+/** A runtime that gets no more memory may end with any of several signals. */
+const ENDED_BY: Readonly<Partial<Record<keyof ResourceLimits, readonly NodeJS.Signals[]>>> = {
+  cpuSeconds: ["SIGXCPU", "SIGKILL"],
+  fileBytes: ["SIGXFSZ"],
+  memoryBytes: ["SIGSEGV", "SIGABRT", "SIGTRAP", "SIGILL", "SIGBUS"],
+};
+
+/** For a server that a signal ended: the sandbox limit that may have caused it. */
+export function limitHint(plan: LaunchPlan | undefined, { data }: PortolanError): string | undefined {
+  if (plan === undefined || plan.sandbox.backend === "none") return undefined;
+  const signal = signalOf(data);
+  const { limits } = plan.sandbox.policy;
+  const reached = (Object.keys(ENDED_BY) as (keyof ResourceLimits)[]).find(
+    (name) => signal !== undefined && limits[name] !== undefined && ENDED_BY[name]?.includes(signal) === true,
+  );
+  if (reached === undefined) return undefined;
+  return `It may have reached ${limitRule(reached, limits[reached])} of its sandbox: raise it there, if it needs more.`;
+}
+
+/** The wrapper programs of a sandbox report a signal as an exit code. */
+function signalOf({ signal, exitCode }: PortolanError["data"]): NodeJS.Signals | undefined {
+  if (typeof signal === "string") return signal as NodeJS.Signals;
+  const number = typeof exitCode === "number" ? exitCode - 128 : 0;
+  const found = Object.entries(constants.signals).find(([, value]) => value === number);
+  return found?.[0] as NodeJS.Signals | undefined;
 }

@@ -1,7 +1,7 @@
 // Names and addresses of one server: the latest look-up counts, and no number of look-ups fills the memory.
 
 import { expect, test } from "vitest";
-import { createKnownAddresses } from "./known-addresses.ts";
+import { createKnownAddresses } from "./allow-list.ts";
 
 test("an address keeps its names when the name has moved on", () => {
   const known = createKnownAddresses();

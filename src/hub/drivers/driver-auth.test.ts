@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { driver } from "../../../test/helpers/contracts.ts";
 import type { Driver } from "../../model/index.ts";
-import { sendOnce } from "./auth-http.ts";
+import { sendOnce } from "./driver-auth.ts";
 
 const send = (url: string, one: Driver = driver(), method: "GET" | "POST" = "GET") =>
   sendOnce({ method, url }, AbortSignal.timeout(5_000), one);
