@@ -1,4 +1,4 @@
-// The programs that a DRIVER.md says lie beside it, with where it does.
+// Vendored programs of a DRIVER.md (`install` with `method: vendored`), with their positions.
 
 import { dirname, resolve } from "node:path";
 import { nodeAt, type TextNode } from "../../document/index.ts";
