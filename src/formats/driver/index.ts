@@ -19,6 +19,6 @@ export { envOfSlug, findSecret, slugOfEnv, variablesOf } from "./read/secret-nam
 export type { ServerJson } from "./read/server-json.ts";
 export { parseSkill, type Skill, type SkillFile } from "./read/skill.ts";
 export { parseTool, type ToolFile } from "./read/tool.ts";
-export { type VendoredProgram, vendoredPrograms } from "./read/vendored.ts";
+export { type VendoredProgram, vendoredPrograms } from "./read/launch.ts";
 export { type BindingDraft, type DriverDraft, writeDriver } from "./write/write-driver.ts";
 export { type ToolDraft, writeTool } from "./write/write-tool.ts";

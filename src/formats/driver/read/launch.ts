@@ -1,5 +1,6 @@
-// Launch settings of a driver: its sandbox, its install methods, and the machines it runs on.
+// Launch settings of a driver: its sandbox, its install methods and vendored programs, and the machines it runs on.
 
+import { dirname, resolve } from "node:path";
 import { portOf } from "../../../base/net/urls.ts";
 import {
   type DriverServer,
@@ -19,6 +20,7 @@ import {
 import { definedOnly, filled } from "../../manifest/index.ts";
 import type { ReadContext } from "../../schema-builder/index.ts";
 import type { McpDriverValue } from "../schema/mcp-schema.ts";
+import { readFrontmatter } from "./frontmatter.ts";
 
 interface LaunchContext extends ReadContext {
   readonly root: ObjectNode;
@@ -99,4 +101,27 @@ export function checkEgress(
       `network.egress leaves out ${quoted(host)}, where the server is`,
       `Add ${host} to network.egress.`,
     );
+}
+
+export interface VendoredProgram {
+  readonly path: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** The programs beside a DRIVER.md that its `install` lists, with their positions. */
+export function vendoredPrograms(text: string, file: string): readonly VendoredProgram[] {
+  if (!text.includes("vendored")) return [];
+  const list = nodeAt(readFrontmatter(text, file).root, "install");
+  if (list?.kind !== "list") return [];
+  return list.items.flatMap((item) => {
+    const place = nodeAt(item, "path");
+    const path = textOf(place);
+    if (place === undefined || path === undefined || textOf(nodeAt(item, "method")) !== "vendored") return [];
+    return [{ path: resolve(dirname(file), path), line: place.line, column: place.column }];
+  });
+}
+
+function textOf(node: TextNode | undefined): string | undefined {
+  return node?.kind === "string" ? String(node.value) : undefined;
 }
