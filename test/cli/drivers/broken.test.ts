@@ -140,7 +140,9 @@ it("a server named like the contracts is an error with its place", async () => {
   const ran = await here.run("resolve", "t1");
   expect(ran.code).toBe(2);
   const error = envelope(ran);
-  expect(error.message).toMatch(/^portolan\.yaml:3:3 the server contracts has the name that is kept/);
+  expect(error.message).toMatch(
+    /^portolan\.yaml:3:3 the server contracts has the alias that is reserved for contracts/,
+  );
   expect(error.hint).toBe("Give this server another name than contracts.");
   expect((await here.run("validate", "--text")).out).toContain(
     "portolan.yaml:3:3 error the server contracts",
@@ -191,7 +193,9 @@ describe("validate takes each by its path", () => {
     for (const path of ["some", "some/DRIVER.md"]) {
       const ran = await elsewhere.run("validate", path, "--text");
       expect(ran.code).toBe(0);
-      expect(ran.out).toContain("what serves ./tools/t1/TOOL.md is not checked: its contract is not here");
+      expect(ran.out).toContain(
+        "the binding to ./tools/t1/TOOL.md is not checked: its contract is not in this folder",
+      );
     }
   });
 });

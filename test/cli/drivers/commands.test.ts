@@ -464,7 +464,7 @@ describe("drivers in other commands", () => {
     expect(ran.code).toBe(3);
     expect(existsSync(join(cwd, "ran"))).toBe(false);
     const allowed = await run("status", "--driver-code", "--text");
-    expect(allowed.out).toContain("its default export is not what defineDriver() gives");
+    expect(allowed.out).toContain("its default export is not the result of defineDriver()");
   });
 
   it("fits narrow terminals", needs("a terminal"), async () => {
