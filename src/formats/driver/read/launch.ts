@@ -72,8 +72,10 @@ export function hostRule(url: string): string {
   return new URL(url).host;
 }
 
-/** A remote server must be in `network.egress`, because without a list a driver reaches no host. `place` is the list, or the driver if
- * there is none. Loopback addresses must be listed too. */
+/**
+ * A remote server must be in `network.egress`, because without a list a driver reaches no host. `place` is the list, or the driver if
+ * there is none. Loopback addresses must be listed too.
+ */
 export function checkEgress(
   server: DriverServer | undefined,
   rules: readonly string[] | undefined,

@@ -146,8 +146,10 @@ function placed(first: Origin, here: Origin): string {
 
 const SOURCES = ["vault", "oauth", "value"] as const;
 
-/** Reads the `secrets` block of a manifest, which names the source of each variable. Entries with errors are left out and reported
- * without their values. */
+/**
+ * Reads the `secrets` block of a manifest, which names the source of each variable. Entries with errors are left out and reported
+ * without their values.
+ */
 export function readConsumers(node: TextNode | undefined, diagnostics: Diagnostics): SecretConsumer[] {
   if (node === undefined || node.kind === "null") return [];
   if (node.kind !== "object") {
