@@ -9,10 +9,9 @@ import type { DriverMemory } from "./drivers/driver-reader.ts";
 import { findDrivers } from "./drivers/drivers.ts";
 import type { FormatContext, WorkspaceSettings } from "./formats.ts";
 import { mergeServers } from "./merge.ts";
-import { usedPaths } from "./files/config-paths.ts";
-import { type Memory, readSource, type ReadSource } from "./read-source.ts";
+import { listedSources, type SourceFile, type Sources, usedPaths, usualSources } from "./files/sources.ts";
+import { type FileMemory, readSource, type ReadSource } from "./read-source.ts";
 import { chooseNaming, finishServers, toSettings } from "./settings.ts";
-import { listedSources, type SourceFile, type Sources, usualSources } from "./files/sources.ts";
 import { AcceptedFiles } from "./files/accepted-files.ts";
 import { type Catalog, type CatalogFile, type CatalogOptions, OWN_NAMES } from "./types.ts";
 
@@ -29,10 +28,20 @@ export interface Loaded {
 
 /** Reads the workspace in `folder`, or a single config file as a workspace. Errors in files become diagnostics. */
 export async function loadCatalog(folder: string, options: CatalogOptions = {}): Promise<Catalog> {
-  return (await load(folder, options, new Map())).catalog;
+  return (await load(folder, options, createMemory())).catalog;
 }
 
-/** `memory` holds the last valid state of each file, which replaces an invalid one. `accepted` decides which changes are used. */
+/** The last valid state of each file, which replaces an invalid one. One watch has one memory. */
+export interface Memory {
+  readonly files: FileMemory;
+  readonly drivers: DriverMemory;
+}
+
+export function createMemory(): Memory {
+  return { files: new Map(), drivers: new Map() };
+}
+
+/** `accepted` decides which changes are used. */
 export async function load(
   folder: string,
   options: CatalogOptions,
@@ -46,7 +55,7 @@ export async function load(
     single === undefined
       ? await readOwn(top, context, memory, accepted, diagnostics)
       : only === undefined
-        ? await readSource(single, undefined, context, memory, accepted.read)
+        ? await readSource(single, undefined, context, memory.files, accepted.read)
         : undefined;
   const settings: WorkspaceSettings = own?.parsed?.workspace ?? {
     defaults: {},
@@ -55,14 +64,14 @@ export async function load(
   const sources = await findSources(top, single, own, options.home);
   diagnostics.push(...sources.diagnostics);
   const read = await Promise.all(
-    sources.files.map((source) => readSource(source, own?.file, context, memory, accepted.read)),
+    sources.files.map((source) => readSource(source, own?.file, context, memory.files, accepted.read)),
   );
   const all = own === undefined ? read : [own, ...read];
   diagnostics.push(...all.flatMap((source) => source.diagnostics), ...read.flatMap(unfollowed));
   const merged = mergeServers(all.map((source) => absoluteFolders(source)));
   diagnostics.push(...merged.diagnostics);
   const naming = chooseNaming(settings, all, diagnostics);
-  const drivers = await findDrivers(top, settings.contracts ?? {}, driversOf(memory), only, accepted.read);
+  const drivers = await findDrivers(top, settings.contracts ?? {}, memory.drivers, only, accepted.read);
   const ofDrivers = [...drivers.diagnostics];
   const declared = withContracts(merged.servers, drivers.server, ofDrivers);
   diagnostics.push(...ofDrivers, ...accepted.finish());
@@ -90,14 +99,6 @@ export async function load(
   const { envFile, gateway } = catalog.settings;
   const used = [...plan.files, ...drivers.beside, envFile, gateway?.tls?.cert, gateway?.tls?.key];
   return { catalog: { ...catalog, usedPaths: usedPaths(top, single === undefined, used) }, plan };
-}
-
-const driverMemories = new WeakMap<Memory, DriverMemory>();
-
-function driversOf(memory: Memory): DriverMemory {
-  let known = driverMemories.get(memory);
-  if (known === undefined) driverMemories.set(memory, (known = new Map()));
-  return known;
 }
 
 function onlyDriver(single: SourceFile | undefined): string | undefined {
@@ -183,7 +184,7 @@ async function readOwn(
   const found: ReadSource[] = [];
   for (const name of OWN_NAMES) {
     const source: SourceFile = { file: join(folder, name) };
-    const read = await readSource(source, undefined, context, memory, accepted.read);
+    const read = await readSource(source, undefined, context, memory.files, accepted.read);
     if (read.parsed !== undefined || read.diagnostics.length > 0) found.push(read);
   }
   const [first, second] = found;

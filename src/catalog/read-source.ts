@@ -8,7 +8,7 @@ import type { SourceFile } from "./files/sources.ts";
 import type { ReadConfigFile } from "./files/accepted-files.ts";
 
 /** Last valid state of each file by absolute path. The text includes that of the mcpserver file beside it. */
-export type Memory = Map<string, { readonly text: string; readonly parsed: ParsedFile }>;
+export type FileMemory = Map<string, { readonly text: string; readonly parsed: ParsedFile }>;
 
 /** Format of a file that caused an internal error. */
 const FAULTY = "faulty";
@@ -26,7 +26,7 @@ export async function readSource(
   source: SourceFile,
   own: string | undefined,
   options: FormatContext,
-  memory: Memory,
+  memory: FileMemory,
   readFile: ReadConfigFile = readConfigFile,
 ): Promise<ReadSource> {
   const { file, named } = source;
@@ -118,7 +118,7 @@ function skipped(file: string, [first]: readonly Diagnostic[]): Diagnostic {
 /** Returns the last valid state of a file, or the valid parts of its current state. */
 function keepOld(
   file: string,
-  memory: Memory,
+  memory: FileMemory,
   parsed: ParsedFile | undefined,
   diagnostics: readonly Diagnostic[],
 ): ReadSource {

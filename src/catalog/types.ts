@@ -1,10 +1,10 @@
-// Catalog: the merged servers of a workspace, its settings, files and diagnostics.
+// Catalog: the merged servers of a workspace, its settings, files and diagnostics, and which of its errors are fatal.
 
 import type { Diagnostic } from "../errors/index.ts";
 import type { DeclaredServer, GatewaySettings } from "../model/index.ts";
-import type { UsedPaths } from "./files/config-paths.ts";
-import type { ParseClientFile, ServerDefaults } from "./formats.ts";
 import type { WriterOf } from "./files/accepted-files.ts";
+import type { UsedPaths } from "./files/sources.ts";
+import type { ParseClientFile, ServerDefaults } from "./formats.ts";
 
 export interface Catalog {
   /** The path is absolute. */
@@ -66,3 +66,19 @@ export const USUAL_NAMES: readonly string[] = [
   ".cursor/mcp.json",
   ".vscode/mcp.json",
 ];
+
+/** Errors that stop the work. Errors in a driver or in a tool of an mcpfile are not fatal as long as other tools remain. */
+export function fatalErrors({ diagnostics, ofDrivers = [], leftOut = [], servers }: Catalog): Diagnostic[] {
+  const errors = diagnostics.filter(({ severity }) => severity === "error");
+  const partial = new Set([...ofDrivers, ...leftOut]);
+  const fatal = errors.filter((error) => !partial.has(error));
+  // All errors are reported at once, the fatal ones first.
+  if (fatal.length > 0) return [...fatal, ...errors.filter((error) => leftOut.includes(error))];
+  return leftOut.length > 0 && servers.every(isEmpty) ? errors : [];
+}
+
+function isEmpty({ endpoint }: DeclaredServer): boolean {
+  if (endpoint.transport !== "invoke") return false;
+  const { tools, prompts, resources, resourceTemplates } = endpoint.server;
+  return [tools, prompts, resources, resourceTemplates].every(({ length }) => length === 0);
+}

@@ -1,7 +1,7 @@
-// PortolanError, the only error class: a stable code, the server and tool, the message, and a hint.
+// PortolanError, the only error class: a stable code, the server and tool, the message, and a hint. Errors of the operating system
+// that are faults of the machine become one.
 
 import { ERROR_CODES, type ErrorCode } from "./codes.ts";
-import { machineFault } from "./machine-faults.ts";
 
 export interface ErrorPlace {
   /** Name of the server: its alias, or its command or URL. */
@@ -109,4 +109,34 @@ export function toPortolanError(thrown: unknown, place: ErrorPlace = {}): Portol
     ...place,
     cause: thrown,
   });
+}
+
+interface MachineFault {
+  readonly what: string;
+  readonly hint: string;
+}
+
+const FAULTS: Readonly<Record<string, MachineFault>> = {
+  EMFILE: {
+    what: "this program may not open more files",
+    hint: "Raise its limit (ulimit -n 4096), or run fewer servers at once.",
+  },
+  ENFILE: { what: "the machine may not open more files", hint: "End other programs, and try again." },
+  ENOSPC: { what: "the disk is full", hint: "Free some space on it, and try again." },
+  EDQUOT: { what: "your quota on the disk is used up", hint: "Free some space, and try again." },
+  EROFS: {
+    what: "the disk may only be read",
+    hint: "Make it writable, or choose another folder for Portolan's data with XDG_DATA_HOME.",
+  },
+  LOCK_HELD: {
+    what: "another process uses the file",
+    hint: "Wait for it to finish, or remove the lock file if you know that it is left over.",
+  },
+  ENOMEM: { what: "there is not enough memory", hint: "End other programs, and try again." },
+};
+
+/** Returns undefined for all other errors. */
+export function machineFault(thrown: unknown): MachineFault | undefined {
+  const code = (thrown as { code?: unknown } | null | undefined)?.code;
+  return typeof code === "string" && Object.hasOwn(FAULTS, code) ? FAULTS[code] : undefined;
 }

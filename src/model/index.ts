@@ -3,8 +3,7 @@
 export type { DockerOption, DockerRun } from "./program/docker-run.ts";
 export { type PackageSpec, parsePackageSpec } from "./program/package-spec.ts";
 export { programName, type Recognised, recognise } from "./program/recognise.ts";
-export { LIMIT_NAMES, limitRule, writtenSize } from "./sandbox/limit-names.ts";
-export { hiddenPathMessage, pathGrant } from "./sandbox/hidden-path.ts";
+export { hiddenPathMessage, LIMIT_NAMES, limitRule, pathGrant, writtenSize } from "./sandbox/messages.ts";
 export {
   type Binding,
   type BindingField,
@@ -58,7 +57,39 @@ export {
   type GatewayTransports,
   type ToolTrait,
 } from "./config/gateway-settings.ts";
-export { HEADER } from "./protocol/headers.ts";
+export {
+  type AudioContent,
+  type CallToolResult,
+  type CompleteResult,
+  type ContentAnnotations,
+  type ContentBlock,
+  type ElicitRequest,
+  type ElicitResult,
+  type EmbeddedResource,
+  type Era,
+  type GetPromptResult,
+  HEADER,
+  type ImageContent,
+  type Implementation,
+  type JsonSchema,
+  type LogLevel,
+  type LogMessage,
+  type Progress,
+  type PromptArgument,
+  type PromptDefinition,
+  type PromptMessage,
+  type ReadResourceResult,
+  type ResourceContents,
+  type ResourceDefinition,
+  type ResourceLink,
+  type ResourceTemplateDefinition,
+  type Root,
+  type ServerCapabilities,
+  type TextContent,
+  type ToolAnnotations,
+  type ToolDefinition,
+  type UnknownContent,
+} from "./protocol/mcp.ts";
 export { isObject, type Json, type JsonObject } from "./json/json.ts";
 export {
   evaluateJsonPath,
@@ -68,38 +99,6 @@ export {
   type ParsedJsonPath,
   parseJsonPath,
 } from "./json/json-path.ts";
-export type {
-  CallToolResult,
-  CompleteResult,
-  AudioContent,
-  ContentAnnotations,
-  ContentBlock,
-  EmbeddedResource,
-  ImageContent,
-  ResourceLink,
-  TextContent,
-  UnknownContent,
-  ElicitRequest,
-  ElicitResult,
-  Era,
-  GetPromptResult,
-  Implementation,
-  JsonSchema,
-  LogLevel,
-  LogMessage,
-  Progress,
-  PromptArgument,
-  PromptDefinition,
-  PromptMessage,
-  ReadResourceResult,
-  ResourceContents,
-  ResourceDefinition,
-  ResourceTemplateDefinition,
-  Root,
-  ServerCapabilities,
-  ToolAnnotations,
-  ToolDefinition,
-} from "./protocol/mcp.ts";
 export type {
   CliInvocation,
   CliPart,

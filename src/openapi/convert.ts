@@ -1,67 +1,69 @@
-// A description of an HTTP API as a mcpfile: each operation a tool. What cannot be one is reported, and the rest works.
+// Converts a description of an HTTP API to an mcpfile: each operation becomes a tool. Operations that cannot are reported.
 
 import { isHttpUrl } from "../base/net/urls.ts";
 import type { JsonObject } from "../model/index.ts";
 import { quoted } from "../formats/document/index.ts";
-import { Bases } from "./bases.ts";
+import { Bases, depthOf, Pack, renderFile } from "./mcpfile.ts";
 import { child, openSpec, type Spec, textOf } from "./document/document.ts";
-import { Findings, nowhere } from "./document/diagnostics.ts";
+import { SpecDiagnostics, nowhere } from "./document/diagnostics.ts";
 import { RESULT_LIMITS, SCHEMA_BUDGET } from "./limits.ts";
 import { serverName } from "./names.ts";
-import { createChoice } from "./document/select-operations.ts";
-import { listOperations, type Operation } from "./document/operations.ts";
+import { createSelection, listOperations, type Operation } from "./document/operations.ts";
 import { readSpec } from "./document/read-spec.ts";
-import { Pack } from "./pack.ts";
-import { depthOf, renderFile } from "./render.ts";
 import { TooLarge } from "./schema/schema.ts";
 import { createSecurity } from "./request/security.ts";
 import { type Address, baseUrlOf, checkBaseUrl, type FoundBase } from "./request/base-url.ts";
-import { type Making, toTool } from "./tool.ts";
+import { type ConversionContext, toTool } from "./tool.ts";
 import { type At, type ConvertedApi, type ConvertOptions, Unusable } from "./types.ts";
 
-/** Never throws: what is wrong with the description is among the diagnostics. */
+/** Never throws: errors of the description are among the diagnostics. */
 export function convertOpenApi(text: string, options: ConvertOptions): ConvertedApi {
-  const findings = new Findings(options.file);
-  const read = readSpec(text, options.file, findings);
-  const made = read === undefined ? NOTHING : convertRoot(read.root, options, findings);
-  return { ...made, ...findings.done(read?.locate ?? nowhere) };
+  const diagnostics = new SpecDiagnostics(options.file);
+  const read = readSpec(text, options.file, diagnostics);
+  const made = read === undefined ? NOTHING : convertRoot(read.root, options, diagnostics);
+  return { ...made, ...diagnostics.done(read?.locate ?? nowhere) };
 }
 
 type Made = Pick<ConvertedApi, "mcpfile" | "tools" | "needs">;
 const NOTHING: Made = { mcpfile: "", tools: 0, needs: [] };
 
-function convertRoot(root: unknown, options: ConvertOptions, findings: Findings): Made {
+function convertRoot(root: unknown, options: ConvertOptions, diagnostics: SpecDiagnostics): Made {
   const spec = openSpec(root);
   if (typeof spec === "string") {
-    findings.error([], spec);
+    diagnostics.error([], spec);
     return NOTHING;
   }
   const baseUrl = options.baseUrl === undefined ? undefined : checkBaseUrl(options.baseUrl);
   if (typeof baseUrl === "object") {
-    findings.error([], baseUrl.problem);
+    diagnostics.error([], baseUrl.problem);
     return NOTHING;
   }
-  const choice = createChoice(options.only);
-  const operations = listOperations(spec, choice, findings);
-  for (const pattern of choice.unused()) findings.warn(["paths"], `no operation matches ${quoted(pattern)}`);
+  const selection = createSelection(options.only);
+  const operations = listOperations(spec, selection, diagnostics);
+  for (const pattern of selection.unused())
+    diagnostics.warn(["paths"], `no operation matches ${quoted(pattern)}`);
   if (operations.length === 0) {
-    findings.error(["paths"], "there is no operation to make a tool of");
+    diagnostics.error(["paths"], "there is no operation to make a tool of");
     return NOTHING;
   }
-  return convertOperations(spec, operations, { ...options, baseUrl }, findings);
+  return convertOperations(spec, operations, { ...options, baseUrl }, diagnostics);
 }
 
 function convertOperations(
   spec: Spec,
   operations: readonly Operation[],
   options: ConvertOptions,
-  findings: Findings,
+  diagnostics: SpecDiagnostics,
 ): Made {
   const info = child({ value: spec.root, path: [] }, "info");
   const title = textOf(info, "title") ?? "api";
   const name = serverName(options.name ?? title);
-  const making: Making = { spec, work: { left: SCHEMA_BUDGET.all, largeOutputs: 0 }, findings };
-  const credentialsOf = createSecurity(spec, name, findings);
+  const context: ConversionContext = {
+    spec,
+    work: { left: SCHEMA_BUDGET.all, largeOutputs: 0 },
+    diagnostics,
+  };
+  const credentialsOf = createSecurity(spec, name, diagnostics);
   const bases = new Bases();
   const pack = new Pack();
   const [needs, used] = [new Set<string>(), new Set<string>()];
@@ -72,44 +74,44 @@ function convertOperations(
   for (const operation of operations) {
     const { label, at, shared } = operation;
     try {
-      const { url, replaced } = baseOf(spec, [at, shared], options, baseProblems, findings);
+      const { url, replaced } = baseOf(spec, [at, shared], options, baseProblems, diagnostics);
       if (replaced !== undefined && !replacedUrls.has(replaced.url)) {
         replacedUrls.add(replaced.url);
-        findings.warn(
+        diagnostics.warn(
           replaced.at.path,
           `${label} has the server ${quoted(replaced.url)} of its own; the base URL takes its place`,
         );
       }
       const credentials = credentialsOf(at);
       const base = bases.nameFor(url, credentials.headers);
-      const tool = toTool(operation, base, credentials, making);
+      const tool = toTool(operation, base, credentials, context);
       if (depthOf(tool) > RESULT_LIMITS.depth) throw new Unusable("its schemas are nested too deep", at.path);
       if (!pack.add(tool)) {
         noRoom += 1;
-        findings.skipQuietly(label, "there is no room for it in one file", at.path);
+        diagnostics.skipQuietly(label, "there is no room for it in one file", at.path);
         continue;
       }
       used.add(base);
       for (const need of credentials.needs) needs.add(need);
     } catch (thrown) {
       const [reason, path] = reasonOf(thrown, at);
-      if (making.work.left < 0 && thrown instanceof TooLarge) {
+      if (context.work.left < 0 && thrown instanceof TooLarge) {
         noRoom += 1;
-        findings.skipQuietly(label, reason, path);
-      } else if (baseProblems.has(reason)) findings.skipQuietly(label, reason, path);
-      else findings.skip(label, reason, path);
+        diagnostics.skipQuietly(label, reason, path);
+      } else if (baseProblems.has(reason)) diagnostics.skipQuietly(label, reason, path);
+      else diagnostics.skip(label, reason, path);
     }
   }
   if (noRoom > 0)
-    findings.summary(
+    diagnostics.summary(
       ["paths"],
       `${noRoom} operations have no room in one file`,
       "Choose the operations that are needed, or make several files.",
     );
   if (pack.count === 0) return NOTHING;
   const { texts, shortened } = pack.finish();
-  const left = shortened + making.work.largeOutputs;
-  if (left > 0) findings.summary(["paths"], `${left} outputSchemas are left out: they are too large`);
+  const left = shortened + context.work.largeOutputs;
+  if (left > 0) diagnostics.summary(["paths"], `${left} outputSchemas are left out: they are too large`);
   const head = headOf(info, name, bases.named(used));
   const comments = [
     `Made by portolan from ${source(options.file)}: ${[title, versionOf(info)].join(" ").trim()} (${spec.version}).`,
@@ -118,20 +120,20 @@ function convertOperations(
   return { mcpfile: renderFile(comments, head, texts), tools: pack.count, needs: [...needs] };
 }
 
-/** A base URL that is missing is one error, not one for each operation. */
+/** A missing base URL is reported once, not for each operation. */
 function baseOf(
   spec: Spec,
   levels: readonly At[],
   address: Address,
-  told: Set<string>,
-  findings: Findings,
+  reported: Set<string>,
+  diagnostics: SpecDiagnostics,
 ): FoundBase {
   try {
     return baseUrlOf(spec, levels, address);
   } catch (thrown) {
-    if (thrown instanceof Unusable && !told.has(thrown.message)) {
-      told.add(thrown.message);
-      findings.error(thrown.path, thrown.message);
+    if (thrown instanceof Unusable && !reported.has(thrown.message)) {
+      reported.add(thrown.message);
+      diagnostics.error(thrown.path, thrown.message);
     }
     throw thrown;
   }
@@ -161,7 +163,7 @@ function versionOf(info: At): string {
   return typeof value === "string" || typeof value === "number" ? String(value).slice(0, 60) : "";
 }
 
-/** `v1` and `1.2` in three numbers, as servers have theirs; what is no such version stays in the comment only. */
+/** Three numbers from `v1` or `1.2`. Other versions appear only in the comment of the file. */
 function semantic(version: string): string {
   const found = /^v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?([-+][0-9A-Za-z.+-]+)?$/.exec(version.trim());
   if (found === null) return "1.0.0";
@@ -169,7 +171,7 @@ function semantic(version: string): string {
   return /^-?\d/.test(more) ? "1.0.0" : `${major}.${minor}.${patch}${more}`;
 }
 
-/** Without what a URL may carry that is nobody's business. */
+/** Without credentials and query of a URL. */
 function source(file: string): string {
   if (!isHttpUrl(file) || !URL.canParse(file)) return file;
   const { origin, pathname } = new URL(file);

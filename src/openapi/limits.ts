@@ -1,9 +1,9 @@
-// How large a description of an API may be, and how much may be made of it.
+// Limits on the size of a description of an API, and on the size of the result.
 
 import { MAX_BYTES } from "../formats/document/index.ts";
 import { Unusable } from "./types.ts";
 
-/** Real descriptions have up to a dozen megabytes, far more than a declaration; a selection of them is converted. */
+/** Real descriptions have up to a dozen megabytes, far more than a config file; a selection of them is converted. */
 export const SPEC_LIMITS = {
   bytes: 16_777_216,
   depth: 64,
@@ -12,19 +12,19 @@ export const SPEC_LIMITS = {
   parameters: 200,
 } as const;
 
-/** What the reader of mcpfiles takes; the bounds of `text/` with some room left. */
+/** The limits of the reader of mcpfiles (`formats/document/bounds.ts`), with some room left. */
 export const RESULT_LIMITS: { readonly bytes: number; readonly lexemes: number; readonly depth: number } = {
   bytes: MAX_BYTES - 16 * 1024,
   lexemes: 180_000,
   depth: 60,
 };
 
-/** In schemas and values; all tools together have a bound too, since each carries what it refers to. */
+/** Counted in schemas and values. All tools together have a limit too, because each contains the schemas that it references. */
 export const SCHEMA_BUDGET = { input: 20_000, output: 6_000, all: 1_500_000 } as const;
 
 export const MAX_DESCRIPTION = 8_000;
 
-/** Keys that would reach into an object itself; the reader of the result refuses them. */
+/** Keys that would change the prototype of an object; the reader of the result refuses them. */
 export const FORBIDDEN: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
 export function tooDeep(): Unusable {

@@ -1,4 +1,4 @@
-// Names that every client and every model provider takes: letters, digits, "_" and "-", at most 64 of them.
+// Names that every client and every model provider accepts: letters, digits, "_" and "-", at most 64 characters.
 
 import { createHash } from "node:crypto";
 import { MAX_ALIAS } from "../formats/manifest/index.ts";
@@ -6,7 +6,7 @@ import { FORBIDDEN } from "./limits.ts";
 
 const MAX_NAME = 64;
 
-/** The text with everything else turned into "_"; the fallback when nothing is left of it. */
+/** Replaces all other characters with "_". Returns the fallback if no character remains. */
 export function legalName(text: string, fallback: string): string {
   const legal = text
     .slice(0, 2_000)
@@ -18,7 +18,7 @@ export function legalName(text: string, fallback: string): string {
   return shorten(FORBIDDEN.has(name) ? `${name}_` : name, text);
 }
 
-/** The name, or with a number when it is taken; it is taken from then on. */
+/** The name, with a number if it is taken. Adds the result to `taken`. */
 export function uniqueName(name: string, taken: Set<string>): string {
   let unique = name;
   for (let count = 2; taken.has(unique); count += 1) {
@@ -36,7 +36,7 @@ export function serverName(title: string): string {
   );
 }
 
-/** `PETSTORE_TOKEN` from a server's name and what the secret is. */
+/** `PETSTORE_TOKEN` from the name of a server and the kind of the secret. */
 export function secretName(...parts: readonly string[]): string {
   const name = parts
     .map((part) => legalName(part, "API").replaceAll("-", "_").toUpperCase())
@@ -45,7 +45,7 @@ export function secretName(...parts: readonly string[]): string {
   return /^[0-9]/.test(name) ? `API_${name}` : name;
 }
 
-/** The hash keeps long names apart that begin alike. */
+/** The hash distinguishes long names with the same beginning. */
 function shorten(name: string, source: string): string {
   if (name.length <= MAX_NAME) return name;
   const hash = createHash("sha256").update(source).digest("hex").slice(0, 8);

@@ -3,20 +3,24 @@
 import { isObject, type JsonObject } from "../model/index.ts";
 import { toPointer } from "../formats/document/index.ts";
 import { child, follow, members, type Spec } from "./document/document.ts";
-import type { Findings } from "./document/diagnostics.ts";
+import type { SpecDiagnostics } from "./document/diagnostics.ts";
 import { findJson, isJson, listed, mediaOf } from "./request/media-types.ts";
 import type { Operation } from "./document/operations.ts";
-import { SchemaConverter, TooLarge, type Work } from "./schema/schema.ts";
-import { closed } from "./schema/tool-schema.ts";
+import { withDefinitions, SchemaConverter, TooLarge, type Work } from "./schema/schema.ts";
 import { type At, Unusable } from "./types.ts";
 
 export interface Output {
   readonly schema: JsonObject | undefined;
-  /** JSON is one of several kinds of answers: it must be asked for. */
+  /** True if JSON is one of several media types, so that the request needs an Accept header. */
   readonly askForJson: boolean;
 }
 
-export function readOutput(spec: Spec, operation: Operation, work: Work, findings: Findings): Output {
+export function readOutput(
+  spec: Spec,
+  operation: Operation,
+  work: Work,
+  diagnostics: SpecDiagnostics,
+): Output {
   let askForJson = false;
   try {
     const answers = successes(operation).map((written) => answerOf(spec, operation, follow(spec, written)));
@@ -30,12 +34,12 @@ export function readOutput(spec: Spec, operation: Operation, work: Work, finding
   } catch (thrown) {
     if (!(thrown instanceof Unusable)) throw thrown;
     if (thrown instanceof TooLarge) work.largeOutputs += 1;
-    else findings.info(thrown.path, `${operation.label}: its outputSchema is left out: ${thrown.message}`);
+    else diagnostics.info(thrown.path, `${operation.label}: its outputSchema is left out: ${thrown.message}`);
     return { schema: undefined, askForJson };
   }
 }
 
-/** `default` is for errors as soon as a success is described. */
+/** `default` describes errors if there is also a response for a success. */
 function successes({ at }: Operation): At[] {
   const responses = members(child(at, "responses"));
   const found = responses.filter(({ key }) => /^2(?:\d\d|xx)$/i.test(key));
@@ -74,7 +78,7 @@ function convert(spec: Spec, schema: At, work: Work): JsonObject | undefined {
   const root = converter.convertWhole(schema);
   if (!isObject(root) || (root.type !== undefined && root.type !== type)) return undefined;
   const { type: _, ...rest } = root;
-  return closed({ type, ...rest }, converter);
+  return withDefinitions({ type, ...rest }, converter);
 }
 
 function isArraySchema(spec: Spec, at: At): boolean {

@@ -1,44 +1,43 @@
-// One operation as a tool of a mcpfile.
+// One operation as a tool of an mcpfile.
 
 import type { JsonObject } from "../model/index.ts";
 import { readBody } from "./request/body.ts";
 import { child, type Spec } from "./document/document.ts";
-import type { Findings } from "./document/diagnostics.ts";
+import type { SpecDiagnostics } from "./document/diagnostics.ts";
 import { Inputs } from "./request/tool-inputs.ts";
 import { MAX_DESCRIPTION } from "./limits.ts";
 import type { Operation } from "./document/operations.ts";
 import { readOutput } from "./output.ts";
 import { readParameters } from "./request/parameters.ts";
-import { SchemaConverter, type Work } from "./schema/schema.ts";
+import { withDefinitions, SchemaConverter, type Work } from "./schema/schema.ts";
 import type { Credentials } from "./request/security.ts";
 import { sendParameters, words } from "./request/place-parameters.ts";
 import { prepareBody, sendBody } from "./request/place-body.ts";
-import { closed } from "./schema/tool-schema.ts";
 import type { Method } from "./types.ts";
 
-/** What all tools of one description are made with. */
-export interface Making {
+/** The parts of a conversion that all tools of one description share. */
+export interface ConversionContext {
   readonly spec: Spec;
   readonly work: Work;
-  readonly findings: Findings;
+  readonly diagnostics: SpecDiagnostics;
 }
 
-/** Throws `Unusable` when it cannot be one. */
+/** Throws `Unusable` if the operation cannot be a tool. */
 export function toTool(
   operation: Operation,
   base: string,
   credentials: Credentials,
-  making: Making,
+  context: ConversionContext,
 ): JsonObject {
-  const { spec, work, findings } = making;
+  const { spec, work, diagnostics } = context;
   const converter = new SchemaConverter(spec, "input", work);
   const inputs = new Inputs();
   const parameters = readParameters(spec, operation);
   const body = readBody(spec, operation, parameters);
-  const prepared = prepareBody(spec, operation, body, inputs, converter, findings);
-  const sent = sendParameters(operation, parameters.list, credentials, inputs, converter, findings);
+  const prepared = prepareBody(spec, operation, body, inputs, converter, diagnostics);
+  const sent = sendParameters(operation, parameters.list, credentials, inputs, converter, diagnostics);
   const { additional, fields, headers: bodyHeaders } = sendBody(operation, prepared, inputs, converter);
-  const output = readOutput(spec, operation, work, findings);
+  const output = readOutput(spec, operation, work, diagnostics);
 
   const inputSchema: JsonObject = { type: "object", properties: inputs.properties };
   if (inputs.required.length > 0) inputSchema.required = inputs.required;
@@ -54,7 +53,7 @@ export function toTool(
     name: operation.tool,
     ...(title === undefined ? {} : { title: title.slice(0, 200) }),
     description: shortened(isOld ? `Deprecated. ${description}` : description),
-    inputSchema: closed(inputSchema, converter),
+    inputSchema: withDefinitions(inputSchema, converter),
     ...(output.schema === undefined ? {} : { outputSchema: output.schema }),
     annotations: annotationsOf(operation.method),
     invocation: {

@@ -1,18 +1,18 @@
-// What the converter is given and gives back, and the few types that its parts share.
+// Types of the converter: options, result, and the types that its parts share.
 
 import type { Diagnostic } from "../errors/index.ts";
 import type { JsonObject } from "../model/index.ts";
 
 export interface ConvertOptions {
-  /** Where the text comes from: chooses the syntax, and is named in diagnostics and in the result. */
+  /** Path or URL of the text. It selects the syntax, and diagnostics and the result name it. */
   readonly file: string;
-  /** Takes the place of every absolute server URL in the description; relative ones are relative to it. */
+  /** Replaces every absolute server URL in the description; relative ones are relative to it. */
   readonly baseUrl?: string;
   /** The URL that the description was read from. Without a base URL, relative ones are relative to it. */
   readonly documentUrl?: string;
-  /** Patterns with `*` for tool names, `GET /path`, `/path` and `tag:name`. Absent, everything. */
+  /** Patterns with `*` for tool names, `GET /path`, `/path` and `tag:name`. Default: everything. */
   readonly only?: readonly string[];
-  /** The server's name, and the first part of the names of its secrets. Absent, made from the title. */
+  /** Name of the server, and the first part of the names of its secrets. Default: made from the title. */
   readonly name?: string;
 }
 
@@ -25,9 +25,9 @@ export interface SkippedOperation {
 }
 
 export interface ConvertedApi {
-  /** The YAML text of a mcpfile; empty when there is nothing to write. */
+  /** The YAML text of an mcpfile; empty if there is no tool. */
   readonly mcpfile: string;
-  /** How many tools are in it. */
+  /** Number of tools in it. */
   readonly tools: number;
   readonly skipped: readonly SkippedOperation[];
   /** Secrets that the tools refer to, by name. */
@@ -38,7 +38,7 @@ export interface ConvertedApi {
 /** Keys and indexes from the root of the description. */
 export type Path = readonly (string | number)[];
 
-/** A value of the description that knows where it stands. */
+/** A value of the description with its path. */
 export interface At {
   readonly value: unknown;
   readonly path: Path;
@@ -49,7 +49,7 @@ export type Schema = boolean | JsonObject;
 
 export type Method = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** What makes one operation unusable while the others are fine. Never leaves this folder. */
+/** The reason why one operation cannot be a tool. Never leaves this room. */
 export class Unusable extends Error {
   readonly path: Path;
 

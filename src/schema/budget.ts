@@ -8,11 +8,12 @@ export type Budgeted<T> =
 
 /** Global name under which the script finds its function during one call. */
 const SLOT = Symbol.for("portolan.schema.budget");
+/** The compiled script, which is the same for all calls. */
 let runner: Script | undefined;
 
 /**
  * Only V8's own termination stops native code such as a running RegExp, and only `node:vm` offers it on the main thread.
- * It costs about 0.1 ms, so callers keep it for work that is not known to be small.
+ * One call costs about 0.1 ms, so callers use it only for work that is not known to be small.
  *
  * A stopped function does not run its `finally` blocks, so it must not need one.
  * Other errors of `work` are thrown unchanged.

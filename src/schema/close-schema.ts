@@ -1,7 +1,7 @@
 // Closes a schema: unless it says otherwise, additional properties are refused.
 
 import type { JsonSchema } from "../model/index.ts";
-import { dialectOf } from "./dialect.ts";
+import { dialectOf } from "./keywords.ts";
 
 /** Keywords that add properties from other schemas. */
 const ELSEWHERE = [

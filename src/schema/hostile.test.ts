@@ -83,7 +83,7 @@ test.each<[string, unknown, unknown, CheckResult["valid"]]>([
     "unknown",
   ],
 ])("%s", async (_, schema, value, expected) => {
-  // What is quick by itself must not depend on how busy the machine is.
+  // The limit must not depend on how busy the machine is.
   expect(await timed(schema, value, expected === "unknown" ? 40 : 5000)).toBe(expected);
 });
 

@@ -13,7 +13,7 @@ export {
 export { type Budgeted, withinBudget } from "./budget.ts";
 export { closedSchema } from "./close-schema.ts";
 export { compareSchemas, type Demand, describeView, meant, type Mismatch } from "./compatibility/compare.ts";
-export { type PathView, viewAtPath } from "./compatibility/path-view.ts";
+export { type DeclaredPath, declaredPaths, type PathView, viewAtPath } from "./compatibility/paths.ts";
 export {
   fieldNames,
   fieldOf,
@@ -25,8 +25,7 @@ export {
   viewOf,
   viewSchema,
 } from "./compatibility/view.ts";
-export { type DeclaredPath, declaredPaths } from "./compatibility/declared-paths.ts";
-export { type Dialect, dialectOf } from "./dialect.ts";
+export { type Dialect, dialectOf } from "./keywords.ts";
 export { isWellFormed } from "./keyword-shapes.ts";
 export { formatProblem, type Problem } from "./validator/problems.ts";
 export { isSafePattern } from "./pattern/safe-pattern.ts";

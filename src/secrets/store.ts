@@ -2,13 +2,14 @@
 
 import { PortolanError, type Report } from "../errors/index.ts";
 import { isReferenceName } from "../model/index.ts";
+import { Secret } from "./secret.ts";
 import { createDotenvSource } from "./sources/dotenv.ts";
 import { createEnvironmentSource, type Environment } from "./sources/environment.ts";
 import { createKeyring, createKeyringSource } from "./sources/keyring.ts";
-import type { PromptPassphrase } from "./vault/passphrase.ts";
-import { Secret } from "./secret.ts";
 import type { CheckFile, SecretSource, SourceName, SourceStatus } from "./sources/source.ts";
-import { createLazyVault } from "./vault/vault-lazy.ts";
+import type { PromptPassphrase } from "./vault/passphrase.ts";
+import type { VaultReaderOptions } from "./vault/vault-reader.ts";
+import type { Vault } from "./vault/vault.ts";
 
 export interface SecretStoreOptions {
   readonly env: Environment;
@@ -170,4 +171,30 @@ function checkSecret(name: string, value: string | Secret): Secret {
   if (text.includes("\0"))
     throw wrong(`The value for ${name} holds a NUL character.`, "No header and no variable can carry it.");
   return secret;
+}
+
+/** Loads the vault and its cryptography with the first access. Without `file`, the vault is in the user's data folder. */
+function createLazyVault(file: string | undefined, options: VaultReaderOptions): Vault {
+  let loading: Promise<Vault> | undefined;
+  const vault = (): Promise<Vault> => (loading ??= load());
+
+  async function load(): Promise<Vault> {
+    const [{ createVault }, path] = await Promise.all([import("./vault/vault.ts"), file ?? defaultFile()]);
+    return createVault({ ...options, file: path });
+  }
+
+  return {
+    name: "vault",
+    get: async (name) => (await vault()).get(name),
+    list: async () => (await vault()).list(),
+    set: async (name, value) => (await vault()).set(name, value),
+    remove: async (name) => (await vault()).remove(name),
+    check: async () => (await vault()).check(),
+    keepPassphrase: async () => (await vault()).keepPassphrase(),
+  };
+}
+
+async function defaultFile(): Promise<string> {
+  const [{ default: envPaths }, path] = await Promise.all([import("env-paths"), import("node:path")]);
+  return path.join(envPaths("portolan", { suffix: "" }).data, "secrets.vault");
 }

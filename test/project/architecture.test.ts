@@ -33,9 +33,6 @@ const ORDER = [
 /** A folder has fewer source files than this; tests are not counted. */
 const FOLDER_LIMIT = 20;
 
-/** Folders that are still over the limit. This list only shrinks. */
-const LARGE_FOLDERS: readonly string[] = ["cli/author", "formats/mcpfile"];
-
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const src = join(root, "src");
 
@@ -96,7 +93,7 @@ describe("folders", () => {
       counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
     }
     const large = [...counts].filter(([, count]) => count >= FOLDER_LIMIT).map(([folder]) => folder);
-    expect(large.filter((folder) => !LARGE_FOLDERS.includes(folder))).toEqual([]);
+    expect(large).toEqual([]);
   });
 
   test("the files and folders that a room's README.md names exist", () => {

@@ -51,7 +51,7 @@ test("a new file, a changed one and one that is gone; the first reading takes al
   const gone = await watched.reload();
   expect(aliases(gone)).toEqual(["before", "own"]);
   expect(told(gone)).toEqual([expect.stringContaining(`${at(".mcp.json")} is gone`)]);
-  // Somebody who starts the program sees the files as they are.
+  // A new start of the program reads the files as they are.
   expect(aliases(await loadCatalog(folder))).toEqual(["own"]);
 });
 

@@ -1,11 +1,11 @@
-// Source files of a workspace: the listed ones, or those with the usual names.
+// Files of a workspace: its source files, and the config paths, which decide about sandboxes, so that no server may write them.
 
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { PlacedWord } from "../formats.ts";
+import { type Catalog, OWN_NAMES, USUAL_NAMES } from "../types.ts";
 import { findFiles, isPattern, splitPattern } from "./glob.ts";
-import { type Catalog, USUAL_NAMES } from "../types.ts";
 
 /** A file to read. A listed file must exist and be a config file; a file with a usual name need not. */
 export interface SourceFile {
@@ -61,4 +61,31 @@ export async function listedSources(
     if (!found.complete) warn(source, `${source.text} matches too many files`, "Use a more specific folder.");
   }
   return { files: [...files.values()], folders, diagnostics };
+}
+
+/** Folders of a workspace that contain config files and nothing else. */
+const OWN_FOLDERS = [".drivers", ".secrets"];
+
+/** The paths that one workspace was read from. */
+export interface UsedPaths {
+  readonly folder: string;
+  /** Whether the whole folder was read, not only one file of it. */
+  readonly isWhole: boolean;
+  /** Absolute, as written; also paths that were looked for and do not exist. */
+  readonly paths: readonly string[];
+}
+
+export function usedPaths(
+  folder: string,
+  isWhole: boolean,
+  files: readonly (string | undefined)[],
+): UsedPaths {
+  const own = [...OWN_NAMES, ...OWN_FOLDERS].map((name) => join(folder, name));
+  return { folder, isWhole, paths: [...own, ...files].filter((path) => path !== undefined) };
+}
+
+/** The paths that would be read if this folder were a workspace, except for names that other programs use as well. */
+export function usualConfigPaths(folder: string): readonly string[] {
+  const names = USUAL_NAMES.filter((name) => !name.startsWith("manifest."));
+  return [...OWN_NAMES, ...names, ...OWN_FOLDERS].map((name) => join(folder, name));
 }

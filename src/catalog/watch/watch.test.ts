@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import type { CatalogChange } from "./changes.ts";
-import { type CatalogWatch, watchCatalog } from "./watch.ts";
+import { type CatalogChange, type CatalogWatch, watchCatalog } from "./watch.ts";
 
 const open: AbortController[] = [];
 afterEach(() => {

@@ -1,10 +1,10 @@
 // Watches a catalog: a valid change is applied, an invalid one is reported and the old state stays.
 
+import { isDeepStrictEqual } from "node:util";
 import { type Diagnostic, toPortolanError } from "../../errors/index.ts";
-import { type CatalogChange, compareCatalogs } from "./changes.ts";
-import { load, type Loaded } from "../load.ts";
-import type { Memory } from "../read-source.ts";
 import { AcceptedFiles } from "../files/accepted-files.ts";
+import { createMemory, load, type Loaded } from "../load.ts";
+import { sameDefinition } from "../merge.ts";
 import type { Catalog, CatalogOptions } from "../types.ts";
 import { type FileWatch, watchPlan } from "./watch-files.ts";
 
@@ -34,7 +34,7 @@ export async function watchCatalog(
   signal?: AbortSignal,
   options: WatchOptions = {},
 ): Promise<CatalogWatch> {
-  const memory: Memory = new Map();
+  const memory = createMemory();
   const accepted = new AcceptedFiles(options.writerOf);
   const debounceMs = Math.max(LEAST_DEBOUNCE_MS, options.debounceMs ?? DEBOUNCE_MS);
   let { catalog, plan } = await load(folder, options, memory, accepted);
@@ -147,4 +147,29 @@ function notReadAgain(thrown: unknown, file: string): Diagnostic {
   const { code, message: reason, hint } = toPortolanError(thrown);
   const message = `a change of the config files could not be applied, so the old state stays in use: ${reason}`;
   return { code, severity: "error", message, file, hint };
+}
+
+export interface CatalogChange {
+  readonly catalog: Catalog;
+  /** Sorted aliases. All three lists are empty if only settings, positions or diagnostics changed. */
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly changed: readonly string[];
+  readonly settingsChanged: boolean;
+}
+
+/** Returns undefined if both are equal, including line numbers. */
+function compareCatalogs(before: Catalog, after: Catalog): CatalogChange | undefined {
+  if (isDeepStrictEqual(before, after)) return undefined;
+  const old = new Map(before.servers.map((server) => [server.alias, server]));
+  const added: string[] = [];
+  const changed: string[] = [];
+  for (const server of after.servers) {
+    const known = old.get(server.alias);
+    old.delete(server.alias);
+    if (known === undefined) added.push(server.alias);
+    else if (!sameDefinition(known, server)) changed.push(server.alias);
+  }
+  const settingsChanged = !isDeepStrictEqual(before.settings, after.settings);
+  return { catalog: after, added, removed: [...old.keys()], changed, settingsChanged };
 }

@@ -1,4 +1,4 @@
-// What authoring proposes from names and schemas alone.
+// Proposals of `portolan author` from names and schemas alone.
 
 import {
   existsSync,
@@ -21,8 +21,7 @@ import { draftDriver, type Draft } from "./draft.ts";
 import { propose, withdraw } from "./files.ts";
 import { contractId, freeId, likeness, sameness, title } from "./names.ts";
 import { newContract } from "./new-contract.ts";
-import type { Sample } from "./sample.ts";
-import { sampleAll } from "./samples.ts";
+import { type Sample, sampleAll } from "./sample.ts";
 
 const NUMBER = { type: "number" };
 const GUESS = { guess: true };
@@ -198,7 +197,7 @@ describe("a contract that is there", () => {
     expect(taken("read-file", { name: "readFile" })).toBe(true);
     expect(taken("read-file", { name: "read_file", annotations: { readOnlyHint: false } })).toBe(false);
     expect(taken("file.get", { name: "read_file", ...READS })).toBe(true);
-    // It does not say that it only reads.
+    // The tool has no readOnlyHint.
     expect(taken("file.get", { name: "read_file" })).toBe(false);
     expect(taken("file.delete", { name: "remove_file" }, ["workspace:files"])).toBe(true);
     expect(taken("file.delete", { name: "remove_file", ...READS }, ["workspace:files"])).toBe(false);

@@ -13,22 +13,24 @@ import { toConfig } from "../target/server-config.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import type { Spinner } from "../terminal/spinner.ts";
 import { findWorkspace } from "../workspace/folder.ts";
-import { agrees, askId, idOf, prompterOf } from "./ask.ts";
-import { chooseByAsking, chooseByFlags, TurnedAway } from "./choose.ts";
+import { agrees, askId, chooseByAsking, chooseByFlags, idOf, prompterOf, PromptCancelled } from "./choose.ts";
 import { withCredentials } from "./credentials.ts";
 import { draftDriver } from "./draft.ts";
-import { existingContracts, existingDriver } from "./existing-contracts.ts";
-import { existingSecrets, SecretNames } from "./existing-secrets.ts";
+import {
+  existingContracts,
+  existingDriver,
+  existingSecrets,
+  newErrors,
+  SecretNames,
+  wholeWorkspace,
+} from "./existing.ts";
 import { propose, withdraw } from "./files.ts";
-import { ungranted } from "./grants.ts";
+import { ownWriteNote, ownWriteOf, ungranted } from "./folders.ts";
 import { driverFolder, type Identified, identify, within } from "./identify.ts";
 import { keptBindings, NOTHING_KEPT } from "./kept-bindings.ts";
-import { ownWriteNote, ownWriteOf } from "./own-folder.ts";
-import { sampleTool } from "./sample.ts";
-import { sampleAll } from "./samples.ts";
+import { sampleAll, sampleTool } from "./sample.ts";
 import { listSurfaces, proposeSurfaces } from "./surfaces.ts";
 import { describeDraft, draftJson } from "./view.ts";
-import { newErrors, wholeWorkspace } from "./whole-workspace.ts";
 
 export interface AuthorOptions {
   kind?: string;
@@ -123,7 +125,7 @@ export async function author(cli: Cli, words: Words, options: AuthorOptions): Pr
     else output.print(describeDraft(shown, cli));
     return errors.length + clashes.length === 0 ? 0 : 1;
   } catch (thrown) {
-    if (!(thrown instanceof TurnedAway)) throw thrown;
+    if (!(thrown instanceof PromptCancelled)) throw thrown;
     throw new PortolanError("CANCELLED", "Nothing was written.");
   }
 }

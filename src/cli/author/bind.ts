@@ -1,4 +1,4 @@
-// Steps four and five of authoring: whether a tool can serve a contract, with which mapping and which part of its result.
+// Binds a tool to a contract: whether it can serve it, with which mapping and which part of its result.
 
 import { type BoundTool, checkDriver } from "../../contracts/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
@@ -19,34 +19,34 @@ export interface Bound {
   readonly contract: Contract;
   readonly tool: ToolDefinition;
   readonly draft: BindingDraft;
-  /** From 0 to 1: how alike their names are. */
+  /** Similarity of their names, from 0 to 1. */
   readonly likeness: number;
   readonly warnings: readonly Diagnostic[];
   /** How a result of the tool is read. */
   readonly result: BoundTool["result"];
-  /** Other parts of the result that would do as well. */
+  /** Other parts of the result that would fit as well. */
   readonly others: readonly string[];
-  /** It is in the driver already, with the contract named as it stands there. */
+  /** True if the existing driver has this binding. */
   readonly kept?: boolean;
 }
 
 export interface BindOptions {
-  /** Arguments of other names are tried as well: for who is asked, or has said that they belong together. */
+  /** Also tries arguments with other names, because the user confirms or has named the pair. */
   readonly guess: boolean;
-  /** What a result was, where the tool does not say it, or not all of it. */
+  /** Schema of a sampled result, if the tool has no complete outputSchema. */
   readonly seen?: JsonSchema;
 }
 
-/** Names less alike than this are not even worth mentioning. */
+/** Matches below this similarity are not mentioned. */
 const ALIKE = 0.3;
 const DEPRECATED = 0.25;
 
-/** The best way in which this tool serves the contract; undefined when none is found to fit. */
+/** The best binding of the tool to the contract; undefined if none fits. */
 export function bindTool(contract: Contract, tool: ToolDefinition, options: BindOptions): Bound | undefined {
   return waysToBind(contract, tool, options)[0];
 }
 
-/** All ways that fit, the best first: with the least to be said against it, and with what is always there. */
+/** All bindings that fit, the best first: the fewest warnings, and parts of the result that always exist. */
 export function waysToBind(
   contract: Contract,
   tool: ToolDefinition,
@@ -83,15 +83,15 @@ export function waysToBind(
   }));
 }
 
-/** As far as its own words tell. */
+/** True if the description says so. */
 export function isDeprecated({ description }: ToolDefinition): boolean {
   return /\bdeprecated\b/i.test(description ?? "");
 }
 
 export interface Matches {
-  /** By the tool's name: what certainly is the same. */
+  /** Certain matches, by tool name. */
   readonly sure: ReadonlyMap<string, Bound>;
-  /** What could be the same, for somebody to decide. */
+  /** Uncertain matches, for the user to decide. */
   readonly near: ReadonlyMap<string, Bound>;
 }
 
@@ -113,7 +113,7 @@ export function matchTools(contracts: readonly Contract[], tools: readonly ToolD
   return { sure, near };
 }
 
-/** Those that no other comes up to, from either side: where two tools could be meant, none is. */
+/** Matches that are the best for both the tool and the contract; a tie is no match. */
 function clearOf(pairs: readonly Bound[]): ReadonlyMap<string, Bound> {
   const ranked = pairs.map((bound) => ({ bound, rank: rankOf(bound) }));
   const isClear = ({ bound: { contract, tool }, rank }: (typeof ranked)[number]): boolean =>
@@ -127,7 +127,7 @@ function clearOf(pairs: readonly Bound[]): ReadonlyMap<string, Bound> {
   return byTool;
 }
 
-/** The name itself, then what it is as an id, then in other ways; of those alike, rather not one that is deprecated. */
+/** Order of matches: equal name, equal id, similar name; deprecated tools last. */
 function rankOf({ contract: { id }, tool }: Bound): number {
   const { name } = tool;
   const ranks = [sameness(id, name) === "equal", contractId(name) === id, name === id];
@@ -146,7 +146,7 @@ function bestOf(pairs: readonly Bound[]): ReadonlyMap<string, Bound> {
   return byTool;
 }
 
-/** A contract that is there is served by more than its own tool only when nobody can have meant anything else: what goes to the wrong service does not come back. */
+/** A tool gets an existing contract only if the match is certain: a call that went to the wrong service cannot be undone. */
 function isSame({ id, mutates }: Contract, { name, annotations }: ToolDefinition): boolean {
   const found = sameness(id, name);
   const readOnly = annotations?.readOnlyHint;
@@ -167,10 +167,10 @@ function mapArguments(
   const pairs = open
     .flatMap((source) => free.map((target) => ({ source, target, alike: likeness(source, target) })))
     .filter(({ source, target }) => sameType(from[source], to[target]))
-    // Otherwise only what is the same name, written in another way.
+    // Without a guess, only other spellings of the same name.
     .filter(({ source, target }) => guess || sameness(source, target) === "equal")
     .toSorted((a, b) => b.alike - a.alike);
-  // With one input and one argument left, nothing else can be meant, whatever they are called.
+  // With one input and one argument left, they must belong together.
   const source = onlyOne(open) ?? onlyOne(requiredOf(inputs).filter((name) => open.includes(name)));
   const target = onlyOne(free) ?? onlyOne(requiredOf(inputSchema).filter((name) => free.includes(name)));
   for (const pair of pairs) {
@@ -198,7 +198,7 @@ function dropped(
   );
 }
 
-/** All of the result, or one of the parts that are declared or were seen: what is only not forbidden would be a guess. */
+/** The whole result, or one of its declared or sampled parts. Undeclared parts would be a guess. */
 function extracts(
   { outputSchema }: ToolDefinition,
   seen: JsonSchema | undefined,
@@ -228,7 +228,7 @@ function sameType(a: unknown, b: unknown): boolean {
   return from.length === 0 || to.length === 0 || from.some((one) => to.includes(one));
 }
 
-/** Just enough of a driver to check bindings with. */
+/** A minimal driver for the check of bindings. */
 export function driverOf(drafts: readonly BindingDraft[]): Driver {
   const origin = { file: "DRIVER.md", line: 1, column: 1, format: "driver" };
   return {

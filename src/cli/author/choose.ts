@@ -1,10 +1,11 @@
-// Which tools a driver gets, and which contract each serves: by flags, or by asking.
+// Selects the tools of a driver and the contract that each serves, by options or by prompts; the other prompts of `portolan author`.
 
 import { didYouMean, PortolanError } from "../../errors/index.ts";
 import type { Contract, ToolDefinition } from "../../model/index.ts";
+import type { Cli } from "../context.ts";
 import type { Prompter } from "../terminal/prompter.ts";
 import { plainLine } from "../terminal/safe-text.ts";
-import { type Bound, bindTool, isDeprecated, type Matches, matchTools } from "./bind.ts";
+import { bindTool, type Bound, isDeprecated, type Matches, matchTools } from "./bind.ts";
 import { type Kept, NOTHING_KEPT } from "./kept-bindings.ts";
 import { isContractId } from "./names.ts";
 
@@ -12,20 +13,20 @@ export interface Choice {
   readonly tool: ToolDefinition;
   /** Undefined: a new contract. */
   readonly bound: Bound | undefined;
-  /** What the new contract is to be called. */
+  /** The id of the new contract. */
   readonly newId?: string;
-  /** A contract that could be what the tool serves, though nobody said so. */
+  /** A contract that the tool might serve. It is only mentioned, because the match is uncertain. */
   readonly near?: string;
-  /** Somebody named the contract: there is no other for it. */
+  /** True if the user named the contract, so that no other is tried. */
   readonly demanded?: boolean;
-  /** What is to be said of it. */
+  /** Notes for the user. */
   readonly notes?: readonly string[];
 }
 
-/** Thrown away when somebody turns away from a question. */
-export class TurnedAway extends Error {}
+/** Thrown when the user cancels a prompt. */
+export class PromptCancelled extends Error {}
 
-/** `wanted` are words such as `a`, `b=contract`; without them, what the driver serves already, or else all tools. */
+/** `wanted` are words such as `a`, `b=contract`. Without them: the tools that the driver has already, or else all tools. */
 export function chooseByFlags(
   tools: readonly ToolDefinition[],
   contracts: readonly Contract[],
@@ -73,19 +74,19 @@ export function chooseByFlags(
   });
 }
 
-/** What is only near is left to whoever reads of it. */
+/** An uncertain match is only mentioned in the output. */
 function byItself(tool: ToolDefinition, { sure, near }: Matches): Choice {
   const bound = sure.get(tool.name);
   return { tool, bound, near: near.get(tool.name)?.contract.id, notes: bound && partNotes(bound) };
 }
 
-/** Without those that are deprecated, unless all are. */
+/** Without deprecated tools, unless all are deprecated. */
 function currentOf(tools: readonly ToolDefinition[]): readonly ToolDefinition[] {
   const current = tools.filter((tool) => !isDeprecated(tool));
   return current.length === 0 ? tools : current;
 }
 
-/** A contract that was named must fit; one that is not there yet is made under that name. */
+/** An existing contract must fit the tool; a missing one is created under the given id. */
 function demanded(tool: ToolDefinition, id: string, contracts: readonly Contract[]): Choice {
   const contract = contracts.find((one) => one.id === id);
   if (contract === undefined) {
@@ -107,7 +108,7 @@ function demanded(tool: ToolDefinition, id: string, contracts: readonly Contract
   });
 }
 
-/** Names alone say little about what an argument means. */
+/** Notes about mapped arguments, because equal names do not prove an equal meaning. */
 function guessesOf(bound: Bound): readonly string[] {
   const { contract, tool, draft } = bound;
   const pairs = Object.entries(draft.argumentMapping ?? {}).map(([from, to]) => `${from} as ${to}`);
@@ -119,7 +120,7 @@ function guessesOf(bound: Bound): readonly string[] {
       ];
 }
 
-/** Types say little about which part of a result is meant. */
+/** Notes about the selected part of a result, because other parts have a fitting type too. */
 function partNotes({ contract, tool, draft, others }: Bound): readonly string[] {
   const { resultExtract = "$" } = draft;
   return others.length === 0 || resultExtract === "$"
@@ -149,7 +150,7 @@ export async function chooseByAsking(
     required: true,
     signal,
   });
-  if (names === undefined) throw new TurnedAway();
+  if (names === undefined) throw new PromptCancelled();
   const choices: Choice[] = [];
   for (const tool of tools.filter(({ name }) => names.includes(name))) {
     const kept = before.filter((one) => one.tool.name === tool.name);
@@ -165,7 +166,7 @@ export async function chooseByAsking(
   return choices;
 }
 
-/** What is only near is offered, and nothing that a return key takes by itself. */
+/** An uncertain match is offered, but is not the default. */
 async function confirm(
   bound: Bound,
   isSure: boolean,
@@ -185,7 +186,7 @@ async function confirm(
     initial: isSure ? "existing" : "new",
     signal,
   });
-  if (answer === undefined) throw new TurnedAway();
+  if (answer === undefined) throw new PromptCancelled();
   return answer === "existing" ? bound : undefined;
 }
 
@@ -195,4 +196,65 @@ function unknown(message: string, word: string, known: readonly string[]): Porto
       didYouMean(word, known) ??
       (known.length === 0 ? undefined : `There are: ${known.slice(0, 20).join(", ")}.`),
   });
+}
+
+const ID = /^[a-z0-9][a-z0-9.-]{1,79}$/;
+
+/** The id of the driver: the given one, or one made from the name of the server. */
+export function idOf(name: string, given: string | undefined): string {
+  if (given !== undefined && !ID.test(given))
+    throw new PortolanError("USAGE", `--id ${JSON.stringify(given)} is not an id.`, {
+      hint: "Small letters, digits, dots and dashes, for example filesystem-mcp.",
+    });
+  const plain =
+    name
+      .toLowerCase()
+      .replace(/[^a-z0-9.]+/g, "-")
+      .replace(/^[-.]+|[-.]+$/g, "") || "server";
+  return given ?? `${plain.replace(/-mcp$/, "")}-mcp`;
+}
+
+export async function askId(
+  name: string,
+  prompter: Prompter | undefined,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (prompter === undefined) return undefined;
+  const answer = await prompter.text({
+    message: "What is the driver's id?",
+    initial: idOf(name, undefined),
+    check: (text) => (ID.test(text) ? undefined : "Small letters, digits, dots and dashes."),
+    signal,
+  });
+  if (answer === undefined) throw new PromptCancelled();
+  return answer;
+}
+
+/** Asks before files are written. Without a terminal, they are written. */
+export async function agrees(
+  prompter: (() => Promise<Prompter>) | undefined,
+  count: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (prompter === undefined) return true;
+  const answer = await (
+    await prompter()
+  ).select({
+    message: `Write ${count} ${count === 1 ? "file" : "files"}?`,
+    options: [
+      { value: "yes", label: "yes; existing files that differ stay as they are" },
+      { value: "no", label: "no, only show them" },
+    ],
+    initial: "yes",
+    signal,
+  });
+  if (answer === undefined) throw new PromptCancelled();
+  return answer === "yes";
+}
+
+/** Undefined if there is no terminal for prompts. */
+export function prompterOf({ io, output, options }: Cli): (() => Promise<Prompter>) | undefined {
+  const interactive =
+    options.input && io.stdin.isTTY === true && io.stderr.isTTY === true && output.form === "text";
+  return interactive ? () => io.createPrompter(output.noteColors.enabled) : undefined;
 }

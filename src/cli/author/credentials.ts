@@ -1,21 +1,22 @@
 // Credentials of a server: the values of --env and --header, and likely secrets in its arguments and URL.
 // The driver's files refer to them by name and never contain a value.
 
+import { isHttpUrl } from "../../base/net/urls.ts";
 import { slugOfEnv } from "../../formats/driver/index.ts";
 import type { DriverServer } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
-import type { NamedSecret, SecretNames } from "./existing-secrets.ts";
-import { type Refer, urlWithoutSecrets, withoutSecrets } from "./secret-arguments.ts";
+import { isSecretName, looksRandom } from "../output/endpoint-label.ts";
+import type { NamedSecret, SecretNames } from "./existing.ts";
 
 export interface Credentials {
   readonly server: DriverServer;
-  /** The secrets that the driver refers to now. */
+  /** The secrets in the driver's references. */
   readonly secrets: readonly NamedSecret[];
-  /** Their values, which no file may hold. */
+  /** Their values, which no file may contain. */
   readonly values: readonly string[];
 }
 
-/** `base` is what the server is called. */
+/** `base` is the name of the server. */
 export function withCredentials(
   server: DriverServer,
   base: string,
@@ -47,7 +48,7 @@ export function withCredentials(
   };
 }
 
-/** A variable keeps its name; what a flag is called says little without the server. */
+/** A variable keeps its name; the name of an option gets the name of the server as a prefix. */
 function nameFor(what: string, base: string): string {
   const plain = what.replace(/^-+/, "");
   const isOwn = /^[A-Z][A-Z0-9_]+$/.test(plain) || plain.toLowerCase().includes(base.toLowerCase());
@@ -79,7 +80,7 @@ function reference(name: string): string {
   return `\${secrets.${name}}`;
 }
 
-/** The SECRETS.md beside the driver: that there are such secrets, and that these contracts may have them. */
+/** The SECRETS.md beside the driver: the secrets, granted to these contracts. */
 export function writeSecrets(
   secrets: readonly NamedSecret[],
   driver: string,
@@ -98,12 +99,12 @@ ${grants}
   return `---\nsecrets:\n${entries.join("\n")}\n---\n\nThe values are kept elsewhere: portolan secrets set ${secrets[0]?.name ?? "NAME"}\n`;
 }
 
-/** An id such as 12 or true would be something else in YAML. */
+/** Quotes an id such as 12 or true, which YAML would read as another type. */
 function asText(id: string): string {
   return /^[a-z][a-z0-9]*[.-]/.test(id) ? id : JSON.stringify(id);
 }
 
-/** What somebody has to do so that the driver has them. */
+/** Notes about the secrets that the user has to store. */
 export function secretNotes({ secrets }: Credentials, label: (file: string) => string): string[] {
   return secrets.flatMap(({ name, as, entry, taken }) => {
     if (entry !== undefined)
@@ -116,4 +117,116 @@ export function secretNotes({ secrets }: Credentials, label: (file: string) => s
           `It is called ${name} since ${taken.slug} stands in ${label(taken.origin.file)} for something else. If both are the same, grant it there, and write \${secrets.NAME} with that name here.`,
         ];
   });
+}
+
+/** Returns the reference that replaces a value; `what` is the option or parameter of the value, such as `--password`. */
+type Refer = (what: string, value: string) => string;
+
+/** Options about a secret whose value is not secret: its file, its kind, its lifetime. */
+const ABOUT_SECRETS =
+  /(?:file|path|dir|folder|name|mode|type|kind|method|env|var|url|uri|host|header|prefix|ttl|expiry|length|size|count)$/i;
+/** Values that are modes, not secrets. */
+const SETTING =
+  /^(?:true|false|yes|no|on|off|none|null|auto|basic|bearer|oauth2?|oidc|token|api-?key|iam|\d{1,3})$/i;
+const LOGIN_FLAG = /^(?:u|user|login|auth|basic-?auth|credentials?)$/i;
+const PAIRS = /(?:^|;)\s*(?:password|pwd|accountkey|sharedaccesskey|secret)\s*=/i;
+
+/** The words of a command line, with references in place of likely secrets. */
+export function withoutSecrets(words: readonly string[], refer: Refer): string[] {
+  return words.map((word, index) => {
+    const flag = /^--?([A-Za-z][\w.-]*)$/.exec(words[index - 1] ?? "")?.[1];
+    return (
+      (flag === undefined || word.startsWith("-") ? undefined : valueOf(flag, word, `--${flag}`, refer)) ??
+      wordOf(word, refer)
+    );
+  });
+}
+
+/** The URL of a remote server, with references in place of secrets in its query. */
+export function urlWithoutSecrets(url: string, refer: Refer): string {
+  const [, path = "", rest] = /^([^?]*)(?:\?(.*))?$/s.exec(url) ?? [];
+  // The first three parts are the scheme, an empty part and the host.
+  const place = path
+    .split("/")
+    .map((part, index) => (index > 2 && looksRandom(part) ? refer("key", part) : part))
+    .join("/");
+  if (rest === undefined) return place;
+  const [query = "", ...fragment] = rest.split("#");
+  const parts = query.split("&").map((part) => {
+    const [, name, value] = /^([^=]+)=(.+)$/s.exec(part) ?? [];
+    if (name === undefined || value === undefined) return part;
+    const isNamed = isSecretName(name) || /^(?:code|sig|signature)$/i.test(name);
+    const isSecret = (isNamed && !isSetting(name, value)) || looksRandom(value);
+    return isSecret ? `${name}=${refer(name, value)}` : part;
+  });
+  return `${place}?${[parts.join("&"), ...fragment].join("#")}`;
+}
+
+/** Replaces the secret in a named value by a reference; undefined when the value contains no secret. */
+function valueOf(name: string, value: string, what: string, refer: Refer): string | undefined {
+  if (isSecretName(name) && !isSetting(name, value)) {
+    const [, scheme = "", rest = value] = /^((?:bearer|basic|token)\s+)(.+)$/is.exec(value) ?? [];
+    return `${scheme}${refer(what, rest)}`;
+  }
+  if (LOGIN_FLAG.test(name) && /^[^\s:/@]+:[^\s@]+$/.test(value)) return refer(what, value);
+  return isWholeSecret(value) ? refer(what, value) : undefined;
+}
+
+function wordOf(word: string, refer: Refer): string {
+  const [, dashes = "", name, mark = "", value = ""] =
+    /^(-{0,2})([A-Za-z][\w.-]*)(=|:\s+)(.+)$/s.exec(word) ?? [];
+  if (name !== undefined && !PAIRS.test(word)) {
+    const what = `${dashes}${name}`;
+    const replaced = valueOf(name, value, what, refer) ?? inAddress(value, refer);
+    if (replaced !== value) return `${what}${mark}${replaced}`;
+    if (looksRandom(value)) return `${what}${mark}${refer(what, value)}`;
+    return word;
+  }
+  const [, scheme, rest] = /^((?:bearer|basic)\s+)(.+)$/is.exec(word) ?? [];
+  if (scheme !== undefined && rest !== undefined) return `${scheme}${refer(scheme.trim(), rest)}`;
+  if (isWholeSecret(word)) return refer(kindOf(word), word);
+  return looksRandom(word) ? refer("key", word) : inAddress(word, refer);
+}
+
+function inAddress(text: string, refer: Refer): string {
+  return isHttpUrl(text) ? urlWithoutSecrets(text, refer) : text;
+}
+
+/** A connection string, or a document with a secret in it: they are secret as a whole. */
+function isWholeSecret(text: string): boolean {
+  if (/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*:[^/?#]*@/i.test(text)) return true;
+  if (
+    /^[a-z][a-z0-9+.-]*:\/\//i.test(text) &&
+    !isHttpUrl(text) &&
+    /[?&;](?:password|pwd|token|secret)=/i.test(text)
+  )
+    return true;
+  return PAIRS.test(text) || isSecretDocument(text);
+}
+
+function isSecretDocument(text: string): boolean {
+  if (!/^\s*[{[]/.test(text)) return false;
+  let found = false;
+  try {
+    JSON.parse(text, (key, value: unknown) => {
+      if (typeof value === "string" && value !== "" && (isSecretName(key) || looksRandom(value)))
+        found = true;
+      return value;
+    });
+  } catch {
+    return false;
+  }
+  return found;
+}
+
+function kindOf(text: string): string {
+  const scheme = /^([a-z][a-z0-9]*)[a-z0-9+.-]*:\/\//i.exec(text)?.[1];
+  if (scheme !== undefined) return `${scheme.toLowerCase()} url`;
+  return /^\s*[{[]/.test(text) ? "configuration" : "connection string";
+}
+
+function isSetting(name: string, value: string): boolean {
+  if (ABOUT_SECRETS.test(name) || SETTING.test(value) || value.includes("${")) return true;
+  // A key may be a path; a password or a token is none.
+  return /key|cert|credentials?$/i.test(name) && /^(?:[~.]{0,2}[/\\]|[A-Za-z]:[/\\])/.test(value);
 }

@@ -1,4 +1,4 @@
-// The last step of authoring: all files of a driver, written as text, read again, and checked against the live server.
+// Drafts all files of a driver: written as text, read again, and checked against the live server.
 
 import { readFileSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
@@ -18,7 +18,7 @@ import type { NewFile } from "../output/write-files.ts";
 import { isDeprecated } from "./bind.ts";
 import type { Choice } from "./choose.ts";
 import { type Credentials, secretNotes, writeSecrets } from "./credentials.ts";
-import { ungranted } from "./grants.ts";
+import { ungranted } from "./folders.ts";
 import { driverFolder, type Identified } from "./identify.ts";
 import { contractId, freeId } from "./names.ts";
 import { newContract, type NewContract } from "./new-contract.ts";
@@ -28,21 +28,21 @@ import type { ProposedSurfaces } from "./surfaces.ts";
 export interface Grounds {
   readonly id: string;
   readonly identified: Identified;
-  /** For a driver that serves these contracts. */
+  /** Credentials of a driver that serves these contracts. */
   readonly credentials: (contracts: readonly string[]) => Credentials;
-  /** The driver of this id that is there; what is not about its server stays. */
+  /** The existing driver of this id; its fields that are not about the server stay. */
   readonly existing?: Driver;
   readonly launch: LaunchSettings;
-  /** Of the workspace. */
+  /** Folder of the workspace. */
   readonly folder: string;
-  /** The contracts that are there. */
+  /** The existing contracts. */
   readonly contracts: readonly Contract[];
   readonly tools: readonly ToolDefinition[];
   /** The prompts and resources that a new driver offers. */
   readonly surfaces: ProposedSurfaces;
   readonly choices: readonly Choice[];
   readonly samples: ReadonlyMap<string, Sample>;
-  /** What the server calls itself. */
+  /** The name that the server reports. */
   readonly title: string;
 }
 
@@ -57,7 +57,7 @@ export interface Draft {
   readonly files: readonly NewFile[];
   readonly tools: readonly DraftedTool[];
   readonly diagnostics: readonly Diagnostic[];
-  /** What somebody has to look at. */
+  /** Points that the user has to check. */
   readonly left: readonly string[];
 }
 
@@ -67,7 +67,7 @@ export function draftDriver(grounds: Grounds): Draft {
   const drafted = grounds.choices.map((choice) => draftTool(choice, base, taken, grounds));
   const broken = new Map(drafted.map((made) => [made, firstError(assemble([made], grounds))]));
   const fitting = drafted.filter((made) => broken.get(made) === undefined);
-  // One odd tool does not keep the others back; when all are odd, it is something else.
+  // One tool with errors does not block the others; if all have errors, the cause is another.
   const made = fitting.length === 0 ? drafted : fitting;
   const left = fitting.length === 0 ? [] : drafted.flatMap((one) => skipNote(one, broken.get(one)));
   const { file, text, files, diagnostics, credentials } = assemble(made, grounds);
@@ -77,7 +77,7 @@ export function draftDriver(grounds: Grounds): Draft {
     made.map(({ tool }) => tool.contract),
   );
   const inventory = secrets === undefined ? [] : parseSecrets(secrets.text, secrets.path).diagnostics;
-  // A server may repeat what it was given in the descriptions of its tools.
+  // A server may repeat its secrets in the descriptions of its tools.
   const written = files.map((one) => ({ ...one, text: redacted(one.text, credentials.values) }));
   return {
     files: [{ path: file, text }, ...written, ...(secrets === undefined ? [] : [secrets])],
@@ -95,7 +95,7 @@ function redacted(text: string, values: readonly string[]): string {
     .reduce((sofar, value) => sofar.replaceAll(value, "redacted"), text);
 }
 
-/** A driver of these tools as text, and what its readers say of it. */
+/** A driver of these tools as text, and the diagnostics of its readers. */
 function assemble(
   made: readonly Made[],
   grounds: Grounds,
@@ -122,7 +122,7 @@ function assemble(
       ? { prompts: grounds.surfaces.prompts, resources: grounds.surfaces.resources }
       : ownWords(existing)),
     id,
-    // What was written by itself is written anew.
+    // Generated text is written again.
     description:
       existing === undefined || / as a driver: /.test(existing.description)
         ? description
@@ -148,7 +148,7 @@ function assemble(
   };
 }
 
-/** What somebody wrote into a driver that no server says. */
+/** The fields of a driver that its author wrote, not the server. */
 function ownWords(driver: Driver): Partial<Driver> {
   const { name, version, region, policyTags, tags, metadata, cost, timeoutMs, retry } = driver;
   const { healthCheck, auth, prompts, resources, connection, protocolVersion } = driver;
@@ -222,7 +222,7 @@ function draftTool(choice: Choice, base: string, taken: Set<string>, grounds: Gr
   };
 }
 
-/** A contract gives one value, and pictures, sounds and links are none. */
+/** A contract returns one value; images, audio and links are none. */
 function lostNotes(id: string, sample: Sample | undefined): readonly string[] {
   const { lost = [], odd } = sample ?? {};
   return [
@@ -241,7 +241,7 @@ function nearNote({ tool, near }: Choice, id: string): readonly string[] {
       ];
 }
 
-/** Under an id that nothing else has; the same contract as the last time is no other one. */
+/** A free id; the contract of an earlier run keeps its id. */
 function newContractOf(
   { tool, newId }: Choice,
   base: string,
@@ -272,7 +272,7 @@ function isWritten(file: string, text: string): boolean {
   }
 }
 
-/** Nothing where the workspace lists all of them itself. */
+/** Undefined if the workspace already lists all of them. */
 function secretsFile(
   { id, folder }: Grounds,
   { secrets }: Credentials,
@@ -284,7 +284,7 @@ function secretsFile(
   return { path, text: writeSecrets(own, id, contracts) };
 }
 
-/** What is said of several contracts is said once. */
+/** Joins equal notes about several contracts into one. */
 function grouped(lines: readonly string[]): string[] {
   const groups = new Map<string, string[]>();
   for (const line of lines) {

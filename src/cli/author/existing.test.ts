@@ -1,4 +1,4 @@
-// What authoring finds in a workspace: the driver itself, made before, and secrets of others.
+// The existing parts of a workspace: the driver of an earlier run, and secrets of other drivers.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,8 +10,7 @@ import type { Contract, Driver } from "../../model/index.ts";
 import { type Choice, chooseByFlags } from "./choose.ts";
 import { withCredentials, writeSecrets } from "./credentials.ts";
 import { draftDriver } from "./draft.ts";
-import { existingDriver } from "./existing-contracts.ts";
-import { existingSecrets, type KnownSecrets, SecretNames } from "./existing-secrets.ts";
+import { existingDriver, existingSecrets, type KnownSecrets, SecretNames } from "./existing.ts";
 import { keptBindings } from "./kept-bindings.ts";
 import type { NewFile } from "../output/write-files.ts";
 

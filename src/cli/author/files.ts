@@ -1,4 +1,4 @@
-// Files that are proposed: written where there are none, left alone where there are others.
+// Proposed files: written if they do not exist; existing files stay, and get a proposal beside them.
 
 import { lstat, mkdir, readFile, realpath, rm, rmdir, writeFile } from "node:fs/promises";
 import { dirname, isAbsolute, relative, sep } from "node:path";
@@ -6,17 +6,17 @@ import { PortolanError } from "../../errors/index.ts";
 import type { NewFile } from "../output/write-files.ts";
 
 export interface ProposedFile extends NewFile {
-  /** `kept`: there is one that says something else; the proposal is beside it. `proposed`: so is what it belongs to. */
+  /** `kept`: another file exists, and the proposal is beside it. `proposed`: written as a proposal, because DRIVER.md is kept. */
   readonly state: "written" | "unchanged" | "kept" | "proposed";
-  /** Where the proposal is, when it is not the file itself. */
+  /** Path of the proposal, if it is not the file itself. */
   readonly proposal?: string;
-  /** What was written now, if anything. */
+  /** The path that was written now, if any. */
   readonly created?: string;
 }
 
 /**
- * All of them belong into `folder`, whatever links are in it. Nothing that is there is ever overwritten. Where `leader` is one that stays
- * as it is, the others are proposals as well: nothing would use them.
+ * All files must be inside of `folder`, also after links are resolved. Existing files are never overwritten. If `leader` is kept, the
+ * others become proposals too, because the kept file does not use them.
  */
 export async function propose(
   files: readonly NewFile[],
@@ -32,7 +32,7 @@ export async function propose(
     if (target === undefined) continue;
     try {
       await mkdir(dirname(target), { recursive: true });
-      // Exclusive: what came to be there since is neither overwritten nor followed.
+      // Exclusive: a file or link that was created meanwhile is neither overwritten nor followed.
       await writeFile(target, text, { flag: "wx", mode: 0o644 });
     } catch (cause) {
       const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
@@ -42,13 +42,13 @@ export async function propose(
   return proposed;
 }
 
-/** Takes back what was written, and the folders that were made for it. */
+/** Removes the files that were written, and the folders that were created for them. */
 export async function withdraw(files: readonly ProposedFile[], folder: string): Promise<void> {
   for (const { created } of files) {
     if (created === undefined) continue;
     await rm(created, { force: true });
     let parent = dirname(created);
-    // A folder with anything else in it stays.
+    // A folder with other files stays.
     while (parent !== folder && (await rmdir(parent).then(yes, no))) parent = dirname(parent);
   }
 }
@@ -56,7 +56,7 @@ export async function withdraw(files: readonly ProposedFile[], folder: string): 
 const yes = (): boolean => true;
 const no = (): boolean => false;
 
-/** `created` is what has to be written, if anything. */
+/** `created` is the path to write, if any. */
 async function proposalOf(file: NewFile, folder: string, led: boolean): Promise<ProposedFile> {
   const { path, text } = file;
   await requireInside(path, folder);
@@ -71,7 +71,7 @@ async function proposalOf(file: NewFile, folder: string, led: boolean): Promise<
   }
 }
 
-/** A link in the workspace may lead anywhere, and nobody agreed to writing there. */
+/** A link in the workspace may lead anywhere; the user agreed only to files in the workspace. */
 async function requireInside(path: string, folder: string): Promise<void> {
   const root = await realpath(folder).catch(() => folder);
   let parent = dirname(path);
@@ -86,7 +86,7 @@ async function requireInside(path: string, folder: string): Promise<void> {
   );
 }
 
-/** Also a link that leads nowhere. */
+/** True for a broken link as well. */
 async function isThere(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
@@ -97,7 +97,7 @@ async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** Undefined for a link that leads nowhere. */
+/** Undefined for a broken link. */
 async function existing(path: string): Promise<string | undefined> {
   return readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === "ENOENT") return undefined;

@@ -1,4 +1,4 @@
-// The first two steps of authoring: what kind of server is meant, and how it is spoken to.
+// Identifies the server on the command line: its kind (npm, docker, binary, remote) and its transport.
 
 import { statSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
@@ -12,9 +12,9 @@ import { aliasOf } from "../target/server-config.ts";
 export interface Identified {
   readonly server: DriverServer;
   readonly transport: Driver["transport"];
-  /** How it is reached now. */
+  /** The target for the connection during authoring. */
   readonly target: Target;
-  /** A short name for it. */
+  /** Short name of the server. */
   readonly name: string;
 }
 
@@ -24,7 +24,7 @@ const NPM_NAME = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*(?:@[\w.^~<>=*-]+)?$/i;
 const IMAGE = /^(?:[a-z0-9.-]+(?::\d+)?\/)?[a-z0-9._/-]+(?::[\w.-]+)?(?:@sha256:[0-9a-f]{64})?$/i;
 const RUN_FLAGS: ReadonlySet<string> = new Set(["-i", "--interactive", "--rm", "--init"]);
 
-/** `folder` is the workspace's. */
+/** `folder` is the folder of the workspace. */
 export function identify(words: Words, given: string | undefined, folder: string, cli: Cli): Identified {
   const kind = KINDS.find((known) => known === given);
   if (given !== undefined && kind === undefined)
@@ -93,7 +93,7 @@ function fromUrl(url: string, more: readonly string[], cli: Cli): Identified {
   return { server: { kind: "remote", url: target.url }, transport, target, name: aliasOf(target) };
 }
 
-/** Words that run a package or an image mean that package or image. */
+/** A command that runs a package or an image is that package or image. */
 function fromCommand(words: readonly string[], kind: Kind | undefined, folder: string, cli: Cli): Identified {
   const [command = "", ...args] = words;
   if (kind === undefined && command === "npx") {

@@ -1,4 +1,4 @@
-// What a driver that is made again serves already: that stays as it is written, unless its server has become another.
+// Bindings of an existing driver, which stay as they are written unless its server has changed.
 
 import { checkDriver } from "../../contracts/index.ts";
 import type { Binding, Contract, Driver, ToolDefinition } from "../../model/index.ts";
@@ -8,7 +8,7 @@ import type { Choice } from "./choose.ts";
 export interface Kept {
   /** In the order of the driver; a tool may serve several contracts. */
   readonly choices: readonly Choice[];
-  /** What cannot stay, and why; what else there is. */
+  /** Notes about bindings that cannot stay, and about new tools. */
   readonly notes: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export function keptBindings(
   return { choices, notes };
 }
 
-/** Why not, as a sentence. */
+/** The reason why a binding cannot stay, as a sentence. */
 function keep(
   binding: Binding,
   driver: Driver,

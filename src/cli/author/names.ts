@@ -1,4 +1,4 @@
-// How alike two names are, for finding the contract that a tool was meant for.
+// Similarity of names, to find the contract that a tool might serve.
 
 const SYNONYMS: Readonly<Record<string, string>> = {
   get: "read",
@@ -28,10 +28,10 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   filepath: "path",
   file: "path",
 };
-/** Words that say where a thing belongs, not what it does. */
+/** Words about the owner of a tool, not about its action. */
 const EMPTY: ReadonlySet<string> = new Set(["fs", "filesystem", "mcp", "tool", "the", "a", "an", "of", "to"]);
 
-/** Small words, each for one: `readTextFile` and `read_text_files` are the same. */
+/** Words in lower case and singular: `readTextFile` and `read_text_files` are the same. */
 function wordsOf(name: string): readonly string[] {
   return name
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
@@ -41,7 +41,7 @@ function wordsOf(name: string): readonly string[] {
     .map((word) => word.replace(/(?<=[a-z]{2})ies$/, "y").replace(/(?<=[a-z]{2}[^s])s$/, ""));
 }
 
-/** What names begin or end with to say what is done; those of one line certainly mean the same. */
+/** Verbs at the beginning or end of names; those of one line are synonyms. */
 const VERBS: ReadonlyMap<string, string> = new Map(
   [
     ["read", "get", "fetch", "show"],
@@ -58,7 +58,7 @@ const VERBS: ReadonlyMap<string, string> = new Map(
   ].flatMap((words) => words.map((word) => [word, words.join()] as const)),
 );
 
-/** How sure it is that two names mean the same: written the same but for case and separators, or the same done with the same things. */
+/** Whether two names mean the same: equal apart from case and separators, or synonymous verbs with the same nouns. */
 export function sameness(a: string, b: string): "equal" | "same" | undefined {
   const [left, right] = [partsOf(a), partsOf(b)];
   if (left.length === 0) return undefined;
@@ -68,7 +68,7 @@ export function sameness(a: string, b: string): "equal" | "same" | undefined {
   return one !== undefined && isSame ? "same" : undefined;
 }
 
-/** One and many are not the same here: `get_user` gives something else than `get_users`. */
+/** Singular and plural differ here: `get_user` and `get_users` have different results. */
 function partsOf(name: string): readonly string[] {
   return name
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
@@ -77,14 +77,14 @@ function partsOf(name: string): readonly string[] {
     .filter((word) => word !== "");
 }
 
-/** Undefined without a verb that is known: then only equal names are the same. */
+/** Undefined without a known verb: then only equal names are the same. */
 function sentenceOf(words: readonly string[]): { readonly verb: string; readonly nouns: string } | undefined {
   const [first = "", last = ""] = [words[0], words.at(-1)].map((word) => VERBS.get(word ?? ""));
   if (first !== "") return { verb: first, nouns: words.slice(1).join(" ") };
   return last === "" ? undefined : { verb: last, nouns: words.slice(0, -1).join(" ") };
 }
 
-/** From 0, nothing in common, to 1, the same. The same word counts for more than one that means the same. */
+/** From 0 (no common word) to 1 (the same). Equal words count more than synonyms. */
 export function likeness(a: string, b: string): number {
   return (
     0.7 * overlap(wordsOf(a).map(plainest), wordsOf(b).map(plainest)) + 0.3 * overlap(wordsOf(a), wordsOf(b))
@@ -98,8 +98,8 @@ function overlap(a: readonly string[], b: readonly string[]): number {
 }
 
 function telling(words: readonly string[]): ReadonlySet<string> {
-  const told = words.filter((word) => !EMPTY.has(word));
-  return new Set(told.length === 0 ? words : told);
+  const meaningful = words.filter((word) => !EMPTY.has(word));
+  return new Set(meaningful.length === 0 ? words : meaningful);
 }
 
 function plainest(word: string): string {

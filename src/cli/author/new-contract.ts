@@ -1,4 +1,4 @@
-// A contract for a tool that none is there for yet: what the server says of it, and no more than that.
+// A new contract for a tool, from the server's own description of the tool only.
 
 import type { ToolDraft } from "../../formats/driver/index.ts";
 import { isObject, type JsonObject, type JsonSchema, type ToolDefinition } from "../../model/index.ts";
@@ -9,11 +9,11 @@ import type { Sample } from "./sample.ts";
 export interface NewContract {
   readonly draft: ToolDraft;
   readonly resultExtract: string;
-  /** What was guessed, for somebody to look at. */
+  /** Guesses, for the user to check. */
   readonly guesses: readonly ("mutates" | "text" | "sampled")[];
 }
 
-/** `base` is what the server is called, for naming what it changes. */
+/** `base` is the name of the server, for `mutates`. */
 export function newContract(
   id: string,
   tool: ToolDefinition,
@@ -61,7 +61,7 @@ export function newContract(
   };
 }
 
-/** A result with one part is that part; a result without a schema is text, unless a sample showed something else. */
+/** A result with one property is that property; a result without a schema is text, unless a sample shows otherwise. */
 function outputOf(
   { outputSchema }: ToolDefinition,
   sample: Sample | undefined,
@@ -80,7 +80,7 @@ function withoutDialect(schema: unknown): JsonObject {
   return rest;
 }
 
-/** A part that refers to the whole cannot stand alone. */
+/** A part that references the whole schema cannot be used alone. */
 function hasReference(schema: JsonObject): boolean {
   return JSON.stringify(schema).includes('"$ref"');
 }

@@ -2,9 +2,21 @@
 
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { isObject, type JsonObject, type JsonSchema, type ToolDefinition } from "../../model/index.ts";
+import { checkDriver } from "../../contracts/index.ts";
+import { PortolanError } from "../../errors/index.ts";
+import { parseTool, writeTool } from "../../formats/driver/index.ts";
+import {
+  type Contract,
+  isObject,
+  type JsonObject,
+  type JsonSchema,
+  type ToolDefinition,
+} from "../../model/index.ts";
+import { createValidator, formatProblem } from "../../schema/index.ts";
 import type { UsedConnection } from "../target/connect.ts";
-import { propertiesOf, requiredOf } from "./bind.ts";
+import { type Bound, driverOf, propertiesOf, requiredOf, waysToBind } from "./bind.ts";
+import type { Choice } from "./choose.ts";
+import { newContract } from "./new-contract.ts";
 
 export interface Sample {
   readonly input: JsonObject;
@@ -12,7 +24,7 @@ export interface Sample {
   readonly portable: boolean;
   /** Of what came back; undefined when it is text, or when the server says it itself. */
   readonly schema?: JsonSchema;
-  /** What the server answered. */
+  /** The result of the server. */
   readonly result: JsonObject;
   /** Parts of the answer that no output of a contract has, in words. */
   readonly lost: readonly string[];
@@ -47,7 +59,7 @@ export async function sampleTool(
       portable,
       result,
       lost: lostOf(result),
-      ...(isObject(value) || Array.isArray(value) ? { schema: schemaOf(value, DEEPEST) } : {}),
+      schema: isObject(value) || Array.isArray(value) ? schemaOf(value, DEEPEST) : undefined,
     };
   } catch {
     signal.throwIfAborted();
@@ -117,7 +129,7 @@ function valueOf({
   }
 }
 
-/** What one value shows: types and names. That something was there once does not make it required. */
+/** Types and names from one value. No property is required, because another value may lack it. */
 function schemaOf(value: unknown, depth: number): JsonSchema {
   if (Array.isArray(value))
     return value.length === 0 || depth === 0
@@ -129,4 +141,82 @@ function schemaOf(value: unknown, depth: number): JsonSchema {
     return { type: "object", properties: Object.fromEntries(entries) };
   }
   return value === null ? {} : { type: typeof value };
+}
+
+interface Sampled {
+  readonly choices: readonly Choice[];
+  /** By tool name. */
+  readonly samples: ReadonlyMap<string, Sample>;
+}
+
+/** Checks each binding with a real result. `sample` calls a tool if that is harmless and possible. */
+export async function sampleAll(
+  choices: readonly Choice[],
+  sample: (tool: ToolDefinition) => Promise<Sample | undefined>,
+): Promise<Sampled> {
+  const samples = new Map<string, Sample>();
+  const proved: Choice[] = [];
+  for (const choice of choices) {
+    const { tool, bound } = choice;
+    const taken = samples.get(tool.name) ?? (await sample(tool));
+    if (taken === undefined) {
+      proved.push(choice);
+      continue;
+    }
+    const found = bound === undefined ? choice : await prove(choice, bound, taken);
+    samples.set(tool.name, found.bound === undefined ? { ...taken, odd: await oddity(tool, taken) } : taken);
+    proved.push(found);
+  }
+  return { choices: proved, samples };
+}
+
+/** Selects the first part of the result that matches the contract's outputs. */
+async function prove(choice: Choice, bound: Bound, { result, schema }: Sample): Promise<Choice> {
+  const { contract, tool, draft } = bound;
+  const guess = choice.demanded === true || bound.kept === true;
+  const wrong = await refusal(contract, bound, result);
+  if (wrong === undefined) return choice;
+  for (const way of waysToBind(contract, tool, { guess, seen: schema })) {
+    if ((await refusal(contract, way, result)) !== undefined) continue;
+    const { resultExtract = "$" } = way.draft;
+    const note = `${contract.id} gets ${resultExtract} of what ${tool.name} gives, since that is what fitted in a sample: check it.`;
+    const proved = { ...bound, draft: { ...draft, resultExtract }, result: way.result, others: [] };
+    return { ...choice, bound: proved, notes: [...(choice.notes ?? []), note] };
+  }
+  const said = `What ${tool.name} gave in a sample is not what ${contract.id} promises: ${wrong}`;
+  if (guess)
+    throw new PortolanError("DECLARATION_INVALID", said, {
+      hint: "Let it have a contract of its own, or correct the contract.",
+    });
+  return { tool, bound: undefined, near: contract.id, notes: [said] };
+}
+
+/** The reason why this result does not match the contract's outputs. */
+async function refusal(
+  { outputs }: Contract,
+  { result: plan }: Pick<Bound, "result">,
+  result: JsonObject,
+): Promise<string | undefined> {
+  try {
+    const value = plan.narrow(plan.extract(result));
+    const checked = (await createValidator(outputs)).check(value);
+    return checked.valid === false ? checked.problems.map(formatProblem).join("; ") : undefined;
+  } catch (thrown) {
+    return thrown instanceof Error ? thrown.message : String(thrown);
+  }
+}
+
+/** A new contract follows the server's own schema; this finds results that violate it. */
+async function oddity(tool: ToolDefinition, sample: Sample): Promise<string | undefined> {
+  const made = newContract("sampled", tool, "sampled", sample);
+  const { contract } = parseTool(writeTool(made.draft), "TOOL.md");
+  if (contract === undefined) return undefined;
+  const draft = {
+    tool: contract.id,
+    range: contract.version,
+    toolName: tool.name,
+    resultExtract: made.resultExtract,
+  };
+  const [bound] = checkDriver(driverOf([draft]), [contract], [tool]).bound;
+  return bound && refusal(contract, bound, sample.result);
 }

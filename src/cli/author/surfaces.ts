@@ -24,10 +24,10 @@ export interface ProposedSurfaces {
 }
 
 const MOST_PROMPTS = 50;
-/** Many single resources are data, not a part of what a server is. */
+/** Many single resources are data, not a fixed part of the server. */
 const MOST_RESOURCES = 20;
 
-/** A list that fails is as good as none: the tools are what a driver is made for. */
+/** A list that fails counts as empty, because a driver needs only the tools. */
 export async function listSurfaces(connection: McpConnection, signal: AbortSignal): Promise<ListedSurfaces> {
   const { capabilities } = connection.server;
   const list = async <T>(has: unknown, ask: () => Promise<T[]>): Promise<T[]> =>
@@ -45,7 +45,7 @@ export async function listSurfaces(connection: McpConnection, signal: AbortSigna
   return { prompts, resources, templates };
 }
 
-/** `base` is what the server is called, `taken` are the kinds of references that other drivers have. */
+/** `base` is the name of the server, `taken` are the reference kinds of other drivers. */
 export function proposeSurfaces(
   { prompts, resources, templates }: ListedSurfaces,
   base: string,
@@ -125,12 +125,12 @@ function words(description: unknown): { description?: string } {
   return text === "" ? {} : { description: text };
 }
 
-/** Servers list all kinds of things. */
+/** Servers may list invalid items. */
 function isName(name: unknown): name is string {
   return typeof name === "string" && name.trim() !== "" && name.length <= 200;
 }
 
-/** As a DRIVER.md takes it. */
+/** A URI or URI template that a DRIVER.md accepts. */
 function isAddress(text: unknown): text is string {
   if (typeof text !== "string" || text.length > 500) return false;
   const sample = text.replace(/\{[^{}]+\}/g, "x");

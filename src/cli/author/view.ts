@@ -1,11 +1,12 @@
-// What authoring made of a server, for people and for programs.
+// Output of `portolan author`, as text and as JSON.
 
 import { shellWord } from "../../base/text/command-line.ts";
 import type { Diagnostic } from "../../errors/index.ts";
-import type { Colors } from "../terminal/colors.ts";
+import type { DriverServer } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
-import { endpointWords } from "./server-label.ts";
 import { describeDiagnostic } from "../output/diagnostic.ts";
+import { endpointLabel } from "../output/endpoint-label.ts";
+import type { Colors } from "../terminal/colors.ts";
 import { displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
 import { pathLabeller } from "../workspace/folder.ts";
@@ -13,12 +14,12 @@ import type { Draft } from "./draft.ts";
 import type { ProposedFile } from "./files.ts";
 import type { Identified } from "./identify.ts";
 
-export interface Shown extends Omit<Draft, "files"> {
+interface Shown extends Omit<Draft, "files"> {
   readonly id: string;
   readonly identified: Identified;
   readonly files: readonly ProposedFile[];
   readonly written: boolean;
-  /** It fits its server, and not what else is in the workspace. */
+  /** The driver fits its server, but conflicts with the rest of the workspace. */
   readonly clashes: boolean;
   readonly dryRun: boolean;
 }
@@ -39,8 +40,8 @@ export function draftJson({ id, identified, tools, files, diagnostics, left, wri
     files: files.map(({ path, text, state, proposal }) => ({
       file: path,
       state,
-      ...(proposal === undefined ? {} : { proposal }),
-      ...(written ? {} : { text }),
+      proposal,
+      text: written ? undefined : text,
     })),
     diagnostics,
     left: [...left, ...(written ? keptNotes(files) : [])],
@@ -69,7 +70,7 @@ export function describeDraft(shown: Shown, { io, output }: Cli): string {
   const texts = files.map(
     ({ path, text }) => `${colors.dim(`# ${label(path)}`)}\n${plainText(text).trimEnd()}`,
   );
-  const findings = diagnostics.filter(({ severity }: Diagnostic) => severity !== "info");
+  const reported = diagnostics.filter(({ severity }: Diagnostic) => severity !== "info");
   return [
     wrap(
       `${colors.bold(id)} ${colors.dim(`(${identified.server.kind}, ${identified.transport})`)} ${plainLine(endpointWords(identified.server), 200)}`,
@@ -80,7 +81,7 @@ export function describeDraft(shown: Shown, { io, output }: Cli): string {
     ...(dryRun && !broken ? texts : []),
     ...section(
       "Diagnostics",
-      findings.map((one) => describeDiagnostic(one, { colors, width, label })),
+      reported.map((one) => describeDiagnostic(one, { colors, width, label })),
     ),
     ...(written ? section("Files", fileLines) : []),
     ...section(
@@ -104,7 +105,7 @@ function whyNot(broken: boolean, clashes: boolean): string {
   return broken ? "Nothing was written: it does not fit its server." : "Nothing was written.";
 }
 
-/** In columns where there is room for them. */
+/** In columns if the terminal is wide enough. */
 function bindingLines(tools: Draft["tools"], colors: Colors, width: number | undefined): string[] {
   const rows = tools.map(({ tool, contract, isNew, binding }) => {
     const { argumentMapping = {}, resultExtract = "$" } = binding;
@@ -130,4 +131,18 @@ function keptNotes(files: readonly ProposedFile[]): string[] {
         ]
       : [],
   );
+}
+
+/** Short description of a driver's server, without secrets. */
+function endpointWords(server: DriverServer): string {
+  switch (server.kind) {
+    case "remote":
+      return endpointLabel({ transport: "http", url: server.url });
+    case "npm":
+      return endpointLabel({ transport: "stdio", command: server.package, args: server.args });
+    case "docker":
+      return endpointLabel({ transport: "stdio", command: server.image, args: server.args });
+    case "binary":
+      return endpointLabel({ transport: "stdio", command: server.path, args: server.args });
+  }
 }

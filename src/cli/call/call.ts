@@ -70,7 +70,7 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
       const input = toInput(tool, parsed, given, label);
       const result = await connection.callTool(tool.name, input, {
         ...request(`calling ${tool.name}`),
-        ...(meta === undefined ? {} : { meta }),
+        meta,
       });
       const saveText = options.out !== undefined && !hasBytes(result);
       await showResult(result, renderToolResult, cli, saver, { out: options.out, saveText });

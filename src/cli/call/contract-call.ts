@@ -1,5 +1,7 @@
-// Calls of contracts: the `_meta` that selects a driver, hints for unserved contracts, and exit codes of failures.
+// Calls of contracts: their context, the `_meta` that selects a driver, hints for unserved contracts, and exit codes of failures.
 
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import {
   type CallToolResult,
@@ -8,7 +10,7 @@ import {
   isObject,
   type JsonObject,
 } from "../../model/index.ts";
-import { readContext } from "../arguments/call-context.ts";
+import { parsePairs, toArguments } from "../arguments/arguments.ts";
 import type { Cli } from "../context.ts";
 import { withoutServer } from "../target/find-named.ts";
 import type { ResolvedTarget } from "../target/resolve.ts";
@@ -50,7 +52,7 @@ export async function metaOf(
   };
 }
 
-export interface CalledContract {
+interface CalledContract {
   /** Undefined when no file defines the contract. */
   readonly contract: Contract | undefined;
   /** False for diagnostics about drivers of other contracts. */
@@ -112,4 +114,25 @@ export function exitOfResult({ isError, _meta }: CallToolResult): number {
   const error = isObject(_meta) ? _meta["portolan/error"] : undefined;
   const code = isObject(error) ? String(error.code) : "";
   return Object.hasOwn(EXITS, code) ? (EXITS[code as DriverErrorCode] ?? 1) : 1;
+}
+
+/** The values of `--context key=value`, converted by the contract's contextSchema; undefined if none is given. */
+export async function readContext(
+  words: readonly string[] | undefined,
+  { id, contextSchema }: Pick<Contract, "id" | "contextSchema">,
+  { io }: Pick<Cli, "io">,
+): Promise<JsonObject | undefined> {
+  if (words === undefined || words.length === 0) return undefined;
+  if (contextSchema === undefined)
+    throw new PortolanError("USAGE", `The contract ${id} takes no context.`, {
+      hint: "A contract that does has metadata.contextSchema in its TOOL.md.",
+    });
+  const { pairs, problems } = await parsePairs(words, (path) => readFile(resolve(io.cwd, path), "utf8"));
+  const read = toArguments(pairs, contextSchema, {});
+  const wrong = [...problems, ...read.problems].map(({ key, message }) => `${key} ${message}`.trim());
+  if (wrong.length === 0) return read.value;
+  throw new PortolanError("INPUT_INVALID", `--context: ${[...new Set(wrong)].join("; ")}`, {
+    tool: id,
+    hint: `It takes ${JSON.stringify(contextSchema).slice(0, 500)}`,
+  });
 }

@@ -10,7 +10,7 @@ import {
 } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import type { Colors } from "../terminal/colors.ts";
-import { formatBytes } from "../terminal/format.ts";
+import { formatBytes } from "../terminal/layout.ts";
 import { plainLine, plainText, toJsonText } from "../terminal/safe-text.ts";
 import { createSaver, type Saver } from "./save-file.ts";
 

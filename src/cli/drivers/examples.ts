@@ -9,7 +9,7 @@ import {
 } from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { type Contract, type ContractExample, isObject, type Json } from "../../model/index.ts";
-import { readContext } from "../arguments/call-context.ts";
+import { readContext } from "../call/contract-call.ts";
 import type { Cli } from "../context.ts";
 import { takeOneWord } from "../options/usage-error.ts";
 import type { Session } from "../target/connect.ts";

@@ -23,7 +23,7 @@ export async function remove(
     return removeServer(own.text, alias);
   });
   if (output.form === "json")
-    output.json({ file, server: alias, written: !dryRun, ...(dryRun ? { text: after } : {}) });
+    output.json({ file, server: alias, written: !dryRun, text: dryRun ? after : undefined });
   else output.print(dryRun ? after : `Removed ${alias} from ${label}.`);
   return 0;
 }

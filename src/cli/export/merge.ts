@@ -63,7 +63,7 @@ export async function mergeServers(
     file: written.file,
     created: existing === undefined && written.changed,
     changed: written.changed,
-    ...(backup === undefined ? {} : { backup }),
+    backup,
     servers: summary,
     notes,
   };

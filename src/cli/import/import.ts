@@ -46,7 +46,7 @@ export async function importServers(
   const { path, folder } = await findWorkspace(io, options);
   const computer = computerOf(io, folder);
   const only = clients.length === 0 ? undefined : [...new Set(clients.map(parseClient))];
-  const files = await io.importClients({ ...computer, ...(only === undefined ? {} : { clients: only }) });
+  const files = await io.importClients({ ...computer, clients: only });
   const listing: ImportListing = { files: files.map(toListed) };
   const copied: CopyResult | undefined =
     options.write === true

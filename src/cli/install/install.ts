@@ -9,13 +9,11 @@ import { exitCodeOf } from "../output/output.ts";
 import { withSpinner } from "../output/progress.ts";
 import { takeTarget } from "../target/connect.ts";
 import { targetServer } from "../target/server-config.ts";
-import { formatDownload } from "../terminal/format.ts";
-import { renderRows } from "../terminal/layout.ts";
+import { formatDownload, renderRows } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import type { Spinner } from "../terminal/spinner.ts";
 import { driverServers, findDriverServer, noProgram, programOf } from "../workspace/programs.ts";
-import { sourceNote } from "../workspace/source-note.ts";
-import { loadSource, requireServer } from "../workspace/source.ts";
+import { loadSource, requireServer, sourceNote } from "../workspace/source.ts";
 
 interface Line {
   readonly server: string;

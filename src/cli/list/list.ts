@@ -1,13 +1,21 @@
-// `portolan list`: lists the tools, resources and prompts of a server.
+// `portolan list`: lists the tools, resources and prompts of a server, or the servers and tools of the workspace.
 
 import { type Diagnostic, isPortolanError, PortolanError } from "../../errors/index.ts";
+import type { OwnName, ServerHealth } from "../../hub/index.ts";
+import type { PromptDefinition, ResourceDefinition, ToolDefinition } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { refuseBothSides } from "../options/usage-error.ts";
+import { describeDiagnostic } from "../output/diagnostic.ts";
+import { stateLabel } from "../output/server-state.ts";
 import { type ResolvedTarget, resolveServer } from "../target/resolve.ts";
 import { withTarget } from "../target/session.ts";
+import { wrap } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
 import { contractsOf, findContract } from "../workspace/contracts.ts";
-import { listWorkspace } from "./list-workspace.ts";
-import { describeListing, type Listing, type ListOptions } from "./view.ts";
+import { pathLabeller } from "../workspace/folder.ts";
+import { refuseTargetOptions, withWorkspace } from "../workspace/open.ts";
+import { type Source, sourceNote } from "../workspace/source.ts";
+import { describeListing, describeTools, type Listing, type ListOptions } from "./view.ts";
 
 const NOTHING = { resources: [], resourceTemplates: [], prompts: [] };
 
@@ -74,4 +82,93 @@ function contractOf({
 }: Extract<ResolvedTarget, { kind: "server" }>): string | undefined {
   const own = contractsOf(source);
   return own === undefined ? undefined : findContract(own.endpoint, word)?.name;
+}
+
+interface Lists {
+  readonly health: readonly ServerHealth[];
+  readonly tools: readonly ToolDefinition[];
+  readonly names: ReadonlyMap<string, OwnName>;
+  readonly resources: readonly ResourceDefinition[];
+  readonly prompts: readonly PromptDefinition[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+const WAIT_MS = 30_000;
+
+async function listWorkspace(cli: Cli, source: Source, options: ListOptions): Promise<number> {
+  refuseTargetOptions(cli);
+  const { output, io } = cli;
+  const waitMs = cli.options.waitMs ?? WAIT_MS;
+  return withWorkspace(cli, source, { showsSource: true, waitMs }, async ({ workspace, diagnostics }) => {
+    const [tools, resources, resourceTemplates, prompts] = await Promise.all([
+      workspace.tools(),
+      workspace.resources(),
+      workspace.resourceTemplates(),
+      workspace.prompts(),
+    ]);
+    const health = workspace.health();
+    const names = workspace.toolNames();
+    const definitions = tools.map(({ definition }) => definition);
+    if (output.form === "json") {
+      const { kind, path, files } = source;
+      output.json({
+        source: { kind, path, files },
+        servers: health,
+        tools: definitions.map((tool) => ({ server: names.get(tool.name)?.server, ...tool })),
+        resources,
+        resourceTemplates,
+        prompts,
+        diagnostics: diagnostics(),
+      });
+      return 0;
+    }
+    const lists = { health, tools: definitions, names, resources, prompts, diagnostics: diagnostics() };
+    output.print(describeWorkspace(lists, sourceNote(source, io), cli, options));
+    return 0;
+  });
+}
+
+function describeWorkspace(
+  { health, tools, names, resources, prompts, diagnostics }: Lists,
+  note: string | undefined,
+  { io, output: { colors, width }, options: { verbose } }: Cli,
+  options: ListOptions,
+): string {
+  const sections = note === undefined ? [] : [colors.dim(wrap(note, width))];
+  for (const server of health) {
+    const own = tools
+      .filter((tool) => names.get(tool.name)?.server === server.alias)
+      .map((tool) => ({ ...tool, name: typedName(tool.name, names.get(tool.name)) }));
+    const count = `${own.length} ${own.length === 1 ? "tool" : "tools"}`;
+    const state = server.state === "ready" ? count : `${stateLabel(server.state, colors)} · ${count}`;
+    const lines = [`${colors.bold(plainLine(server.alias))} ${colors.dim("·")} ${state}`];
+    if (server.error !== undefined)
+      lines.push(
+        wrap(`  ${plainLine(server.error.message, 500)}`, width, 2),
+        colors.dim(`  portolan why ${server.alias}`),
+      );
+    if (own.length > 0) lines.push(describeTools(own, colors, options, width));
+    sections.push(lines.join("\n"));
+  }
+  const more = [count(resources.length, "resource"), count(prompts.length, "prompt")].filter(
+    (part) => part !== "",
+  );
+  if (more.length > 0)
+    sections.push(colors.dim(wrap(`Also ${more.join(" and ")}: portolan list <server> shows them.`, width)));
+  const label = pathLabeller(io);
+  const shown = diagnostics.filter(({ severity }) => verbose || severity !== "info");
+  if (shown.length > 0)
+    sections.push(
+      shown.map((diagnostic) => describeDiagnostic(diagnostic, { colors, width, label })).join("\n"),
+    );
+  return sections.join("\n\n");
+}
+
+function count(number: number, word: string): string {
+  return number === 0 ? "" : `${number} ${word}${number === 1 ? "" : "s"}`;
+}
+
+/** The full name, or `<server>.<name>` when the full name was too long to hold the server's own name. */
+function typedName(full: string, own: OwnName | undefined): string {
+  return own === undefined || full.includes(own.name) ? full : `${own.server}.${own.name}`;
 }

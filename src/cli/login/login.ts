@@ -105,7 +105,7 @@ async function withDriver(
       signal: cli.interrupt.signal,
       person: personAt(cli),
       onDiagnostic: (diagnostic) => noteDiagnostic(diagnostic, cli),
-      ...(sandbox === undefined ? {} : { sandbox }),
+      sandbox,
     },
   );
   try {

@@ -8,7 +8,7 @@ import type {
   StdioEndpoint,
   Template,
 } from "../../model/index.ts";
-import { count } from "../terminal/format.ts";
+import { count } from "../terminal/layout.ts";
 
 const HIDDEN = "…";
 const MOST_HOSTS = 3;

@@ -3,7 +3,7 @@
 import type { ContractEvent, HubEvent } from "../../hub/index.ts";
 import type { LogMessage } from "../../model/index.ts";
 import type { Colors, Paint } from "../terminal/colors.ts";
-import { formatDownload } from "../terminal/format.ts";
+import { formatDownload } from "../terminal/layout.ts";
 import { plainLine, plainText, toJsonText } from "../terminal/safe-text.ts";
 
 export function describeEvent(event: HubEvent, colors: Colors): string {

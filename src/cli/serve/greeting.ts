@@ -7,8 +7,7 @@ import type { Hub } from "../../hub/index.ts";
 import type { GatewaySettings } from "../../model/index.ts";
 import { stateLabel } from "../output/server-state.ts";
 import type { Colors } from "../terminal/colors.ts";
-import { count } from "../terminal/format.ts";
-import { displayWidth, wrap } from "../terminal/layout.ts";
+import { count, displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 
 /** Placeholder for a token that is not shown. */
@@ -79,12 +78,12 @@ export function greetingJson({ url, settings, servers, tags, token }: Greeting):
       tags: at("tags", tags),
       health: `${url}/healthz`,
       ready: `${url}/readyz`,
-      ...(sse === true ? { sse: `${url}/sse` } : {}),
-      ...(websocket === true ? { websocket: `${url.replace(/^http/, "ws")}/mcp` } : {}),
+      sse: sse === true ? `${url}/sse` : undefined,
+      websocket: websocket === true ? `${url.replace(/^http/, "ws")}/mcp` : undefined,
     },
     auth: token === undefined ? "none" : "token",
-    ...(token?.shown === true ? { token: token.value } : {}),
-    ...(token === undefined ? {} : { tokenCommand: token.command }),
+    token: token?.shown === true ? token.value : undefined,
+    tokenCommand: token?.command,
     servers,
   };
 }
@@ -189,7 +188,7 @@ export function clientLines({ url, token }: Access): ClientLine[] {
   const header = token === undefined ? "" : ` --header "Authorization: Bearer ${inShell}"`;
   const entry = {
     url,
-    ...(token === undefined ? {} : { headers: { Authorization: `Bearer ${shown ?? TOKEN_PLACE}` } }),
+    headers: token && { Authorization: `Bearer ${shown ?? TOKEN_PLACE}` },
   };
   return [
     { client: "Claude Code", text: `claude mcp add --transport http portolan ${url}${header}` },

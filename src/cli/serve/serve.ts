@@ -17,7 +17,7 @@ import type { Cli, Words } from "../context.ts";
 import { createPassphrasePrompt } from "../input/secret-input.ts";
 import { describeDiagnostic, diagnosticLine, noteDiagnostic } from "../output/diagnostic.ts";
 import { withSpinner } from "../output/progress.ts";
-import { formatDownload } from "../terminal/format.ts";
+import { formatDownload } from "../terminal/layout.ts";
 import { aborted } from "../terminal/interrupt.ts";
 import { plainLine, toJsonText } from "../terminal/safe-text.ts";
 import { pathLabeller } from "../workspace/folder.ts";
@@ -62,8 +62,8 @@ export async function serve(cli: Cli, words: Words, raw: RawServeOptions): Promi
       waitMs: cli.options.waitMs,
       signal: interrupt.signal,
       onDiagnostic: report,
-      ...(served.keepsNothing ? { snapshots: false } : {}),
-      ...(served.sandbox === undefined ? {} : { sandbox: served.sandbox }),
+      snapshots: served.keepsNothing ? false : undefined,
+      sandbox: served.sandbox,
       driverCode: cli.options.driverCode,
       onEvent: (event: HubEvent) => {
         if (event.type === "mcp.server_ready" && all > 1)

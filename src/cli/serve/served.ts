@@ -13,8 +13,7 @@ import { targetServer } from "../target/server-config.ts";
 import { hasScheme } from "../target/target.ts";
 import { findWorkspace } from "../workspace/folder.ts";
 import { refuseTargetOptions } from "../workspace/open.ts";
-import { sourceNote } from "../workspace/source-note.ts";
-import { loadSource, requireServer, type Source } from "../workspace/source.ts";
+import { loadSource, requireServer, type Source, sourceNote } from "../workspace/source.ts";
 
 export interface Served {
   /** Portolan watches a path for changes; a config is fixed. */

@@ -10,8 +10,7 @@ import { contractsOf } from "../workspace/contracts.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { brokenDrivers, diagnosticsAbout } from "../workspace/left-out.ts";
 import { withWorkspace } from "../workspace/open.ts";
-import { sourceNote } from "../workspace/source-note.ts";
-import { loadSource, type Source } from "../workspace/source.ts";
+import { loadSource, type Source, sourceNote } from "../workspace/source.ts";
 import {
   describeDrivers,
   DOWN,

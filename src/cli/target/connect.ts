@@ -1,6 +1,8 @@
-// Connects to a server given on the command line, and closes the connection at the end.
+// Connects to a server given on the command line, and closes the connection at the end; checks that its program exists.
 
-import { resolve } from "node:path";
+import { accessSync, constants, statSync } from "node:fs";
+import { extname, isAbsolute, join, resolve } from "node:path";
+import { DEFAULT_SEARCH_PATH, searchFolders, windowsEndings } from "../../base/process/program-path.ts";
 import type { McpConnection, McpStdioConfig } from "../../client/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Cli, Words } from "../context.ts";
@@ -8,12 +10,11 @@ import { createHandlers } from "../input/handlers.ts";
 import { noteDiagnostic } from "../output/diagnostic.ts";
 import { describeLog } from "../output/event.ts";
 import { requestProgress, type RequestProgress, withSpinner } from "../output/progress.ts";
-import { formatDownload } from "../terminal/format.ts";
+import { formatDownload } from "../terminal/layout.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
 import type { OtherNames } from "./find-named.ts";
-import { probeCommand } from "./probe-command.ts";
 import { toConfig } from "./server-config.ts";
-import { commandTarget, parseTarget, type Target, type TargetContext } from "./target.ts";
+import { type CommandState, commandTarget, parseTarget, type Target, type TargetContext } from "./target.ts";
 
 /** The methods of a connection that commands use; a server of the workspace offers the same ones. */
 export type UsedConnection = Pick<
@@ -110,4 +111,42 @@ export async function withServer<T>(
       });
     }
   });
+}
+
+interface ProbeContext {
+  readonly cwd: string;
+  readonly path: string | undefined;
+  readonly windows: boolean;
+  /** Windows only: the file extensions of programs. */
+  readonly pathExtensions?: string;
+}
+
+export function probeCommand(command: string, context: ProbeContext): CommandState {
+  const endings = context.windows ? windowsEndings(command, context.pathExtensions) : [""];
+  const isPath = command.includes("/") || (context.windows && command.includes("\\")) || isAbsolute(command);
+  const folders = isPath ? [""] : searchFolders(context.path ?? DEFAULT_SEARCH_PATH);
+  let best: CommandState = "missing";
+  for (const folder of folders) {
+    for (const ending of endings) {
+      const state = probeFile(resolve(context.cwd, join(folder, command + ending)), context.windows);
+      if (state === "found") return state;
+      if (isPath && best === "missing") best = state;
+    }
+  }
+  if (best === "missing" && !isPath) {
+    const here = probeFile(resolve(context.cwd, command), context.windows);
+    if (here === "directory" || (here !== "missing" && extname(command) !== ""))
+      return here === "found" ? "missing" : here;
+  }
+  return best;
+}
+
+function probeFile(path: string, windows: boolean): CommandState {
+  try {
+    if (statSync(path).isDirectory()) return "directory";
+    if (!windows) accessSync(path, constants.X_OK);
+    return "found";
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === "EACCES" ? "not-executable" : "missing";
+  }
 }

@@ -28,8 +28,8 @@ export function toConfig(
     limits: options.limits,
     watch: false,
     ...(roots.length === 0 ? {} : { handlers: { ...given.handlers, roots } }),
-    ...(options.era === undefined ? {} : { era: options.era }),
-    ...(options.verbose ? { logLevel: "info" } : {}),
+    era: options.era,
+    logLevel: options.verbose ? "info" : undefined,
   };
   const config =
     target.kind === "command"
@@ -67,8 +67,8 @@ function stdioConfig(
     command: target.command,
     args: [...target.args],
     env: { ...options.env },
-    ...(folder === undefined ? {} : { cwd: folder }),
-    ...(sandbox === undefined ? {} : { sandbox }),
+    cwd: folder,
+    sandbox,
   };
 }
 

@@ -69,7 +69,7 @@ export function createClackPrompter(input: Readable, terminal: Terminal, color: 
         await select<string>({
           message,
           options,
-          ...(initial === undefined ? {} : { initialValue: initial }),
+          initialValue: initial,
           maxItems: 15,
           signal: own(signal),
           ...streams,

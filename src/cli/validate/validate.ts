@@ -6,7 +6,7 @@ import type { Diagnostic } from "../../errors/index.ts";
 import { parseDriver, parseSecrets, parseSkill, parseTool } from "../../formats/driver/index.ts";
 import type { Cli } from "../context.ts";
 import { describeDiagnostic, readTexts } from "../output/diagnostic.ts";
-import { count } from "../terminal/format.ts";
+import { count } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { computerOf, pathLabel, workspaceFolder } from "../workspace/folder.ts";
 import { clientFiles } from "../workspace/source.ts";

@@ -219,8 +219,8 @@ export function commandsJson(server: string, commands: readonly PlannedCommand[]
     kind: "commands",
     commands: commands.map(({ of, words, plan, problem }) => ({
       ...{ of, words: maskedWords(words), boxed: plan !== undefined || problem !== undefined },
-      ...(plan === undefined ? {} : { plan: planJson(plan) }),
-      ...(problem === undefined ? {} : { error: { code: problem.code, message: problem.message } }),
+      plan: plan && planJson(plan),
+      error: problem && { code: problem.code, message: problem.message },
     })),
   };
 }

@@ -15,8 +15,7 @@ import { contractsOf } from "../workspace/contracts.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { diagnosticsAbout } from "../workspace/left-out.ts";
 import { withWorkspace } from "../workspace/open.ts";
-import { sourceNote } from "../workspace/source-note.ts";
-import { loadSource, requireServer, type Source } from "../workspace/source.ts";
+import { loadSource, requireServer, type Source, sourceNote } from "../workspace/source.ts";
 
 const STDERR_LINES = 20;
 
@@ -78,7 +77,7 @@ async function toRuns({ endpoint }: DeclaredServer): Promise<WhyReport["runs"]> 
   return {
     transport: endpoint.transport,
     command: endpointLabel(endpoint),
-    ...(program?.cwd === undefined ? {} : { cwd: program.cwd }),
+    cwd: program?.cwd,
     env: program === undefined ? await neededBy(endpoint) : Object.keys(program.env ?? {}),
     headers: "headers" in endpoint ? Object.keys(endpoint.headers ?? {}) : [],
   };

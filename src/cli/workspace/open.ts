@@ -12,13 +12,12 @@ import { throwUsageErrors } from "../options/usage-error.ts";
 import { noteDiagnostic } from "../output/diagnostic.ts";
 import { describeLog } from "../output/event.ts";
 import { requestProgress, type RequestProgress, withSpinner } from "../output/progress.ts";
-import { formatDownload } from "../terminal/format.ts";
+import { formatDownload } from "../terminal/layout.ts";
 import { aborted } from "../terminal/interrupt.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
 import type { Spinner } from "../terminal/spinner.ts";
 import { leftOutOf, noteLeftOut } from "./left-out.ts";
-import { sourceNote } from "./source-note.ts";
-import { requireServer, type Source } from "./source.ts";
+import { requireServer, type Source, sourceNote } from "./source.ts";
 
 export interface OpenOptions {
   /** The servers to open; undefined means all of them. */
@@ -93,8 +92,8 @@ export async function withWorkspace<T>(
         if (options.showsSource !== true && options.concerns?.(diagnostic) !== false)
           noteDiagnostic(diagnostic, cli);
       },
-      ...(source.kind === "clients" ? { snapshots: false } : {}),
-      ...(sandbox === undefined ? {} : { sandbox }),
+      snapshots: source.kind === "clients" ? false : undefined,
+      sandbox,
     });
     try {
       if (cli.options.verbose)

@@ -4,10 +4,10 @@ import { stat } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { ClientFiles } from "../../catalog/index.ts";
 import { type Diagnostic, didYouMean, PortolanError } from "../../errors/index.ts";
-import type { ImportedFile } from "../../formats/clients/index.ts";
+import { type ClientId, CLIENTS, type ImportedFile } from "../../formats/clients/index.ts";
 import type { WorkspaceConfig } from "../../hub/index.ts";
 import type { DeclaredServer } from "../../model/index.ts";
-import type { Cli } from "../context.ts";
+import type { Cli, CliIo } from "../context.ts";
 import { configError } from "../output/diagnostic.ts";
 import { computerOf, pathLabeller, workspaceFolder } from "./folder.ts";
 
@@ -25,7 +25,7 @@ export interface Source {
   readonly leftOut: readonly Diagnostic[];
 }
 
-export interface SourceFile {
+interface SourceFile {
   readonly file: string;
   /** `workspace`, `manifest`, or the client's name. */
   readonly format: string;
@@ -168,4 +168,19 @@ async function isFolder(path: string): Promise<boolean> {
     (found) => found.isDirectory(),
     () => false,
   );
+}
+
+/** Undefined for servers of the user's own config files: their output names the file already. */
+export function sourceNote({ kind, path, files, config }: Source, io: CliIo): string | undefined {
+  const label = pathLabeller(io);
+  const folder = path === io.cwd ? "here" : `in ${label(path)}`;
+  if (config.servers.length === 0)
+    return `There are no servers ${folder}. Add one: portolan add <name> -- <command...>, or portolan add <name> <url>`;
+  if (kind === "workspace") return undefined;
+  const from = files.map(({ file, format }) => `${titleOf(format)} (${label(file)})`);
+  return `There is no config file ${folder}. These servers come from ${from.join(", ")}; Portolan only reads these files.`;
+}
+
+function titleOf(format: string): string {
+  return CLIENTS[format as ClientId]?.title ?? format;
 }

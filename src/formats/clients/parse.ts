@@ -1,16 +1,17 @@
-// A client's file as servers, with everything that is odd about it.
+// Reads a client's file: servers and diagnostics.
 
 import type { Diagnostic } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
+import { createLocator, toPointer } from "../document/index.ts";
 import { type ReadContext, readContext } from "./known/context.ts";
-import { CLIENT_FORMATS, clientOfPlace, clientOfValue, formatOfPlace } from "./known/detect.ts";
 import {
-  createPositions,
-  nearestOffset,
-  readDocument,
-  type SourceDocument,
-  withoutMark,
-} from "./documents/document.ts";
+  CLIENT_FORMATS,
+  CLIENT_TITLES,
+  clientOfPlace,
+  clientOfValue,
+  formatOfPlace,
+} from "./known/detect.ts";
+import { nearestOffset, readDocument, type SourceDocument, withoutMark } from "./documents/document.ts";
 import { kindOf, type ReportAt, toLabel } from "./entries/entry-reader.ts";
 import { type Field, findFields } from "./entries/fields.ts";
 import { checkInputs } from "./references/inputs.ts";
@@ -18,15 +19,14 @@ import { findLooseness } from "./documents/json-document.ts";
 import { findPlainSecrets } from "./entries/plain-secrets.ts";
 import type { EntryServer } from "./entries/read-entry.ts";
 import { type FoundEntry, readEntries } from "./entries/read-servers.ts";
-import { CLIENT_TITLES } from "./known/titles.ts";
 import type { ClientContext, ClientFile, ClientId, ClientServer, Path } from "./types.ts";
 
-/** Clients that give up on a file for one comma too many. */
+/** Clients that ignore a file with comments or trailing commas. */
 const STRICT_CLIENTS: ReadonlySet<ClientId> = new Set(["claude-code", "claude-desktop"]);
 
 /**
- * Reads one file. Undefined means that it is no client's file: neither its place nor what it holds says so.
- * Never throws; what is wrong is a diagnostic with its line and column.
+ * Reads one file. Returns undefined if neither its path nor its content is that of a client's file.
+ * Never throws; errors are diagnostics with line and column.
  */
 export function parseClientFile(
   text: string,
@@ -52,13 +52,13 @@ function read(
   file: string,
   given: ClientContext,
 ): ClientFile {
-  const position = createPositions(text);
+  const position = createLocator(text);
   const diagnostics: Diagnostic[] = [];
-  const reportOffset = (offset: number, finding: Omit<Diagnostic, "code">): void => {
-    diagnostics.push({ code: "DECLARATION_INVALID", ...finding, file, ...position(offset) });
+  const reportOffset = (offset: number, diagnostic: Omit<Diagnostic, "code">): void => {
+    diagnostics.push({ code: "DECLARATION_INVALID", ...diagnostic, file, ...position(offset) });
   };
-  const report: ReportAt = (path, finding) => {
-    reportOffset(nearestOffset(document, path), { ...finding, path: toPointer(path) });
+  const report: ReportAt = (path, diagnostic) => {
+    reportOffset(nearestOffset(document, path), { ...diagnostic, path: toPointer(path) });
   };
   for (const { offset, message } of document.problems)
     reportOffset(offset, { severity: "error", message, hint: "Servers after this place are not read." });
@@ -91,7 +91,7 @@ function read(
 
 type WholeEntry = FoundEntry & { readonly server: EntryServer };
 
-/** One entry per alias. A project's own beats the user's, as it does in Claude Code; the client's own place beats any other. */
+/** One entry per alias. The project's entry takes precedence over the user's, as in Claude Code; the client's own key over any other. */
 function chooseEntries(entries: readonly FoundEntry[], context: ReadContext, report: ReportAt): WholeEntry[] {
   const best = new Map<string, WholeEntry>();
   const whole = entries.filter((entry): entry is WholeEntry => entry.server !== undefined);
@@ -134,8 +134,4 @@ function reportSecrets({ alias, path, raw, server }: WholeEntry, report: ReportA
       hint: "Keep it elsewhere and refer to it as ${NAME}: portolan secrets set NAME.",
     });
   }
-}
-
-function toPointer(path: Path): string {
-  return path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }

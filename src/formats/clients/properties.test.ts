@@ -160,7 +160,7 @@ test.each(ids)("%s: writing what was read changes nothing, and writing twice cha
       expect(mergeInto(id, merged, second, { ...context, file }).text).toBe(merged);
       const again = parseClientFile(merged, file, id, context);
       expect(again?.diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
-      // Nobody is lost.
+      // No server is lost.
       const names = new Set(
         [...read, ...(parseClientFile(renderFor(id, second).text, file, id, context)?.servers ?? [])].map(
           ({ alias }) => alias,

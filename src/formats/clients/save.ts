@@ -50,7 +50,7 @@ export async function writeClientFile(
   const backup =
     before === undefined ? undefined : await saveBackup(target, before, options.now?.() ?? new Date());
   await replace(target, Buffer.from(text), before?.stats);
-  return { file: target, changed: true, ...(backup === undefined ? {} : { backup }) };
+  return { file: target, changed: true, backup };
 }
 
 /** The file that links lead to. A link to nothing is refused: whatever it was meant for, this program should not decide it. */
@@ -154,6 +154,6 @@ function failed(file: string, message: string, hint?: string, cause?: unknown): 
   return new PortolanError("FILE_FAILED", `${file} ${message}${code === undefined ? "" : ` (${code})`}`, {
     cause,
     data: { file },
-    ...(hint === undefined ? {} : { hint }),
+    hint,
   });
 }

@@ -1,4 +1,4 @@
-// What this room says about a client's file: which client, which servers, what was odd, what could not be written.
+// Types of the clients' files: client, servers, context, notes about an export.
 
 import type { Diagnostic } from "../../errors/index.ts";
 import type { DeclaredServer, Endpoint } from "../../model/index.ts";
@@ -23,13 +23,13 @@ export interface ClientServer extends DeclaredServer {
   readonly endpoint: Endpoint;
   /** Its name in the file; the alias is this name made legal. */
   readonly name: string;
-  /** Claude Code keeps servers for single projects in the user's file: the folder this one is for. */
+  /** Claude Code: the project folder of a server that is for one project only. */
   readonly project?: string;
   /** A file whose variables the client adds to the server's environment. Kept, not read. */
   readonly envFile?: string;
 }
 
-/** A server to be written: of a client's file, or of any other declaration. */
+/** A server to be written: from a client's file, or from any other config file. */
 export type WritableServer = DeclaredServer & Partial<Pick<ClientServer, "name" | "project" | "envFile">>;
 
 export interface ClientFile {
@@ -41,14 +41,14 @@ export interface ClientFile {
 /** The computer a file is read on; everything has a sensible default. */
 export interface ClientContext {
   readonly home?: string;
-  /** The folder the user works in: what `${workspaceFolder}` means in a file of the user. */
+  /** Working folder, and the value of `${workspaceFolder}` in a user's file. */
   readonly cwd?: string;
   readonly platform?: NodeJS.Platform;
-  /** Servers that Claude Code keeps for other projects: left out unless "all" are asked for. */
+  /** Whether to include the servers that Claude Code has for other projects. */
   readonly projects?: "here" | "all";
 }
 
-/** What a client cannot be told, or was told differently. */
+/** A setting that the client does not support, or that was written differently. */
 export interface ExportNote {
   /** The alias of the server. */
   readonly server: string;

@@ -1,19 +1,19 @@
-// Servers into a client's file: a new one, or an existing one in which nothing else changes.
+// Writes servers into a client's file: a new one, or an existing one in which nothing else changes.
 
 import { PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
-import { isLegalAlias } from "./entries/alias.ts";
+import { isLegalAlias } from "../manifest/alias.ts";
+import { createLocator } from "../document/index.ts";
 import { ownPath } from "./known/containers.ts";
 import { type ReadContext, readContext } from "./known/context.ts";
-import { CLIENT_FORMATS } from "./known/detect.ts";
-import { BYTE_ORDER_MARK, createPositions, readDocument, withoutMark } from "./documents/document.ts";
+import { CLIENT_FORMATS, CLIENT_TITLES } from "./known/detect.ts";
+import { BYTE_ORDER_MARK, readDocument, withoutMark } from "./documents/document.ts";
 import { editText } from "./documents/edit.ts";
 import { declaredInputs, inputsIn, toInput } from "./references/inputs.ts";
-import { PLAIN_STYLE, toJsonText } from "./documents/json-text.ts";
+import { PLAIN_STYLE, toJsonText } from "./documents/json-edit.ts";
 import { changesOf } from "./entries/merge-entry.ts";
 import { type FoundEntry, readEntries } from "./entries/read-servers.ts";
-import { CLIENT_TITLES } from "./known/titles.ts";
-import { toTomlTable } from "./documents/toml-text.ts";
+import { toTomlTable } from "./documents/toml-edit.ts";
 import type { ClientContext, ClientId, ExportNote, Path, WritableServer, WrittenConfig } from "./types.ts";
 import { applyChange, type Change, valueAt } from "./documents/values.ts";
 import { writeEntry } from "./entries/write-entry.ts";
@@ -59,11 +59,11 @@ export function mergeInto(
   const document = readDocument(format, text);
   const [problem] = document.problems;
   if (problem !== undefined || !isObject(document.value)) {
-    const { line, column } = createPositions(text)(problem?.offset ?? 0);
+    const { line, column } = createLocator(text)(problem?.offset ?? 0);
     throw new PortolanError(
       "DECLARATION_INVALID",
       `the file of ${CLIENT_TITLES[client]} cannot be read: ${problem?.message ?? "it is no object"} (line ${line}, column ${column})`,
-      { data: { line, column, ...(context.file === undefined ? {} : { file: context.file }) } },
+      { data: { line, column, file: context.file } },
     );
   }
   const reading = readContext(context.file ?? "file", { ...context, projects: "all" });

@@ -1,4 +1,4 @@
-// How large a declaration may be. Anything past these is not a declaration, and would only cost time and memory.
+// Limits on the size of config files. A file beyond them is no config file, and would only cost time and memory.
 
 import type { Entry } from "./node.ts";
 import type { Diagnostics } from "./diagnostics.ts";
@@ -7,12 +7,12 @@ import { ROOT } from "./diagnostics.ts";
 export const MAX_BYTES: number = 1024 * 1024;
 export const MAX_DEPTH = 64;
 export const MAX_NODES = 100_000;
-/** How often one YAML anchor may be used; more is a bomb. */
+/** How often one YAML anchor may be used; more is an attack. */
 export const MAX_ALIASES = 20;
 
 const FORBIDDEN: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
-/** Thrown inside of a reader when a bound is passed, so that reading stops at once; never leaves the room. */
+/** Thrown inside of a reader when a limit is exceeded, so that reading stops at once; never leaves the room. */
 export class TooMuch extends Error {}
 
 export function checkSize(text: string, diagnostics: Diagnostics): boolean {
@@ -26,7 +26,7 @@ export function tooDeep(): TooMuch {
   return new TooMuch(`values are nested more than ${MAX_DEPTH} deep`);
 }
 
-/** Entries without those that must not be there: a key twice, and names that would reach into the object itself. */
+/** Reports and drops repeated keys, and keys that would change the prototype of an object. */
 export function keepGoodEntries(entries: readonly Entry[], diagnostics: Diagnostics): Entry[] {
   const seen = new Map<string, Entry>();
   for (const entry of entries) {

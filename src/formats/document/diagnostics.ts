@@ -36,7 +36,7 @@ export class Diagnostics {
       line: place.line,
       column: place.column,
       path,
-      ...(hint === undefined ? {} : { hint }),
+      hint,
     });
   }
 

@@ -2,8 +2,8 @@
 
 export { MAX_BYTES } from "./bounds.ts";
 export { Diagnostics, quoted, ROOT } from "./diagnostics.ts";
-export { createLocator } from "./locate.ts";
 export {
+  createLocator,
   type Entry,
   entryOf,
   type ListNode,

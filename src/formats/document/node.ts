@@ -86,3 +86,20 @@ export function toLabel(path: readonly (string | number)[]): string {
   }
   return label.length > 120 ? `${label.slice(0, 117)}...` : label;
 }
+
+export type Locate = (offset: number) => { readonly line: number; readonly column: number };
+
+export function createLocator(text: string): Locate {
+  const starts = [0];
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
+  return (offset) => {
+    let low = 0;
+    let high = starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((starts[middle] ?? 0) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 };
+  };
+}

@@ -2,8 +2,14 @@
 
 import { createScanner, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
 import { checkSize, keepGoodEntries, MAX_DEPTH, MAX_NODES, TooMuch, tooDeep } from "./bounds.ts";
-import { createLocator, type Locate } from "./locate.ts";
-import type { Entry, Place, ReadResult, TextNode } from "./node.ts";
+import {
+  createLocator,
+  type Entry,
+  type Locate,
+  type Place,
+  type ReadResult,
+  type TextNode,
+} from "./node.ts";
 import { Diagnostics, ROOT } from "./diagnostics.ts";
 
 export function readJson(text: string, file: string): ReadResult {

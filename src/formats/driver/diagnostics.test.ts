@@ -1,4 +1,4 @@
-// What a schema lets pass and a host must not, and how each problem is told.
+// Errors that a schema alone does not find, and the message of each.
 
 import { describe, expect, test } from "vitest";
 import { parseDriver } from "./index.ts";

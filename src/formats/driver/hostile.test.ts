@@ -1,4 +1,4 @@
-// Whatever a file says, reading it ends soon, throws nothing and repeats no value of a secret.
+// Hostile files: reading is quick, never throws, and never repeats the value of a secret.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

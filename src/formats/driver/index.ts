@@ -4,18 +4,22 @@ export { parseJsonPath as parseExtract } from "../../model/index.ts";
 export { checkBinding } from "./check/check-binding.ts";
 export { checkExamples } from "./check/check-examples.ts";
 export { readToolSchema } from "./read/contract-json-schema.ts";
-export { readConsumers } from "./read/consumers.ts";
+export {
+  type MergedSecrets,
+  mergeSecrets,
+  parseSecrets,
+  readConsumers,
+  type SecretsFile,
+} from "./read/secrets.ts";
 export { type DriverFile, type DriverOptions, parseDriver } from "./read/driver.ts";
 export { type Frontmatter, readFrontmatter } from "./read/frontmatter.ts";
-export { type MergedSecrets, mergeSecrets } from "./read/merge-secrets.ts";
 export { keysOf, type SchemaKeys } from "./check/schema-keys.ts";
 export { BASE_REF_KINDS } from "./schema/public-schemas.ts";
 export { driverSchemas } from "./schema/json-schemas.ts";
 export { envOfSlug, findSecret, slugOfEnv, variablesOf } from "./read/secret-names.ts";
-export { parseSecrets, type SecretsFile } from "./read/secrets.ts";
 export type { ServerJson } from "./read/server-json.ts";
 export { parseSkill, type Skill, type SkillFile } from "./read/skill.ts";
 export { parseTool, type ToolFile } from "./read/tool.ts";
-export { type VendoredProgram, vendoredPrograms } from "./read/vendored.ts";
+export { type VendoredProgram, vendoredPrograms } from "./read/launch.ts";
 export { type BindingDraft, type DriverDraft, writeDriver } from "./write/write-driver.ts";
 export { type ToolDraft, writeTool } from "./write/write-tool.ts";

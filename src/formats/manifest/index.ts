@@ -1,11 +1,12 @@
 // Public face of the bridge manifest, and of the server fields that portolan.yaml shares with it.
 
 export { ALIAS_PATTERN, aliasProblem, MAX_ALIAS } from "./alias.ts";
-export { definedOnly, filled } from "./defined.ts";
+export { definedOnly, filled, withoutUndefined } from "./defined.ts";
 export { checkVersionCommand, checkVersionPattern, checkVersionRange } from "./launch-schema.ts";
 export { folderOf, toAbsolutePath } from "./paths.ts";
 export {
   looksLikeManifest,
+  MANIFEST,
   type ManifestResult,
   type ManifestSettings,
   parseManifest,
@@ -21,7 +22,6 @@ export {
   SANDBOX_BLOCK,
   SHARED_SANDBOX_FIELDS,
 } from "./sandbox-schema.ts";
-export { MANIFEST } from "./schema.ts";
 export { type ServerDefaults, toDeclaredServer, toDefaults, withDefaults } from "./server-config.ts";
 export { DEFAULT_FIELDS, DESCRIPTION_PREFIX, NAMING, SERVER, type ServerFields } from "./server-schema.ts";
 export { type LaunchFields, toDockerFields, toLaunchFields, toSandboxFields } from "./write.ts";

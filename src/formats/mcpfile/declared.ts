@@ -1,17 +1,16 @@
-// The servers of an mcpfile as a workspace declares them, with what the file beside it says.
+// Server configs of an mcpfile, with the settings of the mcpserver.yaml beside it; detection of mcpfiles.
 
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import type { Diagnostic } from "../../errors/index.ts";
-import type { DeclaredServer, GatewaySettings } from "../../model/index.ts";
-import { toAlias } from "../clients/entries/alias.ts";
+import { type DeclaredServer, type GatewaySettings, isObject } from "../../model/index.ts";
 import { type Place, quoted, toPointer } from "../document/index.ts";
-import { looksLikeMcpfile } from "./detect.ts";
+import { toAlias } from "../manifest/alias.ts";
 import { parseMcpfile } from "./read/parse.ts";
 import { toClientTls } from "./read/server.ts";
 import type { McpRuntime } from "./schema/runtime-schema.ts";
-import { toGateway, unusedSettings } from "./serving.ts";
+import { KINDS } from "./schema/versions.ts";
 
-export interface McpfileDeclarations {
+interface McpfileDeclarations {
   readonly servers: readonly DeclaredServer[];
   /** For a gateway that serves this file and nothing else. */
   readonly gateway?: GatewaySettings;
@@ -98,7 +97,7 @@ function readSettings(beside: BesideFile | undefined): Settings {
   };
 }
 
-/** Told, but no reason for concern: the same file may be served by other programs as well. */
+/** Severity info, because other programs may serve the same file and use the settings. */
 function unused(
   runtime: McpRuntime | undefined,
   several: boolean,
@@ -111,11 +110,59 @@ function unused(
       code: "DECLARATION_INVALID",
       severity: "info",
       message: `portolan serve does not use ${names.join(", ")} of the runtime`,
-      ...(server === undefined ? {} : { server }),
+      server,
       file,
       line,
       column,
       hint: "portolan.yaml and the options of portolan serve have settings of their own.",
     },
   ];
+}
+
+/** `mcpfile.yaml`, and `payments.mcpfile.yaml`. */
+export function isMcpfileName(file: string): boolean {
+  return /^(?:.+\.)?mcpfile\.ya?ml$/i.test(basename(file));
+}
+
+/** Returns true for an mcpfile, and for the settings of its server. */
+export function isMcpfile(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  return Object.hasOwn(value, "mcpFileVersion") || value.kind === KINDS.tools || value.kind === KINDS.config;
+}
+
+/** For texts with syntax errors. */
+export function looksLikeMcpfile(text: string): boolean {
+  return /^"?(?:mcpFileVersion"?[ \t]*:|kind"?[ \t]*:[ \t]*"?MCP(?:ToolDefinitions|ServerConfig))/m.test(
+    text,
+  );
+}
+
+/** Port and TLS of the gateway. Paths are relative to the folder of the file. */
+function toGateway(runtime: McpRuntime | undefined): GatewaySettings | undefined {
+  const { port, tls } = runtime?.streamableHttpConfig ?? {};
+  if (port === undefined && tls === undefined) return undefined;
+  return {
+    ...(port === undefined ? {} : { port }),
+    ...(tls === undefined ? {} : { tls: { cert: tls.certFile, key: tls.keyFile } }),
+  };
+}
+
+/** Names of the runtime settings that Portolan does not use. A file with `several` servers cannot set the port or TLS. */
+function unusedSettings(runtime: McpRuntime | undefined, several: boolean): string[] {
+  const { port, tls, basePath, stateless, auth, health } = runtime?.streamableHttpConfig ?? {};
+  const usual =
+    health?.enabled !== false &&
+    (health?.livenessPath ?? "/healthz") === "/healthz" &&
+    (health?.readinessPath ?? "/readyz") === "/readyz";
+  const asked: readonly (readonly [string, boolean])[] = [
+    ["transportProtocol stdio", runtime?.transportProtocol === "stdio"],
+    ["port", several && port !== undefined],
+    ["tls", several && tls !== undefined],
+    ["basePath", basePath !== undefined && basePath.replace(/\/$/, "") !== "/mcp"],
+    ["stateless", stateless !== undefined],
+    ["auth", auth !== undefined],
+    ["health", !usual],
+    ["loggingConfig", runtime?.loggingConfig !== undefined],
+  ];
+  return asked.filter(([, isAsked]) => isAsked).map(([name]) => name);
 }

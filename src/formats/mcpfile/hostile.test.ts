@@ -1,4 +1,4 @@
-// Whatever a file says, reading it ends soon and throws nothing; whatever a value says, a script that was accepted does not run it.
+// Hostile files and values: reading is quick and never throws, and an accepted script never runs a value.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-// What a package's permissions open, and what stays closed.
+// Sandbox rules from the permissions of a package.
 
 import { expect, test } from "vitest";
 import { parseNetworkRule } from "../../model/index.ts";

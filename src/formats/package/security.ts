@@ -1,8 +1,8 @@
-// What a package says about its security, as a sandbox. Its words are few and broad, so what they leave open stays closed.
+// The `security` section of a package as a sandbox. Its permissions are few and broad, so anything that they do not name is denied.
 
 import type { SandboxDeclaration } from "../../model/index.ts";
 
-/** The `security` part of a package, as its format has it. */
+/** The `security` section of a package, as its format defines it. */
 export interface PackageSecurity {
   readonly permissions?: readonly string[];
   readonly sandbox?: { readonly required?: boolean; readonly type?: string };
@@ -15,10 +15,10 @@ export interface PermissionNote {
 
 export type PermissionResult =
   | { readonly ok: true; readonly sandbox: SandboxDeclaration; readonly notes: readonly PermissionNote[] }
-  /** What it asks for cannot be held here, so that it must not start. */
+  /** The required sandbox cannot be enforced, so the server must not start. */
   | { readonly ok: false; readonly problem: string; readonly hint: string };
 
-/** Services with permissions of their own: the hosts that such a permission is about. */
+/** Permissions for single services, with the hosts of each service. */
 const SERVICES: Readonly<Record<string, readonly string[]>> = {
   "github-api": ["api.github.com"],
   "gitlab-api": ["gitlab.com"],
@@ -50,10 +50,10 @@ export function impliesNetwork(name: string): boolean {
 export function sandboxFromPermissions(security: PackageSecurity): PermissionResult {
   const { required, type } = security.sandbox ?? {};
   const notes: PermissionNote[] = [];
-  const unheld = unheldType(type);
-  if (unheld !== undefined && required === true) return { ok: false, ...unheld };
-  if (unheld !== undefined)
-    notes.push({ message: unheld.problem, hint: "It is not required, so the usual sandbox is used." });
+  const unsupported = unsupportedType(type);
+  if (unsupported !== undefined && required === true) return { ok: false, ...unsupported };
+  if (unsupported !== undefined)
+    notes.push({ message: unsupported.problem, hint: "It is not required, so the usual sandbox is used." });
   const permissions = new Set(security.permissions ?? []);
   const services = [...permissions].filter((name) => Object.hasOwn(SERVICES, name));
   const hosts = services.flatMap((name) => SERVICES[name] ?? []);
@@ -73,7 +73,7 @@ export function sandboxFromPermissions(security: PackageSecurity): PermissionRes
   return {
     ok: true,
     sandbox: {
-      // What a package requires, nobody but its user takes away again.
+      // Only the user can relax a sandbox that the package requires.
       ...(required === true ? { mode: "enforce" as const } : {}),
       ...(type === "docker" ? { backend: "docker" as const } : {}),
       network,
@@ -83,7 +83,7 @@ export function sandboxFromPermissions(security: PackageSecurity): PermissionRes
   };
 }
 
-function unheldType(type: string | undefined): { problem: string; hint: string } | undefined {
+function unsupportedType(type: string | undefined): { problem: string; hint: string } | undefined {
   if (type === undefined || type === "process" || type === "docker") return undefined;
   return type === "wasm"
     ? {

@@ -1,9 +1,6 @@
 // Public face of the schema builder: typed builders that describe a file format once.
 
-export { list, map, union } from "./collections.ts";
-export { toDocsTable } from "./docs-table.ts";
-export { nodeOf, object, partialObject, toWhole, without, withoutRequired } from "./object.ts";
-export { anyValue, duration, flag, integer, number, oneOf, oneOfNumbers, size, text } from "./scalars.ts";
+export { list, map, union, variants } from "./collections.ts";
 export {
   type AnySchema,
   type Fields,
@@ -11,7 +8,9 @@ export {
   type JsonSchemaObject,
   type ReadContext,
   Schema,
+  toDocsTable,
   toJsonSchemaDocument,
   type Value,
 } from "./schema.ts";
-export { variants } from "./variants.ts";
+export { nodeOf, object, partialObject, toWhole, without, withoutRequired } from "./object.ts";
+export { anyValue, duration, flag, integer, number, oneOf, oneOfNumbers, size, text } from "./scalars.ts";

@@ -2,10 +2,8 @@
 
 import { didYouMean } from "../../errors/index.ts";
 import { quoted, type ScalarNode, type TextNode, toLabel, toPlain } from "../document/index.ts";
-import { DURATION_PATTERN, parseDuration } from "./duration.ts";
-import { type JsonSchemaObject, Schema, type SchemaRules } from "./schema.ts";
-import { parseSize, SIZE_PATTERN } from "./size.ts";
-import { describeRange } from "./wording.ts";
+import { DURATION_PATTERN, parseDuration, parseSize, SIZE_PATTERN } from "./quantities.ts";
+import { describeRange, type JsonSchemaObject, Schema, type SchemaRules } from "./schema.ts";
 
 type Kinds = readonly TextNode["kind"][];
 

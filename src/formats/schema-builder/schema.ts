@@ -1,7 +1,6 @@
 // Schema of one value: the single source for reading it, its TypeScript type, its JSON Schema and its row in the docs.
 
 import { type Diagnostics, type TextNode, toLabel } from "../document/index.ts";
-import { describeActual } from "./wording.ts";
 
 export type JsonSchemaObject = { [key: string]: unknown };
 
@@ -139,4 +138,41 @@ export type Input<S extends AnySchema> = S["types"]["in"];
 /** A whole JSON Schema document for editors. */
 export function toJsonSchemaDocument(schema: AnySchema, title: string): JsonSchemaObject {
   return { $schema: "https://json-schema.org/draft/2020-12/schema", title, ...schema.toJsonSchema() };
+}
+
+/** Describes a value of the wrong kind. Texts are not repeated, because they may contain secrets. */
+function describeActual(node: TextNode): string {
+  if (node.kind === "object") return "an object";
+  if (node.kind === "list") return "a list";
+  if (node.kind === "null") return "nothing";
+  if (node.kind === "string") return "text";
+  return `the ${node.kind} ${node.source}`;
+}
+
+export function describeRange(minimum: number | undefined, maximum: number | undefined): string {
+  if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
+  if (maximum !== undefined) return ` of at most ${maximum}`;
+  return minimum === undefined ? "" : ` of at least ${minimum}`;
+}
+
+/** Markdown table of a format's keys, for the reference pages. The fields of inner objects follow below their row. */
+export function toDocsTable(schema: AnySchema): string {
+  const rows = rowsOf(schema, "").map((cells) => `| ${cells.join(" | ")} |`);
+  return ["| Key | Value | Meaning |", "| --- | --- | --- |", ...rows].join("\n");
+}
+
+function rowsOf({ rules }: AnySchema, prefix: string): string[][] {
+  const { fields = {}, keys } = rules;
+  return Object.entries(fields).flatMap(([name, schema]) => {
+    const { aliases = [], required, default: usual } = schema.field;
+    const key = `${prefix}${keys?.get(name) ?? name}`;
+    const notes = [
+      ...(required === true ? ["Required."] : []),
+      ...(usual === undefined ? [] : [`Default: \`${JSON.stringify(usual)}\`.`]),
+      ...aliases.map((alias) => `Also written \`${alias}\`.`),
+    ];
+    const meaning = [schema.rules.description, ...notes].filter((part) => part !== "").join(" ");
+    const cells = [`\`${key}\``, schema.rules.expected, meaning];
+    return [cells.map((cell) => cell.replaceAll("|", "\\|")), ...rowsOf(schema, `${key}.`)];
+  });
 }

@@ -1,8 +1,7 @@
 // Edits of portolan.yaml line by line: which lines belong to a server, where a new one goes.
 
 import { isCollection, isMap, isNode, isPair, isScalar, parseDocument } from "yaml";
-import { createLocator } from "../document/index.ts";
-import type { TextNode } from "../document/index.ts";
+import { createLocator, type TextNode } from "../document/index.ts";
 
 interface Block {
   readonly alias: string;
@@ -12,7 +11,7 @@ interface Block {
   readonly indent: number;
 }
 
-/** The text with the server's lines put in, or nothing when the file is not written in lines. */
+/** The text with the lines of the server. Returns undefined if the file is written in braces. */
 export function insertServer(
   text: string,
   root: TextNode | undefined,
@@ -70,7 +69,7 @@ export function cutServer(text: string, alias: string): string | undefined {
 
 interface Servers {
   readonly keyLine: number;
-  /** Nothing when the servers are written in braces. */
+  /** Undefined if the servers are written in braces. */
   readonly blocks: readonly Block[] | undefined;
 }
 

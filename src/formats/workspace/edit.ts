@@ -1,14 +1,13 @@
 // Adds and removes servers in the text of portolan.yaml; everything else in it stays as it was written.
 
 import { isDeepStrictEqual } from "node:util";
-import { type Document, parseDocument } from "yaml";
+import { Document, isMap, isScalar, isSeq, type Node, parseDocument, visit } from "yaml";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
-import { aliasProblem, type ServerFields } from "../manifest/index.ts";
 import { entryOf, nodeAt, readYaml, type TextNode, toPlain } from "../document/index.ts";
+import { aliasProblem, type ServerFields } from "../manifest/index.ts";
 import { cutServer, insertServer } from "./edit-lines.ts";
 import { parseWorkspace } from "./read.ts";
-import { renderServer } from "./render.ts";
 
 /** The text with one more server. Without a text, that of a new file. */
 export function addServer(text: string | undefined, alias: string, fields: ServerFields): string {
@@ -127,4 +126,25 @@ function toError(what: string, diagnostics: readonly Diagnostic[]): PortolanErro
 /** Through JSON, which leaves out what is undefined. */
 function definedOnly(fields: ServerFields): Record<string, unknown> {
   return JSON.parse(JSON.stringify(fields)) as Record<string, unknown>;
+}
+
+/** The lines of one server without indentation: short lists on one line, no folded text. */
+function renderServer(fields: Readonly<Record<string, unknown>>): string[] {
+  const document = new Document(fields, { schema: "core" });
+  visit(document, {
+    Seq: (_, list) => {
+      if (list.items.every((item) => isScalar(item))) list.flow = true;
+    },
+    // White space at an end, and line breaks, need quotes, so that each field stays on one line.
+    Scalar: (_, scalar) => {
+      if (typeof scalar.value === "string" && /^\s|\s$|[\n\r]/.test(scalar.value))
+        scalar.type = "QUOTE_DOUBLE";
+    },
+  });
+  if (isEmpty(document.contents)) return [];
+  return document.toString({ lineWidth: 0, flowCollectionPadding: false }).replace(/\n$/, "").split("\n");
+}
+
+function isEmpty(node: Node | null): boolean {
+  return node === null || ((isMap(node) || isSeq(node)) && node.items.length === 0);
 }

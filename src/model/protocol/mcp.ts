@@ -1,4 +1,5 @@
-// Types of MCP messages, as far as Portolan reads them. Every type is open: unknown fields pass unchanged.
+// Types of MCP messages, as far as Portolan reads them, and names of the HTTP headers. Every type is open: unknown fields pass
+// unchanged.
 
 import type { JsonObject } from "../json/json.ts";
 
@@ -12,7 +13,7 @@ export interface Implementation extends JsonObject {
   title?: string;
 }
 
-/** What a server claims about a tool. Portolan does not check these claims. */
+/** Claims of a server about a tool. Portolan does not check them. */
 export interface ToolAnnotations extends JsonObject {
   title?: string;
   readOnlyHint?: boolean;
@@ -217,3 +218,12 @@ export interface Root extends JsonObject {
   uri: string;
   name?: string;
 }
+
+/** Names of the HTTP headers that MCP defines, in lower case as Node.js delivers them. */
+export const HEADER = {
+  SESSION_ID: "mcp-session-id",
+  PROTOCOL_VERSION: "mcp-protocol-version",
+  METHOD: "mcp-method",
+  NAME: "mcp-name",
+  LAST_EVENT_ID: "last-event-id",
+} as const;

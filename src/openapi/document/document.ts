@@ -1,23 +1,23 @@
-// A description that was read: its version, and references inside of it.
+// A description of an API: its version, its members, and its references.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
 import { quoted } from "../../formats/document/index.ts";
 import { type At, type Path, Unusable } from "../types.ts";
 
-/** Longer chains of references are circles or mischief. */
+/** Longer chains of references are cycles, or an attack. */
 const MAX_CHAIN = 32;
 
 export interface Spec {
   readonly root: JsonObject;
-  /** Which rules hold: 3.2 and later are read as 3.1. */
+  /** The rules that apply; 3.2 and later are read as 3.1. */
   readonly dialect: "2.0" | "3.0" | "3.1";
   /** As it is written. */
   readonly version: string;
-  /** Where references lead that were followed already: the same ones are met again and again. */
+  /** Cache of resolved references, because most are used many times. */
   readonly known: Map<string, At>;
 }
 
-/** Nothing when it is no description of an API; the reason is returned. */
+/** Returns the reason as a text if the value is no description of an API. */
 export function openSpec(root: unknown): Spec | string {
   if (!isObject(root)) return "the file holds no description of an API";
   if (typeof root.swagger === "string" || typeof root.swagger === "number") {
@@ -35,7 +35,7 @@ export function openSpec(root: unknown): Spec | string {
   return { root, dialect, version: `OpenAPI ${openapi.slice(0, 20)}`, known: new Map() };
 }
 
-/** A member of an object; `undefined` as its value when it is not there. */
+/** A member of an object; its value is undefined if it does not exist. */
 export function child(at: At, key: string): At {
   const value = isObject(at.value) && Object.hasOwn(at.value, key) ? at.value[key] : undefined;
   return { value, path: [...at.path, key] };
@@ -51,7 +51,7 @@ export function members(at: At): { readonly key: string; readonly at: At }[] {
   return Object.keys(at.value).map((key) => ({ key, at: child(at, key) }));
 }
 
-/** Text of a member, trimmed; nothing when it is absent, empty or something else. */
+/** Trimmed text of a member. Returns undefined if it is absent, empty or no text. */
 export function textOf(at: At, key: string): string | undefined {
   const { value } = child(at, key);
   const text = typeof value === "string" ? value.trim() : "";
@@ -62,7 +62,7 @@ export function refOf(value: unknown): string | undefined {
   return isObject(value) && typeof value.$ref === "string" ? value.$ref : undefined;
 }
 
-/** What a chain of references leads to; the value itself when it is none. */
+/** Follows a chain of references to its end; returns any other value as it is. */
 export function follow(spec: Spec, start: At): At {
   let at = start;
   for (let steps = 0; ; steps += 1) {

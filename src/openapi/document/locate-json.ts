@@ -1,4 +1,4 @@
-// Where values stand in a JSON text. One pass that looks only into what is asked for, so that a large file needs no tree of places.
+// Finds the positions of values in a JSON text: one pass that visits only the wanted paths, so that a large file needs no tree.
 
 import type { Path } from "../types.ts";
 

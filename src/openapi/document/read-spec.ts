@@ -1,8 +1,8 @@
-// The text of a description as plain values, within bounds; places are looked up later, for the few that a message names.
+// Reads the text of a description as plain values, within limits. Positions are looked up later, only for those in messages.
 
 import { isObject } from "../../model/index.ts";
 import { createLocator, MAX_BYTES, nodeAt, readJson, toPlain } from "../../formats/document/index.ts";
-import type { Findings } from "./diagnostics.ts";
+import type { SpecDiagnostics } from "./diagnostics.ts";
 import { FORBIDDEN, SPEC_LIMITS, tooDeep, tooMany } from "../limits.ts";
 import { findInJson } from "./locate-json.ts";
 import { readYamlSpec } from "./read-yaml-spec.ts";
@@ -15,12 +15,12 @@ export interface SpecText {
   readonly locate: Locate;
 }
 
-/** Nothing when the text cannot be read; the findings say why. */
-export function readSpec(text: string, file: string, findings: Findings): SpecText | undefined {
+/** Returns undefined if the text cannot be read; the reasons are among the diagnostics. */
+export function readSpec(text: string, file: string, diagnostics: SpecDiagnostics): SpecText | undefined {
   const source = text.startsWith("\uFEFF") ? text.slice(1) : text;
   const bytes = Buffer.byteLength(source);
   if (bytes > SPEC_LIMITS.bytes) {
-    findings.error(
+    diagnostics.error(
       [],
       `the file has ${bytes} bytes; a description of an API has at most ${SPEC_LIMITS.bytes}`,
     );
@@ -30,25 +30,25 @@ export function readSpec(text: string, file: string, findings: Findings): SpecTe
     const named = /\.jsonc?$/i.test(file);
     if (named || /^\s*[{[]/.test(source)) {
       const read =
-        readStrictJson(source, findings) ?? (named ? readLooseJson(source, file, findings) : undefined);
+        readStrictJson(source, diagnostics) ?? (named ? readLooseJson(source, file, diagnostics) : undefined);
       if (read !== undefined || named) return read;
     }
-    return readYamlSpec(source, findings);
+    return readYamlSpec(source, diagnostics);
   } catch (thrown) {
     const message = thrown instanceof Error ? thrown.message : String(thrown);
-    findings.error([], thrown instanceof Unusable ? message : `the file cannot be read: ${message}`);
+    diagnostics.error([], thrown instanceof Unusable ? message : `the file cannot be read: ${message}`);
     return undefined;
   }
 }
 
-function readStrictJson(source: string, findings: Findings): SpecText | undefined {
+function readStrictJson(source: string, diagnostics: SpecDiagnostics): SpecText | undefined {
   let root: unknown;
   try {
     root = JSON.parse(source);
   } catch {
     return undefined;
   }
-  clean(root, findings);
+  clean(root, diagnostics);
   return {
     root,
     locate: (paths) => {
@@ -59,16 +59,16 @@ function readStrictJson(source: string, findings: Findings): SpecText | undefine
 }
 
 /** With comments and trailing commas, or broken: then the reader of declarations says where. */
-function readLooseJson(source: string, file: string, findings: Findings): SpecText | undefined {
+function readLooseJson(source: string, file: string, diagnostics: SpecDiagnostics): SpecText | undefined {
   if (Buffer.byteLength(source) > MAX_BYTES) {
-    findings.error([], "the file is not valid JSON");
+    diagnostics.error([], "the file is not valid JSON");
     return undefined;
   }
-  const { root, diagnostics } = readJson(source, file);
-  findings.take(diagnostics);
+  const { root, diagnostics: ofReader } = readJson(source, file);
+  diagnostics.take(ofReader);
   if (root === undefined) return undefined;
   const plain = toPlain(root);
-  clean(plain, findings);
+  clean(plain, diagnostics);
   const placeOf = (path: Path): { line: number; column: number } => {
     for (let length = path.length; length > 0; length -= 1) {
       const found = nodeAt(root, ...path.slice(0, length));
@@ -80,7 +80,7 @@ function readLooseJson(source: string, file: string, findings: Findings): SpecTe
 }
 
 /** Counts, measures depth, and takes out keys that no object can safely have. */
-function clean(root: unknown, findings: Findings): void {
+function clean(root: unknown, diagnostics: SpecDiagnostics): void {
   let values = 0;
   const visit = (value: unknown, path: readonly (string | number)[]): void => {
     values += 1;
@@ -92,7 +92,7 @@ function clean(root: unknown, findings: Findings): void {
       for (const key of Object.keys(value)) {
         if (FORBIDDEN.has(key)) {
           delete value[key];
-          findings.forbidden(key, [...path, key]);
+          diagnostics.forbidden(key, [...path, key]);
         } else visit(value[key], [...path, key]);
       }
     }

@@ -1,4 +1,4 @@
-// A description in YAML as plain values. The reader of declarations stops at sizes that descriptions of APIs pass.
+// Reads a description in YAML as plain values. The reader of config files refuses files as large as descriptions of APIs.
 
 import {
   type Alias,
@@ -14,23 +14,23 @@ import {
   Parser,
 } from "yaml";
 import { createLocator } from "../../formats/document/index.ts";
-import type { Findings } from "./diagnostics.ts";
+import type { SpecDiagnostics } from "./diagnostics.ts";
 import { FORBIDDEN, SPEC_LIMITS, tooDeep, tooMany } from "../limits.ts";
 import type { SpecText } from "./read-spec.ts";
 import { type Path, Unusable } from "../types.ts";
 
 const MAX_ERRORS = 10;
 
-export function readYamlSpec(source: string, findings: Findings): SpecText | undefined {
+export function readYamlSpec(source: string, diagnostics: SpecDiagnostics): SpecText | undefined {
   const document = compose(source);
   const locate = createLocator(source);
   if (document.errors.length > 0) {
     for (const { pos, message } of document.errors.slice(0, MAX_ERRORS))
-      findings.errorAt(locate(pos[0]), `not valid YAML: ${firstLine(message)}`);
+      diagnostics.errorAt(locate(pos[0]), `not valid YAML: ${firstLine(message)}`);
     return undefined;
   }
   const anchors = new Map<string, Node>();
-  const root = toPlain(document.contents, anchors, findings);
+  const root = toPlain(document.contents, anchors, diagnostics);
   return {
     root,
     locate: (paths) => paths.map((path) => locate(offsetOf(document.contents, path, anchors))),
@@ -41,7 +41,7 @@ function compose(source: string): Document.Parsed {
   const composer = new Composer({
     schema: "core",
     merge: false,
-    // Compares each key with each other; a map of many keys would take minutes.
+    // The check compares each key with each other; a map of many keys would take minutes.
     uniqueKeys: false,
     resolveKnownTags: false,
     prettyErrors: false,
@@ -54,7 +54,7 @@ function compose(source: string): Document.Parsed {
   return first;
 }
 
-/** Depth is bounded here, since composing recurses. */
+/** Limits the depth here, because composing recurses. */
 function* parse(source: string): Generator<CST.Token> {
   const parser = new Parser();
   let lexemes = 0;
@@ -67,8 +67,8 @@ function* parse(source: string): Generator<CST.Token> {
   yield* parser.end();
 }
 
-/** Aliases are written out; the bound on values ends those that multiply. */
-function toPlain(contents: Node | null, anchors: Map<string, Node>, findings: Findings): unknown {
+/** Expands aliases; the limit on values stops those that multiply. */
+function toPlain(contents: Node | null, anchors: Map<string, Node>, diagnostics: SpecDiagnostics): unknown {
   let values = 0;
   const convert = (node: Node | null | undefined, path: Path): unknown => {
     values += 1;
@@ -83,9 +83,9 @@ function toPlain(contents: Node | null, anchors: Map<string, Node>, findings: Fi
       const key = keyOf(pair.key as Node);
       if (key === undefined) continue;
       const keyPath = [...path, key];
-      if (FORBIDDEN.has(key)) findings.forbidden(key, keyPath);
+      if (FORBIDDEN.has(key)) diagnostics.forbidden(key, keyPath);
       else if (Object.hasOwn(object, key))
-        findings.warn(
+        diagnostics.warn(
           keyPath,
           `the key ${JSON.stringify(key.slice(0, 60))} stands here twice; the first counts`,
         );
@@ -102,7 +102,7 @@ function follow(alias: Alias, anchors: ReadonlyMap<string, Node>): Node {
   return node;
 }
 
-/** Numbers and the like as they are written: `200:` is the key "200". */
+/** Keys that are not strings stay as written: `200:` is the key "200". */
 function keyOf(key: Node | null): string | undefined {
   if (!isScalar(key)) return undefined;
   return typeof key.value === "string" ? key.value : (key.source ?? "");

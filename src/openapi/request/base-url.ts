@@ -1,4 +1,4 @@
-// The base URL of an API: from its servers, from host and path in Swagger 2, or as the caller says.
+// The base URL of an API: from its servers, from host and path in Swagger 2, or from `--base-url`.
 
 import { isHttpUrl } from "../../base/net/urls.ts";
 import { isObject } from "../../model/index.ts";
@@ -10,16 +10,16 @@ const GIVE_BASE = "give a base URL (--base-url https://host/path)";
 
 /** The address of an API, as the caller of a conversion gives it. */
 export interface Address {
-  /** Takes the place of every absolute URL of the description, so that no credential goes anywhere else. */
+  /** Replaces every absolute URL of the description, so that credentials are sent nowhere else. */
   readonly baseUrl?: string;
   /** The URL that the description was read from; relative URLs are relative to it. */
   readonly documentUrl?: string;
 }
 
 export interface FoundBase {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
-  /** The server of this path or operation alone that the given base URL takes the place of. */
+  /** The server of this path or operation that the given base URL replaces. */
   readonly replaced?: { readonly url: string; readonly at: At };
 }
 
@@ -36,7 +36,7 @@ export function baseUrlOf(spec: Spec, levels: readonly At[], address: Address): 
   return { url: absolute("/", address, { value: undefined, path: ["openapi"] }) };
 }
 
-/** What the caller says, when it is a usable URL; otherwise why not. */
+/** Returns the normalised URL, or the reason why it cannot be used. */
 export function checkBaseUrl(given: string): string | { readonly problem: string } {
   const url = parse(given);
   if (url === undefined) return { problem: `the base URL ${quoted(given)} is not a URL of http or https` };
@@ -113,7 +113,7 @@ function parse(text: string, base?: string): URL | undefined {
   }
 }
 
-/** Braces and what begins a reference are escaped: nothing in a base is a gap. */
+/** Escapes braces, because a base URL contains no placeholders. */
 function written(url: URL): string {
   const path = url.pathname.replace(/\/+$/, "").replaceAll("{", "%7B").replaceAll("}", "%7D");
   return `${url.origin}${path}`;

@@ -1,4 +1,4 @@
-// What the body of an operation is made of, in one form for all versions.
+// The request body of an operation, in one form for all versions of OpenAPI.
 
 import { isObject } from "../../model/index.ts";
 import { quoted } from "../../formats/document/index.ts";
@@ -14,7 +14,7 @@ export interface Body {
   readonly required: boolean;
   readonly description: string | undefined;
   readonly path: At["path"];
-  /** Absent when it may be anything. */
+  /** Undefined if any value is allowed. */
   readonly schema?: At;
   /** Swagger 2: the fields of a form, as parameters. */
   readonly fields?: readonly At[];
@@ -44,7 +44,7 @@ function readContent(spec: Spec, { at }: Operation): Body | undefined {
     required: child(found, "required").value === true,
     description: textOf(found, "description"),
     path: found.path,
-    ...(schema.value === undefined ? {} : { schema }),
+    schema: schema.value === undefined ? undefined : schema,
   };
 }
 
@@ -62,7 +62,7 @@ function readOlder(spec: Spec, { at }: Operation, { body, form }: Parameters): B
       required: child(body, "required").value === true,
       description: textOf(body, "description"),
       path: body.path,
-      ...(isObject(schema.value) ? { schema } : {}),
+      schema: isObject(schema.value) ? schema : undefined,
     };
   }
   const [first] = form;

@@ -1,4 +1,4 @@
-// Media types, as far as a tool can send or read them.
+// Media types that a tool can send or read.
 
 import { child, items, members, type Spec } from "../document/document.ts";
 import type { At } from "../types.ts";
@@ -8,12 +8,12 @@ export interface Media {
   readonly at: At;
 }
 
-/** The kinds of content of a body or a response. */
+/** The media types of a body or a response. */
 export function mediaOf(content: At): Media[] {
   return members(content).map(({ key, at }) => ({ type: bare(key), at }));
 }
 
-/** JSON if it is offered: as itself, as a kind of its own, or as anything at all. */
+/** Finds JSON: `application/json`, another JSON type, or a wildcard. */
 export function findJson(media: readonly Media[]): Media | undefined {
   return (
     media.find(({ type }) => type === "application/json") ??
@@ -30,7 +30,7 @@ export function isForm(type: string): boolean {
   return type === "application/x-www-form-urlencoded";
 }
 
-/** Swagger 2: what an operation says, or what holds for all. */
+/** Swagger 2: the list of the operation, or else the list of the whole description. */
 export function listed(spec: Spec, operation: At, key: "consumes" | "produces"): string[] {
   const own = child(operation, key);
   const at = Array.isArray(own.value) ? own : child({ value: spec.root, path: [] }, key);

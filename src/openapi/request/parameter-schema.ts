@@ -1,9 +1,9 @@
-// What a parameter asks of its argument: its schema as it is, or in the form in which its values can be written.
+// Schema of the argument for a parameter: the parameter's own schema, or one for the form in which its values are sent.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
 import { quoted } from "../../formats/document/index.ts";
 import { textOf } from "../document/document.ts";
-import type { Findings } from "../document/diagnostics.ts";
+import type { SpecDiagnostics } from "../document/diagnostics.ts";
 import { described } from "./tool-inputs.ts";
 import type { Parameter } from "./parameters.ts";
 import type { SchemaConverter } from "../schema/schema.ts";
@@ -12,9 +12,9 @@ import type { Schema } from "../types.ts";
 export type Argument =
   | {
       readonly schema: Schema;
-      /** Stands before the value in a path. */
+      /** Text before the value in a path. */
       readonly before?: string;
-      /** For an object: which property goes to which key of the query. */
+      /** For an object: the query key of each property. */
       readonly keys?: readonly { readonly key: string; readonly inner: string }[];
     }
   | { readonly problem: string };
@@ -26,7 +26,11 @@ const SEPARATOR_WORDS: Readonly<Record<string, string>> = {
   "\t": "tabs",
 };
 
-export function argumentOf(parameter: Parameter, converter: SchemaConverter, findings: Findings): Argument {
+export function argumentOf(
+  parameter: Parameter,
+  converter: SchemaConverter,
+  diagnostics: SpecDiagnostics,
+): Argument {
   const { at, schema, writing } = parameter;
   const description = textOf(at, "description");
   switch (writing.kind) {
@@ -45,18 +49,18 @@ export function argumentOf(parameter: Parameter, converter: SchemaConverter, fin
     case "repeated":
       return { schema: described(converter.convert(schema), description) };
     case "joined":
-      return { schema: joined(parameter, writing.by, converter.convertWhole(schema), findings) };
+      return { schema: joined(parameter, writing.by, converter.convertWhole(schema), diagnostics) };
     case "properties":
-      return spread(parameter, writing.bracketed, converter.convertWhole(schema), findings);
+      return spread(parameter, writing.bracketed, converter.convertWhole(schema), diagnostics);
   }
 }
 
-/** One text: a list would become a key for each value, and this API wants them in one. */
-function joined({ name, at }: Parameter, by: string, schema: Schema, findings: Findings): Schema {
+/** One text, because a list would be sent as one key for each value. */
+function joined({ name, at }: Parameter, by: string, schema: Schema, diagnostics: SpecDiagnostics): Schema {
   const list = isObject(schema) ? schema : {};
   const words = SEPARATOR_WORDS[by] ?? quoted(by);
   const choices = isObject(list.items) && Array.isArray(list.items.enum) ? list.items.enum : [];
-  findings.info(at.path, `the list ${quoted(name)} is taken as one text with ${words} between the values`);
+  diagnostics.info(at.path, `the list ${quoted(name)} is taken as one text with ${words} between the values`);
   const text: JsonObject = {
     type: "string",
     description: sentences(
@@ -69,8 +73,13 @@ function joined({ name, at }: Parameter, by: string, schema: Schema, findings: F
   return text;
 }
 
-/** Each property has a key of its own in the query, so only those that are named can be sent. */
-function spread(parameter: Parameter, bracketed: boolean, schema: Schema, findings: Findings): Argument {
+/** Each property has its own key in the query, so only named properties can be sent. */
+function spread(
+  parameter: Parameter,
+  bracketed: boolean,
+  schema: Schema,
+  diagnostics: SpecDiagnostics,
+): Argument {
   const { name, at } = parameter;
   if (!isObject(schema) || !isObject(schema.properties))
     return { problem: "is an object of unknown properties" };
@@ -78,7 +87,7 @@ function spread(parameter: Parameter, bracketed: boolean, schema: Schema, findin
   const properties: JsonObject = {};
   for (const [inner, value] of Object.entries(schema.properties)) {
     if (!/^[A-Za-z0-9_-]+$/.test(inner) || (isObject(value) && isObject(value.properties))) {
-      findings.warn(at.path, `the property ${quoted(inner)} of the parameter ${quoted(name)} is left out`);
+      diagnostics.warn(at.path, `the property ${quoted(inner)} of the parameter ${quoted(name)} is left out`);
       continue;
     }
     properties[inner] = value;

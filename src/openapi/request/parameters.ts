@@ -1,11 +1,11 @@
-// The parameters of an operation, in one form for all versions: where each goes, and how several values are written.
+// Parameters of an operation, in one form for all versions of OpenAPI: the place of each, and how several values are written.
 
 import { isObject } from "../../model/index.ts";
 import { quoted } from "../../formats/document/index.ts";
 import { child, follow, items, type Spec, textOf } from "../document/document.ts";
 import { SPEC_LIMITS } from "../limits.ts";
 import type { Operation } from "../document/operations.ts";
-import { kindOf } from "../schema/schema-kind.ts";
+import { kindOf } from "../schema/inspect.ts";
 import { type At, Unusable } from "../types.ts";
 import { encoded } from "./url-text.ts";
 
@@ -20,11 +20,11 @@ export interface Parameter {
 
 export type Writing =
   | { readonly kind: "plain"; readonly before?: string }
-  /** The key again for each value. */
+  /** The key is repeated for each value. */
   | { readonly kind: "repeated" }
   /** All values in one text. */
   | { readonly kind: "joined"; readonly by: string }
-  /** Each property of an object has a key of its own: `name`, or `filter[name]`. */
+  /** Each property of an object has its own key: `name`, or `filter[name]`. */
   | { readonly kind: "properties"; readonly bracketed: boolean }
   | { readonly kind: "json" }
   | { readonly kind: "impossible"; readonly reason: string };
@@ -97,7 +97,7 @@ function writingOfContent(content: At): Writing {
   return { kind: "impossible", reason: `is written as ${quoted(type ?? "nothing")}` };
 }
 
-/** Swagger 2: commas unless it says otherwise. */
+/** Swagger 2: commas are the default separator. */
 function writingOfFormat(at: At, kind: string, where: Parameter["in"]): Writing {
   if (kind !== "array") return kind === "object" ? { kind: "impossible", reason: "is an object" } : PLAIN;
   const format = child(at, "collectionFormat").value;

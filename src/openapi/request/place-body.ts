@@ -1,57 +1,57 @@
-// How a body becomes arguments: its properties beside the parameters, or one argument that is the whole of it.
+// The body of an operation as arguments: its properties beside the parameters, or one argument for the whole body.
 
 import { isObject } from "../../model/index.ts";
-import type { Body } from "./body.ts";
-import { child, type Spec, textOf } from "../document/document.ts";
-import type { Findings } from "../document/diagnostics.ts";
-import { type FlatBody, flattenBody } from "./flat-body.ts";
-import { described, type Inputs } from "./tool-inputs.ts";
-import { FORBIDDEN } from "../limits.ts";
+import type { SpecDiagnostics } from "../document/diagnostics.ts";
+import { child, follow, items, members, type Spec, textOf } from "../document/document.ts";
 import type { Operation } from "../document/operations.ts";
-import { argumentOf } from "./parameter-schema.ts";
+import { FORBIDDEN } from "../limits.ts";
+import { isHidden, kindOf } from "../schema/inspect.ts";
+import { isNullable } from "../schema/keywords.ts";
 import type { SchemaConverter } from "../schema/schema.ts";
-import { kindOf } from "../schema/schema-kind.ts";
 import { type At, type Schema, Unusable } from "../types.ts";
+import type { Body } from "./body.ts";
+import { argumentOf } from "./parameter-schema.ts";
+import { described, type Inputs } from "./tool-inputs.ts";
 
-export interface SentBody {
+interface SentBody {
   /** Fields of the invocation. */
   readonly fields: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
-  /** What arguments beyond those that are named must be; `false` where they would go astray. */
+  /** Schema of arguments that are not named; `false` if the request could not send them. */
   readonly additional: Schema | undefined;
 }
 
-/** A body that was looked at before the parameters have their names. */
-export interface PreparedBody {
+/** A body that was read before the parameters get their names. */
+interface PreparedBody {
   readonly body: Body;
-  /** Absent when it can only be passed as a whole. */
+  /** Undefined if it can only be passed as a whole. */
   readonly flat: FlatBody | undefined;
 }
 
 const NO_BODY: SentBody = { fields: {}, headers: {}, additional: false };
 
-/** Nothing when there is no body, or none that the method could have. */
+/** Returns undefined if there is no body, or if the method cannot have one. */
 export function prepareBody(
   spec: Spec,
   { method, label }: Operation,
   body: Body | undefined,
   inputs: Inputs,
   converter: SchemaConverter,
-  findings: Findings,
+  diagnostics: SpecDiagnostics,
 ): PreparedBody | undefined {
   if (body === undefined) return undefined;
   if (method === "GET" || method === "HEAD") {
     if (body.required)
       throw new Unusable(`it wants a body with ${method}, which no tool can send`, body.path);
-    findings.warn(body.path, `${label}: its body is left out, since ${method} has none`);
+    diagnostics.warn(body.path, `${label}: its body is left out, since ${method} has none`);
     return undefined;
   }
   const flat =
     body.fields === undefined
       ? flatten(spec, body, converter)
-      : flattenFields(spec, body.fields, converter, findings);
+      : flattenFields(spec, body.fields, converter, diagnostics);
   if (body.kind === "form") {
-    // Only JSON can be passed as a whole, so here it is the parameters that get other names.
+    // A form cannot be passed as a whole, so parameters with the same names are renamed instead.
     if (flat === undefined) throw new Unusable("its form is more than a list of fields", body.path);
     inputs.reserve(flat.properties.keys());
   }
@@ -77,7 +77,7 @@ export function sendBody(
     return { fields, headers, additional: flat.additional };
   }
   const name = inputs.free("body");
-  // A body that has required properties is meant to be there, though few descriptions say so.
+  // A body with required properties is required, although few descriptions say so.
   const required = body.required || (flat !== undefined && flat.required.length > 0);
   inputs.add(name, described(convertWhole(body, converter), body.description), required);
   return { fields: { ...fields, bodyRoot: name }, headers, additional: false };
@@ -91,7 +91,7 @@ function flattenFields(
   spec: Spec,
   fields: readonly At[],
   converter: SchemaConverter,
-  findings: Findings,
+  diagnostics: SpecDiagnostics,
 ): FlatBody {
   const properties = new Map<string, Schema>();
   const required: string[] = [];
@@ -103,7 +103,7 @@ function flattenFields(
     const argument = argumentOf(
       { name, in: "query", required: false, at, schema: at, writing },
       converter,
-      findings,
+      diagnostics,
     );
     if ("problem" in argument) throw new Unusable(`its field ${name} ${argument.problem}`, at.path);
     properties.set(name, argument.schema);
@@ -115,4 +115,83 @@ function flattenFields(
 function convertWhole({ schema }: Body, converter: SchemaConverter): Schema {
   const whole = schema === undefined ? {} : converter.convert(schema);
   return isObject(whole) ? whole : {};
+}
+
+/** A body whose properties can be arguments of the tool beside the parameters: a plain object. */
+interface FlatBody {
+  readonly properties: ReadonlyMap<string, Schema>;
+  readonly required: readonly string[];
+  /** Schema of further properties; undefined allows any. */
+  readonly additional: Schema | undefined;
+}
+
+/** Keywords that constrain an object beyond its list of properties. */
+const MORE_THAN_PROPERTIES: readonly string[] = [
+  "anyOf",
+  "oneOf",
+  "not",
+  "if",
+  "const",
+  "enum",
+  "patternProperties",
+  "propertyNames",
+  "minProperties",
+  "maxProperties",
+  "dependentRequired",
+  "dependentSchemas",
+  "unevaluatedProperties",
+  "$dynamicRef",
+];
+
+/** Returns undefined if the body can only be passed as a whole. */
+function flattenBody(spec: Spec, schema: At, converter: SchemaConverter): FlatBody | undefined {
+  const parts = collectParts(spec, schema);
+  if (parts === undefined) return undefined;
+  const properties = new Map<string, At>();
+  const hidden = new Set<string>();
+  const required = new Set<string>();
+  let additional: At | undefined;
+  for (const part of parts) {
+    const rest = child(part, "additionalProperties");
+    if (rest.value !== undefined && rest.value !== true) {
+      // In one of several parts, it would apply to the properties of the others too.
+      if (parts.length > 1) return undefined;
+      additional = rest;
+    }
+    for (const { key, at } of members(child(part, "properties"))) {
+      if (properties.has(key)) return undefined;
+      properties.set(key, at);
+      if (isHidden(spec, at, "input")) hidden.add(key);
+    }
+    for (const { value } of items(child(part, "required")))
+      if (typeof value === "string") required.add(value);
+  }
+  const shown = [...properties].filter(([key]) => !hidden.has(key));
+  if (shown.length === 0 && additional?.value !== false) return undefined;
+  return {
+    properties: new Map(shown.map(([key, at]) => [key, converter.convert(at)])),
+    required: [...required].filter((key) => properties.has(key) && !hidden.has(key)),
+    additional: additional === undefined ? undefined : converter.convert(additional),
+  };
+}
+
+/** The schema and all parts of its `allOf`. Returns undefined if one of them is more than a list of properties. */
+function collectParts(spec: Spec, schema: At): At[] | undefined {
+  const parts: At[] = [];
+  const seen = new Set<unknown>();
+  const visit = (at: At): boolean => {
+    const part = follow(spec, at);
+    if (!isObject(part.value) || seen.has(part.value) || seen.size > 50) return false;
+    seen.add(part.value);
+    const { value } = part;
+    if (MORE_THAN_PROPERTIES.some((key) => value[key] !== undefined) || isNullable(value)) return false;
+    const inner = items(child(part, "allOf"));
+    const isOpen =
+      value.type === undefined &&
+      (isObject(value.properties) || inner.length > 0 || value.required !== undefined);
+    if (value.type !== "object" && !isOpen) return false;
+    parts.push(part);
+    return inner.every(visit);
+  };
+  return visit(schema) ? parts : undefined;
 }

@@ -1,8 +1,8 @@
-// Where the parameters of an operation go: gaps in the URL, headers, cookies. Each becomes an argument of the tool.
+// Parameters of an operation in the request: placeholders in the URL, headers, cookies. Each becomes an argument of the tool.
 
 import { quoted } from "../../formats/document/index.ts";
 import { textOf } from "../document/document.ts";
-import type { Findings } from "../document/diagnostics.ts";
+import type { SpecDiagnostics } from "../document/diagnostics.ts";
 import type { Inputs } from "./tool-inputs.ts";
 import { FORBIDDEN } from "../limits.ts";
 import type { Operation } from "../document/operations.ts";
@@ -14,12 +14,12 @@ import { type Path, Unusable } from "../types.ts";
 import { encoded, isToken, literal } from "./url-text.ts";
 
 export interface Sent {
-  /** What comes after the base URL. */
+  /** The part after the base URL. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Said by the request itself: the first three are to be ignored among parameters, the others are made by HTTP. */
+/** Headers that are no parameters: OpenAPI ignores the first three, and HTTP itself sets the others. */
 const OWN_HEADERS: ReadonlySet<string> = new Set(
   (
     "accept content-type authorization " +
@@ -33,7 +33,7 @@ export function sendParameters(
   credentials: Credentials,
   inputs: Inputs,
   converter: SchemaConverter,
-  findings: Findings,
+  diagnostics: SpecDiagnostics,
 ): Sent {
   const gaps = new Map<string, string>();
   const query: string[] = [];
@@ -43,16 +43,19 @@ export function sendParameters(
   for (const parameter of parameters) {
     if (isSaidAlready(parameter, [...Object.keys(credentials.headers), ...Object.keys(headers)])) continue;
     const { name, in: place, required, at, schema } = parameter;
-    const argument = argumentOf(parameter, converter, findings);
+    const argument = argumentOf(parameter, converter, diagnostics);
     const problem = "problem" in argument ? argument.problem : placeProblem(parameter);
     if ("problem" in argument || problem !== undefined) {
       const reason = `its parameter ${quoted(name)} ${problem}, which a tool cannot send`;
       if (required) throw new Unusable(reason, at.path);
-      findings.warn(at.path, `${operation.label}: ${reason}; it is left out`);
+      diagnostics.warn(at.path, `${operation.label}: ${reason}; it is left out`);
       continue;
     }
     if (place === "path" && !operation.route.includes(`{${name}}`)) {
-      findings.warn(at.path, `${operation.label}: the path has no place for its parameter ${quoted(name)}`);
+      diagnostics.warn(
+        at.path,
+        `${operation.label}: the path has no place for its parameter ${quoted(name)}`,
+      );
       continue;
     }
     const property = inputs.nameFor(parameter);
@@ -71,12 +74,12 @@ export function sendParameters(
     ...cookies.filter(({ required }) => required).map(({ text }) => text),
   ];
   if (sure.length === 0 && optional.length === 1) sure.push(...optional.map(({ text }) => text));
-  else if (optional.length > 0) dropCookies(operation, optional, inputs, findings);
+  else if (optional.length > 0) dropCookies(operation, optional, inputs, diagnostics);
   if (sure.length > 0) {
     for (const name of Object.keys(headers)) if (/^cookie$/i.test(name)) delete headers[name];
     headers.Cookie = sure.join("; ");
   }
-  return { url: template(operation, gaps, [...query, ...credentials.query], findings), headers };
+  return { url: template(operation, gaps, [...query, ...credentials.query], diagnostics), headers };
 }
 
 function isSaidAlready({ name, in: place }: Parameter, said: readonly string[]): boolean {
@@ -90,47 +93,53 @@ function placeProblem({ name, in: place }: Parameter): string | undefined {
   return isToken(name) && !FORBIDDEN.has(name) ? undefined : `has a name that no ${place} can have`;
 }
 
-/** A header is left out as a whole when an argument in it is absent, so one optional cookie would take the others along. */
+/** A header is left out as a whole if an argument in it is absent, so one absent optional cookie would remove the others. */
 function dropCookies(
   { label }: Operation,
   cookies: readonly { readonly text: string; readonly path: Path }[],
   inputs: Inputs,
-  findings: Findings,
+  diagnostics: SpecDiagnostics,
 ): void {
   for (const { text, path } of cookies) {
     const property = text.slice(text.lastIndexOf("{") + 1, -1);
     delete inputs.properties[property];
-    findings.warn(path, `${label}: the optional cookie ${quoted(text.split("=", 1)[0] ?? "")} is left out`);
+    diagnostics.warn(
+      path,
+      `${label}: the optional cookie ${quoted(text.split("=", 1)[0] ?? "")} is left out`,
+    );
   }
 }
 
-/** `/pets/{id}?limit={limit}`; braces that are no parameters are plain text. */
+/** Returns `/pets/{id}?limit={limit}`. Braces that are no parameters are plain text. */
 function template(
   { route, label, at }: Operation,
   gaps: ReadonlyMap<string, string>,
   query: readonly string[],
-  findings: Findings,
+  diagnostics: SpecDiagnostics,
 ): string {
-  // What follows "#" is never sent; some descriptions tell their operations apart by it.
+  // Some descriptions distinguish operations by a fragment, which is never sent.
   const [sent = ""] = route.split("#", 1);
   const path = sent.split(/(\{[^{}]*\})/).map((part) => {
     const gap = part.startsWith("{") ? gaps.get(part.slice(1, -1)) : undefined;
     if (gap === undefined && /^\{.+\}$/.test(part))
-      findings.warn(at.path, `${label}: ${quoted(part)} in its path is no parameter, and is sent as it is`);
+      diagnostics.warn(
+        at.path,
+        `${label}: ${quoted(part)} in its path is no parameter, and is sent as it is`,
+      );
     return gap ?? literal(part);
   });
   const url = path.join("");
   return query.length === 0 ? url : `${url}${url.includes("?") ? "&" : "?"}${query.join("&")}`;
 }
 
-/** For the text of a tool that has none. */
+/** The description of a tool that has none. */
 export function sentence({ method, route }: Operation): string {
   return `Sends a ${method} request to ${route.slice(0, 300)}.`;
 }
 
-/** What a tool says about itself; nothing is left out for want of it. */
+/** Title and description of a tool. An operation without a description gets a generated one. */
 export function words(operation: Operation): { title?: string; description: string } {
   const summary = textOf(operation.at, "summary");
   const description = textOf(operation.at, "description") ?? summary ?? sentence(operation);
-  return { ...(summary === undefined ? {} : { title: summary }), description };
+  return { title: summary, description };
 }

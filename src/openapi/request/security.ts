@@ -1,9 +1,9 @@
-// How an API wants to know its caller: headers, queries and cookies with references to secrets, never the secrets.
+// Credentials of an API: headers, query parameters and cookies with secret references, never the secrets themselves.
 
 import { isObject } from "../../model/index.ts";
 import { quoted } from "../../formats/document/index.ts";
 import { child, follow, items, members, type Spec, textOf } from "../document/document.ts";
-import type { Findings } from "../document/diagnostics.ts";
+import type { SpecDiagnostics } from "../document/diagnostics.ts";
 import { FORBIDDEN } from "../limits.ts";
 import { secretName } from "../names.ts";
 import { type At, Unusable } from "../types.ts";
@@ -21,19 +21,19 @@ export interface Credentials {
 interface Scheme {
   readonly place: "header" | "query" | "cookie";
   readonly key: string;
-  /** Stands before the secret. */
+  /** Text before the secret, such as `Bearer `. */
   readonly before: string;
-  /** What the secret is, as the last part of its name. */
+  /** The kind of the secret: the last part of its name. */
   readonly what: "TOKEN" | "BASIC" | "API_KEY";
 }
 
 export const NO_CREDENTIALS: Credentials = { headers: {}, query: [], cookies: [], needs: [] };
 
-/** Finds the credentials of an operation: of the alternatives the first that can be written. */
+/** Finds the credentials of an operation: the first alternative that a tool can send. */
 export function createSecurity(
   spec: Spec,
   server: string,
-  findings: Findings,
+  diagnostics: SpecDiagnostics,
 ): (operation: At) => Credentials {
   const root: At = { value: spec.root, path: [] };
   const written =
@@ -49,7 +49,7 @@ export function createSecurity(
     const alike = [...schemes.values()].filter((scheme) => scheme.what === what).length;
     return alike === 1 ? secretName(server, what) : secretName(server, name);
   };
-  const told = new Set<string>();
+  const reported = new Set<string>();
 
   return (operation) => {
     const own = child(operation, "security");
@@ -61,9 +61,9 @@ export function createSecurity(
     }
     for (const alternative of alternatives) {
       const names = Object.keys(alternative.value as object).join(", ");
-      if (told.has(names)) continue;
-      told.add(names);
-      findings.warn(
+      if (reported.has(names)) continue;
+      reported.add(names);
+      diagnostics.warn(
         alternative.path,
         `the security ${quoted(names)} cannot be written; its tools send no credential`,
       );
@@ -72,7 +72,7 @@ export function createSecurity(
   };
 }
 
-/** All of them together; nothing when one is not known or two want the same place. */
+/** The credentials of all schemes together. Returns undefined if one is unknown, or if two need the same header or key. */
 function write(
   names: readonly string[],
   schemes: ReadonlyMap<string, Scheme>,

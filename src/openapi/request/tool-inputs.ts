@@ -1,4 +1,4 @@
-// The arguments of one tool while they are collected: names that are unique, schemas, what is required.
+// Collects the arguments of one tool: unique names, schemas, required names.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
 import { legalName, uniqueName } from "../names.ts";
@@ -13,7 +13,7 @@ export class Inputs {
   readonly required: string[] = [];
   readonly #taken = new Set<string>();
 
-  /** The name that a parameter has as an argument: its own, as far as that is legal and not taken. */
+  /** The argument name of a parameter: its own name if that is legal and free. */
   nameFor({ name, in: place }: Parameter): string {
     const wanted = legalName(name, "value");
     if (!this.#taken.has(wanted) && !RESERVED.has(wanted)) return uniqueName(wanted, this.#taken);
@@ -30,18 +30,18 @@ export class Inputs {
     return this.#taken.has(name);
   }
 
-  /** Keeps names for the fields of a form, which cannot have others. */
+  /** Reserves the names of form fields, which cannot be renamed. */
   reserve(names: Iterable<string>): void {
     for (const name of names) this.#taken.add(name);
   }
 
-  /** A name that is free, for the body as a whole. */
+  /** A free name for the body as a whole. */
   free(name: string): string {
     return uniqueName(name, this.#taken);
   }
 }
 
-/** What is said about the parameter wins over what is said about the type of its value. */
+/** The description of the parameter replaces the description of its type. */
 export function described(schema: Schema, description: string | undefined): Schema {
   if (description === undefined) return schema;
   return isObject(schema) ? { ...schema, description } : schema ? { description } : schema;

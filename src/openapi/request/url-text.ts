@@ -1,24 +1,24 @@
-// Text that goes into a URL template: escaped for the URL, and its braces for the template.
+// Text in a URL template: escaped for the URL, and its braces for the template.
 
-/** A key or a value of a query, or a part of a path. `$` stays, since nothing that opens a gap follows it. */
+/** A key or a value of a query, or a part of a path. `$` stays, because no brace follows it. */
 export function encoded(text: string): string {
   return encodeURIComponent(wellFormed(text)).replaceAll("%24", "$");
 }
 
-/** The part of a path between its parameters, as it is written, with only that escaped which no URL can hold. */
+/** The part of a path between its parameters: only characters that no URL can contain are escaped. */
 export function literal(text: string): string {
   return (
     wellFormed(text)
       .replace(/[^\x21-\x7e]|["<>\\^`|]/gu, (char) => encodeURIComponent(char))
       .replace(/%(?![0-9A-Fa-f]{2})/g, "%25")
-      // Before a brace it would begin a reference to a secret.
+      // Before a brace, `$` would begin a secret reference.
       .replace(/\$(?=[{}]|$)/g, "%24")
       .replaceAll("{", "{{")
       .replaceAll("}", "}}")
   );
 }
 
-/** Halves of characters, which nothing can encode, become the mark for an unknown one. */
+/** Replaces lone surrogates, which have no UTF-8 encoding. */
 export function wellFormed(text: string): string {
   return Buffer.from(text, "utf8").toString("utf8");
 }

@@ -1,6 +1,8 @@
-// Which words of a schema are kept, and what each may hold. Anything else is left out: it means nothing to JSON Schema.
+// Keywords of schemas: those that are kept, with a check of their values, and the conversion of those that only Swagger 2 and
+// OpenAPI 3.0 have. All other keywords are left out, because JSON Schema does not define them.
 
-import { isObject } from "../../model/index.ts";
+import { isObject, type JsonObject } from "../../model/index.ts";
+import type { Schema } from "../types.ts";
 
 const TYPES: ReadonlySet<unknown> = new Set([
   "array",
@@ -19,7 +21,7 @@ const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (val
 const isWords = (value: unknown): boolean => Array.isArray(value) && value.every(isString);
 const isAnything = (): boolean => true;
 
-/** Words whose values are not schemas, each with its check: a value of the wrong kind would break the whole schema. */
+/** Keywords whose values are not schemas, each with its check: a value of the wrong kind would break the whole schema. */
 export const VALUES: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ["type", isType],
   ["title", isString],
@@ -71,7 +73,7 @@ export const SCHEMA_MAPS: ReadonlySet<string> = new Set([
   "dependentSchemas",
 ]);
 
-/** Words whose schemas look at the same value again; a circle of only these would never end. */
+/** Keywords whose schemas apply to the same value; a cycle of only these would never end. */
 export const SAME_VALUE: ReadonlySet<string> = new Set([
   "allOf",
   "anyOf",
@@ -83,12 +85,12 @@ export const SAME_VALUE: ReadonlySet<string> = new Set([
   "dependentSchemas",
 ]);
 
-/** Examples help a model, long ones only cost. */
-export function isShort(value: unknown): boolean {
+/** Short examples help a model; long ones only cost tokens. */
+function isShort(value: unknown): boolean {
   return (JSON.stringify(value) ?? "").length <= 200;
 }
 
-export function isPattern(value: unknown): boolean {
+function isPattern(value: unknown): boolean {
   if (typeof value !== "string") return false;
   try {
     return new RegExp(value, "u") instanceof RegExp;
@@ -101,4 +103,39 @@ function isType(value: unknown): boolean {
   if (Array.isArray(value))
     return value.length > 0 && new Set(value).size === value.length && value.every((one) => TYPES.has(one));
   return TYPES.has(value);
+}
+
+/** `exclusiveMinimum: true` beside `minimum` is a number in JSON Schema. */
+export function moveExclusive(source: JsonObject, schema: JsonObject): void {
+  for (const [limit, exclusive] of [
+    ["minimum", "exclusiveMinimum"],
+    ["maximum", "exclusiveMaximum"],
+  ] as const) {
+    if (source[exclusive] !== true || typeof schema[limit] !== "number") continue;
+    schema[exclusive] = schema[limit];
+    delete schema[limit];
+  }
+}
+
+/** `example` is the list `examples` in JSON Schema. */
+export function moveExample(source: JsonObject, schema: JsonObject): void {
+  if (source.example !== undefined && schema.examples === undefined && isShort(source.example))
+    schema.examples = [source.example];
+}
+
+export function isNullable(source: JsonObject): boolean {
+  return source.nullable === true || source["x-nullable"] === true;
+}
+
+/** The same schema, which accepts null as well. */
+export function withNull(schema: JsonObject): Schema {
+  if (Object.keys(schema).length === 0) return schema;
+  if (typeof schema.type === "string" || Array.isArray(schema.type)) {
+    const types: unknown[] = Array.isArray(schema.type) ? schema.type : [schema.type];
+    const nullable: JsonObject = { ...schema, type: types.includes("null") ? types : [...types, "null"] };
+    // Strictly, `enum` would have to list null itself, but authors who write `nullable` mean that null is accepted.
+    if (Array.isArray(schema.enum) && !schema.enum.includes(null)) nullable.enum = [...schema.enum, null];
+    return nullable;
+  }
+  return { anyOf: [schema, { type: "null" }] };
 }

@@ -1,35 +1,45 @@
-// Schemas of a description as JSON Schema 2020-12. What they refer to is collected in `$defs`, so that a tool says everything itself.
+// Converts schemas of a description to JSON Schema 2020-12. Referenced schemas are collected in `$defs`, so that each tool is
+// self-contained.
 
-import { isObject, type JsonObject } from "../../model/index.ts";
 import { quoted } from "../../formats/document/index.ts";
+import { isObject, type JsonObject } from "../../model/index.ts";
+import { boundSchema } from "../../schema/index.ts";
 import { follow, items, members, refOf, type Spec } from "../document/document.ts";
-import { type Direction, hiddenNames, isHidden, requiresAny } from "./one-way-properties.ts";
 import { SCHEMA_BUDGET, SPEC_LIMITS } from "../limits.ts";
 import { legalName, uniqueName } from "../names.ts";
-import { isNullable, moveExample, moveExclusive, withNull } from "./older-schemas.ts";
-import { isRound } from "./cycles.ts";
-import { ONE_SCHEMA, SAME_VALUE, SCHEMA_LISTS, SCHEMA_MAPS, VALUES } from "./keywords.ts";
 import { type At, type Schema, Unusable } from "../types.ts";
+import {
+  isNullable,
+  moveExample,
+  moveExclusive,
+  ONE_SCHEMA,
+  SAME_VALUE,
+  SCHEMA_LISTS,
+  SCHEMA_MAPS,
+  VALUES,
+  withNull,
+} from "./keywords.ts";
+import { type Direction, hiddenNames, isHidden, requiresAny } from "./inspect.ts";
 
-/** Shared by all tools of one description. */
+/** Budget that all tools of one description share. */
 export interface Work {
   left: number;
-  /** How many schemas of results were too large. */
+  /** Number of outputSchemas that were left out because of their size. */
   largeOutputs: number;
 }
 
-/** Told apart, since a result's schema that is too large is left out while an argument's ends the operation. */
+/** A class of its own: an outputSchema that is too large is left out, but an inputSchema that is too large skips the operation. */
 export class TooLarge extends Unusable {}
 
 interface Within {
   /** The definition that is being converted; the root has no name. */
   readonly owner: string;
-  /** Still about the owner's own value, and not about a part of it. */
+  /** True if the schema applies to the owner's own value, not to a part of it. */
   readonly same: boolean;
   /** Names that must not be required here. */
   readonly hidden: ReadonlySet<string>;
   readonly depth: number;
-  /** How many references were written out on the way here. */
+  /** Number of references that were inlined on the way here. */
   readonly inlined: number;
 }
 
@@ -43,7 +53,7 @@ export class SchemaConverter {
   readonly #direction: Direction;
   readonly #work: Work;
   #left: number;
-  /** Names of definitions by what they are in the description. */
+  /** Names of definitions, by the value in the description. */
   readonly #names = new Map<unknown, string>();
   readonly #taken = new Set<string>();
   readonly #waiting: { readonly name: string; readonly at: At }[] = [];
@@ -60,17 +70,17 @@ export class SchemaConverter {
     return this.#convert(at, ROOT);
   }
 
-  /** A schema that stands here itself, whether or not it is referred to. */
+  /** Converts a schema without a `$ref` at its root. */
   convertWhole(at: At): Schema {
     return this.#convert(follow(this.#spec, at), ROOT);
   }
 
-  /** Everything that was referred to so far. */
+  /** All schemas that were referenced so far. */
   definitions(): JsonObject {
     const definitions: JsonObject = {};
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift())
       definitions[next.name] = this.#convert(next.at, { ...ROOT, owner: next.name, same: true });
-    if (isRound(this.#edges)) throw new Unusable("a schema is defined by nothing but itself", []);
+    if (isCyclic(this.#edges)) throw new Unusable("a schema is defined by nothing but itself", []);
     return definitions;
   }
 
@@ -105,7 +115,7 @@ export class SchemaConverter {
     return isNullable(source) ? withNull(described) : described;
   }
 
-  /** A definition is the same for all who refer to it, so one that requires what is hidden only here is written out. */
+  /** True if the target requires a property that is hidden only here. It is inlined then, because a definition is the same for all its users. */
   #mustStandHere(target: At, { hidden, inlined }: Within): boolean {
     if (hidden.size === 0 || inlined >= MAX_INLINED) return false;
     const own = hiddenNames(this.#spec, target, this.#direction, this.#spend);
@@ -172,4 +182,51 @@ export class SchemaConverter {
     if (this.#left < 0) throw new TooLarge("its schemas are too large", at.path);
     if (this.#work.left < 0) throw new TooLarge("all schemas together are too large", at.path);
   };
+}
+
+/** Returns true if the graph has a cycle. Works without recursion, so that the size of the graph does not matter. */
+function isCyclic(edges: ReadonlyMap<string, ReadonlySet<string>>): boolean {
+  const open = new Map([...edges].map(([from, targets]) => [from, new Set(targets)]));
+  const into = new Map<string, string[]>();
+  for (const [from, targets] of open)
+    for (const target of targets) into.set(target, [...(into.get(target) ?? []), from]);
+  const ends = [...into.keys()].filter((name) => !open.has(name));
+  // Nodes without outgoing edges are removed again and again; only cycles, and nodes that lead into them, remain.
+  for (let end = ends.pop(); end !== undefined; end = ends.pop()) {
+    for (const from of into.get(end) ?? []) {
+      const targets = open.get(from);
+      targets?.delete(end);
+      if (targets?.size !== 0) continue;
+      open.delete(from);
+      ends.push(from);
+    }
+  }
+  return open.size > 0;
+}
+
+/** The last step of a tool's schema: adds the definitions that it references, and checks its size. */
+export function withDefinitions(root: JsonObject, converter: SchemaConverter): JsonObject {
+  const definitions = used(root, converter.definitions());
+  const schema = Object.keys(definitions).length === 0 ? root : { ...root, $defs: definitions };
+  const bounds = boundSchema(schema);
+  if (!bounds.ok) throw new Unusable(`its schema cannot be used: ${bounds.reason}`, []);
+  return schema;
+}
+
+/** The definitions that the schema still references; a conversion may have dropped some references. */
+function used(root: JsonObject, definitions: JsonObject): JsonObject {
+  const reached = new Set<string>();
+  const todo: unknown[] = [root];
+  while (todo.length > 0) {
+    const value = todo.pop();
+    if (Array.isArray(value)) for (const item of value) todo.push(item);
+    if (!isObject(value)) continue;
+    const name = typeof value.$ref === "string" ? value.$ref.slice("#/$defs/".length) : undefined;
+    if (name !== undefined && !reached.has(name)) {
+      reached.add(name);
+      todo.push(definitions[name]);
+    }
+    todo.push(...Object.values(value));
+  }
+  return Object.fromEntries(Object.entries(definitions).filter(([name]) => reached.has(name)));
 }

@@ -1,12 +1,11 @@
-// What is certain about two schemas, and that nothing else is ever held against them.
+// Comparison of two schemas: only certain differences are reported.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseJsonPath } from "../../model/index.ts";
 import { compareSchemas, type Demand, describeView } from "./compare.ts";
-import { viewAtPath } from "./path-view.ts";
+import { declaredPaths, viewAtPath } from "./paths.ts";
 import { fieldOf, type SchemaView, typesOf, viewSchema } from "./view.ts";
-import { declaredPaths } from "./declared-paths.ts";
 import { createValidator } from "../validator/validator.ts";
 
 function view(schema: unknown): SchemaView {

@@ -2,8 +2,7 @@
 
 import { isObject, type JsonObject } from "../../model/index.ts";
 import { boundSchema } from "../bounds.ts";
-import { dialectOf } from "../dialect.ts";
-import { isSchema } from "../keywords.ts";
+import { dialectOf, isSchema } from "../keywords.ts";
 
 /** View of one place in a schema. A view excludes only what is certainly impossible. */
 export interface SchemaView {

@@ -8,6 +8,7 @@ export type FastTest = (value: unknown) => boolean;
 /** Limit of steps, because the fast path runs without a budget. */
 const MOST_STEPS = 10_000;
 const MOST_DEPTH = 16;
+/** Module state, because a check is synchronous: each one sets it at its start, and no two run at once. */
 let stepsLeft = 0;
 
 /** Keywords without effect on validity. `rewrite.ts` explains why `format` is one of them. */

@@ -1,9 +1,8 @@
 // Copy of an untrusted schema for the engine: only well-formed keywords, no annotations, no native patterns.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
-import type { Dialect } from "../dialect.ts";
+import { type Dialect, isSchema, kindUnder, pointerStep } from "../keywords.ts";
 import { isWellFormed } from "../keyword-shapes.ts";
-import { isSchema, kindUnder, pointerStep } from "../keywords.ts";
 import { isEcmaScript } from "../pattern/pattern.ts";
 
 export interface Rewritten {

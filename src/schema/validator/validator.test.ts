@@ -1,4 +1,4 @@
-// What a check answers: dialects, references, odd schemas, and the words it finds for what is wrong.
+// Results of a check: dialects, references, odd schemas, and messages.
 
 import { expect, test } from "vitest";
 import { formatProblem } from "./problems.ts";

@@ -1,6 +1,6 @@
 // Validator: checks a value against an untrusted schema, synchronously and in bounded time.
 
-import { dialectOf } from "../dialect.ts";
+import { dialectOf } from "../keywords.ts";
 import { boundSchema, measureInstance, type SchemaFacts } from "../bounds.ts";
 import { isStackOverflow, withinBudget } from "../budget.ts";
 import { type Engine, prepareEngine } from "./engine.ts";

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Diagnostic } from "../../errors/index.ts";
-import { createDotenvSource } from "./dotenv.ts";
-import { parseDotenv } from "./dotenv-text.ts";
+import { createDotenvSource, parseDotenv } from "./dotenv.ts";
 import type { CheckFile } from "./source.ts";
 
 const values = (text: string): Record<string, string> => Object.fromEntries(parseDotenv(text).values);

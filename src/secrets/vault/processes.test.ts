@@ -1,4 +1,4 @@
-// What only real processes can show: several that write at once, and some that are killed in the middle of it.
+// Several real processes that write a vault at once, and some that are killed while they write.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -17,7 +17,10 @@ export interface KeyParameters extends KeyCost {
 export const KEY_COST: KeyCost = { N: 2 ** 16, r: 8, p: 1 };
 
 const MAX_KEPT = 8;
-/** The values are promises, so that many servers that start at once share one derivation. */
+/**
+ * Module state: a cache of a pure, slow function, which all stores of the process may share. The values are promises, so that many
+ * servers that start at once share one derivation.
+ */
 const kept = new Map<string, Promise<Buffer>>();
 
 export function newParameters(cost: KeyCost): KeyParameters {

@@ -1,4 +1,4 @@
-// A file as plain data that still knows where everything stands, whatever its format.
+// A file of any format as plain data with positions.
 
 import { readJson } from "./json-document.ts";
 import { readToml } from "./toml-document.ts";
@@ -19,7 +19,7 @@ export interface SourceProblem {
 
 export interface SourceDocument {
   readonly value: unknown;
-  /** What breaks the grammar of the format, in the order of the text. Messages never repeat the text. */
+  /** Syntax errors in the order of the text. Messages never repeat the text. */
   readonly problems: readonly SourceProblem[];
   readonly rangeOf: (path: Path) => SourceRange | undefined;
   /** Keys that an object repeats, at each repetition. The last one counts. */
@@ -32,7 +32,7 @@ const READERS: Readonly<Record<ClientFormat, (text: string) => SourceDocument>> 
   yaml: readYaml,
 };
 
-/** Never throws: what cannot be read at all has problems and no value. `text` has no byte order mark. */
+/** Never throws: an unreadable text has problems and no value. `text` has no byte order mark. */
 export function readDocument(format: ClientFormat, text: string): SourceDocument {
   try {
     return READERS[format](text);
@@ -46,29 +46,13 @@ export function readDocument(format: ClientFormat, text: string): SourceDocument
   }
 }
 
-/** Where a path stands, or the nearest thing above it that stands somewhere. */
+/** The offset of a path, or of its nearest parent that has one. */
 export function nearestOffset(document: SourceDocument, path: Path): number {
   for (let length = path.length; length > 0; length -= 1) {
     const range = document.rangeOf(path.slice(0, length));
     if (range !== undefined) return length === path.length ? range.key : range.start;
   }
   return 0;
-}
-
-/** Turns offsets into lines and columns, both counted from 1. */
-export function createPositions(text: string): (offset: number) => { line: number; column: number } {
-  const starts = [0];
-  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
-  return (offset) => {
-    let low = 0;
-    let high = starts.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if ((starts[middle] ?? 0) <= offset) low = middle;
-      else high = middle - 1;
-    }
-    return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 };
-  };
 }
 
 export const BYTE_ORDER_MARK = "\uFEFF";

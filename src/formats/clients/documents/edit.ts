@@ -1,4 +1,4 @@
-// Changes in the text of a file of any format, each checked: what was asked has changed, and nothing else.
+// Changes in the text of a file of any format. The result is checked: only the wanted values have changed.
 
 import { PortolanError } from "../../../errors/index.ts";
 import { readDocument } from "./document.ts";
@@ -14,7 +14,7 @@ const EDITORS: Readonly<Record<ClientFormat, (text: string, change: Change) => s
   yaml: editYaml,
 };
 
-/** Throws rather than give a text that says anything else than asked: some texts can be written in ways that no editor here foresees. */
+/** Throws if the result has any other value than wanted, because no editor knows every way to write a file. */
 export function editText(format: ClientFormat, text: string, changes: readonly Change[]): string {
   if (changes.length === 0) return text;
   const edited = changes.reduce((now, change) => EDITORS[format](now, change), text);

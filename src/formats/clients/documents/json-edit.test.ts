@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { editText } from "./edit.ts";
-import { jsonStyleOf, toJsonText } from "./json-text.ts";
+import { jsonStyleOf, toJsonText } from "./json-edit.ts";
 
 test.each([
   ["{}", ["a"], 1, '{\n  "a": 1\n}'],

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { editText } from "./edit.ts";
 import { parseClientFile } from "../parse.ts";
 import { readToml } from "./toml-document.ts";
-import { toTomlTable, toTomlValue } from "./toml-text.ts";
+import { toTomlTable, toTomlValue } from "./toml-edit.ts";
 import type { ClientServer } from "../types.ts";
 import { mergeInto } from "../write.ts";
 

@@ -1,10 +1,15 @@
-// One change in a TOML text; every byte that the change does not need stays.
+// One change in a TOML text, which keeps all other bytes; values as TOML text.
 
 import { isObject } from "../../../model/index.ts";
-import { isBelow, samePath } from "./toml-document.ts";
-import { scanToml, type TomlLayout, type TomlMember, type TomlTable } from "./toml-scan.ts";
-import { toTomlKey, toTomlPath, toTomlTable, toTomlValue } from "./toml-text.ts";
 import type { Path } from "../types.ts";
+import {
+  isBelow,
+  samePath,
+  scanToml,
+  type TomlLayout,
+  type TomlMember,
+  type TomlTable,
+} from "./toml-document.ts";
 import type { Change } from "./values.ts";
 
 export function editToml(text: string, { path, value }: Change): string {
@@ -125,4 +130,42 @@ function removeInline(text: string, layout: TomlLayout, member: TomlMember): str
   const previous = siblings[index - 1];
   const start = next === undefined && previous !== undefined ? previous.end : member.key;
   return text.slice(0, start) + text.slice(next === undefined ? member.end : next.key);
+}
+
+function toTomlKey(key: string): string {
+  return /^[A-Za-z0-9_-]+$/.test(key) ? key : toTomlString(key);
+}
+
+function toTomlPath(path: readonly (string | number)[]): string {
+  return path.map((step) => toTomlKey(String(step))).join(".");
+}
+
+/** A value on one line. */
+export function toTomlValue(value: unknown): string {
+  if (typeof value === "string") return toTomlString(value);
+  if (Array.isArray(value)) return `[${value.map(toTomlValue).join(", ")}]`;
+  if (!isObject(value)) return String(value);
+  const members = Object.entries(value).map(([key, item]) => `${toTomlKey(key)} = ${toTomlValue(item)}`);
+  return members.length === 0 ? "{}" : `{ ${members.join(", ")} }`;
+}
+
+/** A whole table with a header, and its objects as tables below it, the way Codex writes them. */
+export function toTomlTable(
+  path: readonly (string | number)[],
+  value: Readonly<Record<string, unknown>>,
+  eol: string,
+): string {
+  const members = Object.entries(value);
+  const lines = members
+    .filter(([, item]) => !isObject(item))
+    .map(([key, item]) => `${toTomlKey(key)} = ${toTomlValue(item)}`);
+  const tables = members.flatMap(([key, item]) =>
+    isObject(item) ? [toTomlTable([...path, key], item, eol)] : [],
+  );
+  return [[`[${toTomlPath(path)}]`, ...lines].map((line) => line + eol).join(""), ...tables].join(eol);
+}
+
+/** Escapes of JSON are valid in TOML, except for one control character and lone surrogates. */
+function toTomlString(text: string): string {
+  return JSON.stringify(text.replace(/[\uD800-\uDFFF]/gu, "\uFFFD")).replaceAll("\u007f", "\\u007F");
 }

@@ -1,4 +1,4 @@
-// Plain data from a file: looked up, compared and changed by path, without a look at its prototypes.
+// Plain data from a file: looked up, compared and changed by path, own properties only.
 
 import { isObject } from "../../../model/index.ts";
 import type { Path } from "../types.ts";
@@ -27,13 +27,13 @@ export function sameValue(a: unknown, b: unknown): boolean {
   );
 }
 
-/** One change of a file: a value set at a path, or (without a value) what is there removed. */
+/** One change of a file: sets the value at a path, or removes it if no value is given. */
 export interface Change {
   readonly path: Path;
   readonly value?: unknown;
 }
 
-/** The value after the change; what lies on the way and is no object gives way to one. */
+/** The value after the change. Values on the way that are no objects are replaced by objects. */
 export function applyChange(value: unknown, { path, value: wanted }: Change): unknown {
   const [step, ...rest] = path;
   if (step === undefined) return wanted;

@@ -1,7 +1,7 @@
 // One change in a YAML text; every byte that the change does not need stays. New values are written in flow style, which fits anywhere.
 
 import { isMap, isPair, isScalar, isSeq, type Node } from "yaml";
-import { toJsonText } from "./json-text.ts";
+import { toJsonText } from "./json-edit.ts";
 import type { Path } from "../types.ts";
 import type { Change } from "./values.ts";
 import { parseYamlTree, yamlNodeAt } from "./yaml-document.ts";

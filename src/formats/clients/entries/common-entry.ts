@@ -1,4 +1,4 @@
-// Entries of the clients that differ in little: one table of what each has a place for.
+// Entries of the clients with similar formats: one table of the settings that each supports.
 
 import type { Endpoint } from "../../../model/index.ts";
 import { compact, type EntryWriter } from "./entry-writer.ts";
@@ -8,7 +8,7 @@ import { writeSandbox } from "./vscode-sandbox.ts";
 type PlainClient = Exclude<ClientId, "codex" | "opencode" | "axle">;
 
 interface Abilities {
-  /** The word for a transport under `type`; null where the client takes none, undefined where it cannot do it. */
+  /** Value of `type` for a transport; null if the client has no `type`, undefined if it does not support the transport. */
   readonly types: Readonly<Record<Endpoint["transport"], string | null | undefined>>;
   readonly urlKey: (transport: string) => string;
   readonly cwd?: true;

@@ -1,16 +1,16 @@
-// Values of one entry, checked one by one: each either right, or a diagnostic at its place that says what would be right.
+// Reader of one entry: checks its values one by one, and reports each wrong one with a hint.
 
 import type { Diagnostic } from "../../../errors/index.ts";
 import { isObject, isReferenceName } from "../../../model/index.ts";
 import type { ReadContext } from "../known/context.ts";
 import { type Field, findFields, type FoundFields } from "./fields.ts";
 import { readValue, type ValuePlace } from "../references/interpolation.ts";
-import { CLIENT_TITLES } from "../known/titles.ts";
+import { CLIENT_TITLES } from "../known/detect.ts";
 import type { ClientId, Path } from "../types.ts";
 
-export type Finding = Pick<Diagnostic, "severity" | "message" | "hint" | "server">;
+export type EntryDiagnostic = Pick<Diagnostic, "severity" | "message" | "hint" | "server">;
 
-export type ReportAt = (path: Path, finding: Finding) => void;
+export type ReportAt = (path: Path, diagnostic: EntryDiagnostic) => void;
 
 export class EntryReader {
   readonly fields: FoundFields;
@@ -44,11 +44,11 @@ export class EntryReader {
     return key === undefined ? undefined : this.#entry[key];
   }
 
-  report(severity: Finding["severity"], at: Path, message: string, hint?: string): void {
-    this.#report([...this.#path, ...at], { severity, message, ...(hint === undefined ? {} : { hint }) });
+  report(severity: EntryDiagnostic["severity"], at: Path, message: string, hint?: string): void {
+    this.#report([...this.#path, ...at], { severity, message, hint });
   }
 
-  /** Whether the entry has a fault with which it cannot be used. All of them are found before it is left out. */
+  /** True if the entry has an error and cannot be used. All errors are reported before it is left out. */
   get failed(): boolean {
     return this.#failed;
   }
@@ -118,7 +118,7 @@ export class EntryReader {
     if (!isObject(value)) return this.#wrong(field, 'names with texts, such as { "NAME": "value" }');
     const found: [string, string][] = [];
     for (const [name, item] of Object.entries(value)) {
-      // null takes a variable away in VS Code; a server starts with few anyway.
+      // In VS Code, null removes an inherited variable; Portolan passes few variables on anyway.
       if (item === null) continue;
       const text = isSimple(item) ? String(item) : undefined;
       const problem =
@@ -180,7 +180,7 @@ function isSimple(value: unknown): value is string | number | boolean | bigint {
   );
 }
 
-/** What a value is, never what it holds: it may be a secret in the wrong place. */
+/** The kind of a value, never its content: it may be a misplaced secret. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return "empty";
   if (Array.isArray(value)) return "a list";

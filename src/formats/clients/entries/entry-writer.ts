@@ -1,11 +1,11 @@
-// What a writer of entries works with: the client's way with values, the server's settings, and notes about what finds no place.
+// Writer of one entry: values in the client's syntax, settings of the server, and notes about settings that the client lacks.
 
 import type { Limits, SandboxDeclaration } from "../../../model/index.ts";
 import { type ValuePlace, writeValue } from "../references/interpolation.ts";
-import { CLIENT_TITLES } from "../known/titles.ts";
+import { CLIENT_TITLES } from "../known/detect.ts";
 import type { ClientId, ExportNote, WritableServer } from "../types.ts";
 
-/** What a server has besides its command or its url. */
+/** Settings of a server besides its command or URL. */
 interface Settings {
   readonly cwd: string | undefined;
   readonly envFile: string | undefined;
@@ -38,7 +38,7 @@ const PORTOLAN_ONLY = [
   "tags",
 ] as const;
 
-/** How a program is brought here and boxed: VS Code has words for some of it. */
+/** Launch settings; VS Code supports a part of the sandbox. */
 const LAUNCH = ["sandbox", "install", "versionCheck", "requires"] as const;
 
 export class EntryWriter {
@@ -54,7 +54,7 @@ export class EntryWriter {
     this.#settings = settingsOf(server);
   }
 
-  /** `rest` goes on after the client's name. */
+  /** `rest` follows the client's name in the note. */
   note(rest: string): void {
     this.#notes.add(`${CLIENT_TITLES[this.client]} ${rest}`);
   }

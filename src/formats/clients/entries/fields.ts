@@ -1,4 +1,4 @@
-// What an entry can say, and all the ways in which clients and people spell it.
+// Fields of an entry, with all spellings that clients and people use.
 
 export type Field =
   | "type"

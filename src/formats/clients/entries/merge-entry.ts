@@ -1,4 +1,4 @@
-// An existing entry brought up to date with as few changes as possible.
+// Updates an existing entry with as few changes as possible.
 
 import { isObject } from "../../../model/index.ts";
 import type { ReadContext } from "../known/context.ts";
@@ -11,7 +11,7 @@ import { writeEntry } from "./write-entry.ts";
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** What the entry is to say, as this room writes it. */
+/** The wanted entry, as Portolan writes it. */
 export interface Wanted {
   readonly entry: Entry;
   readonly enabled: boolean;
@@ -21,8 +21,8 @@ export interface Wanted {
 }
 
 /**
- * What must change in an existing entry. Both sides are compared as this room would write them, so spelling, `${workspaceFolder}` and
- * anything else that already means the same stays as it is.
+ * The changes that an existing entry needs. Both sides are compared as Portolan would write them, so other spellings and
+ * `${workspaceFolder}` stay as they are if they mean the same.
  */
 export function changesOf({ raw, path, server }: FoundEntry, wanted: Wanted): Change[] {
   const now = server === undefined ? undefined : canonical(server, wanted);
@@ -31,10 +31,10 @@ export function changesOf({ raw, path, server }: FoundEntry, wanted: Wanted): Ch
   return changes.map((change) => ({ ...change, path: [...path, ...change.path] }));
 }
 
-/** Written as if it were switched on where a client has no other way. */
+/** Written as enabled if the client cannot disable servers. */
 function canonical(server: EntryServer, { client, second, entry }: Wanted): Entry | undefined {
   const origin = { file: "", line: 1, column: 1, format: client };
-  // A sandbox that stands there is not taken away by somebody who says nothing about it.
+  // An update without a sandbox does not remove an existing one.
   const launch = "sandboxEnabled" in entry ? server.launch : undefined;
   const whole = { alias: "server", origin, ...server, launch };
   return (

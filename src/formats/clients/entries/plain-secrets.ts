@@ -1,4 +1,4 @@
-// Values in a file that look like secrets written out: only their names are ever told.
+// Finds values in a file that look like plain secrets. Only their names are reported.
 
 import { isPlainText } from "../references/pieces.ts";
 import type { ClientServer, Path } from "../types.ts";
@@ -6,7 +6,7 @@ import type { ClientServer, Path } from "../types.ts";
 const NAME =
   /(?:^|[^a-z])(?:token|key|secret|passw(?:or)?d|passphrase|pwd|credentials?|authorization|auth|pat|cookie|apikey)(?:$|[^a-z])|token$|apikey$|secret$|password$/;
 
-/** Long enough to be one, and neither a switch, a number, a path nor an example to be filled in. */
+/** Long enough for a secret, and no switch, number, path or placeholder. */
 function looksSecret(value: string): boolean {
   const text = value.replace(/^(bearer|basic|token)\s+/i, "");
   if (text.length < 8 || !isPlainText(value)) return false;
@@ -19,7 +19,7 @@ function isSecretName(name: string): boolean {
   return NAME.test(name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase());
 }
 
-/** Where an entry holds what looks like a secret, and under which name. */
+/** Name and path of each value of an entry that looks like a secret. */
 export function findPlainSecrets({
   endpoint,
 }: Pick<ClientServer, "endpoint">): { readonly name: string; readonly at: Path }[] {

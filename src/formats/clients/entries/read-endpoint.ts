@@ -4,7 +4,7 @@ import { HTTP_SCHEMES, WEBSOCKET_SCHEMES } from "../../../base/net/urls.ts";
 import { type Endpoint, formatReference } from "../../../model/index.ts";
 import { expandHome, type ReadContext } from "../known/context.ts";
 import { type EntryReader, kindOf } from "./entry-reader.ts";
-import { parsePieces, withStandIns } from "../references/pieces.ts";
+import { parsePieces, withPlaceholders } from "../references/pieces.ts";
 
 const PROTOCOLS: Readonly<Record<string, readonly string[]>> = {
   http: HTTP_SCHEMES,
@@ -117,7 +117,7 @@ function checkHeader(name: string, value: string): string | undefined {
 function checkUrl(url: string, transport: string): { message: string; hint: string } | undefined {
   const [first] = parsePieces(url);
   if (typeof first === "object") return undefined;
-  const plain = withStandIns(url);
+  const plain = withPlaceholders(url);
   const allowed = PROTOCOLS[transport] ?? [];
   const example = transport === "websocket" ? "wss://example.com/mcp" : "https://example.com/mcp";
   if (!URL.canParse(plain)) return { message: "is not a URL", hint: `Write it whole, such as ${example}.` };

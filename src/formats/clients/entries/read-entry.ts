@@ -1,15 +1,14 @@
-// One entry of a client's file as a server. Lenient in how things are spelled, strict in what they are.
+// One entry of a client's file as a server: any known spelling of a field is accepted, but its value must be valid.
 
 import { isWebSocketUrl } from "../../../base/net/urls.ts";
 import { didYouMean } from "../../../errors/index.ts";
-import type { Endpoint } from "../../../model/index.ts";
+import type { Endpoint, Limits } from "../../../model/index.ts";
 import type { ReadContext } from "../known/context.ts";
+import { CLIENT_TITLES } from "../known/detect.ts";
+import type { ClientId, ClientServer, Path } from "../types.ts";
 import { EntryReader, kindOf, type ReportAt } from "./entry-reader.ts";
 import { KNOWN_KEYS } from "./fields.ts";
 import { readCommand, readUrl, wholePath } from "./read-endpoint.ts";
-import { readLimits } from "./read-limits.ts";
-import { CLIENT_TITLES } from "../known/titles.ts";
-import type { ClientId, ClientServer, Path } from "../types.ts";
 import { readSandbox } from "./vscode-sandbox.ts";
 
 export type EntryServer = Pick<
@@ -17,7 +16,7 @@ export type EntryServer = Pick<
   "endpoint" | "enabled" | "limits" | "allowTools" | "blockTools" | "envFile" | "launch"
 >;
 
-export interface EntryPlace {
+interface EntryPlace {
   readonly path: Path;
   readonly client: ClientId;
   readonly context: ReadContext;
@@ -36,7 +35,7 @@ const TRANSPORTS: ReadonlyMap<string, Endpoint["transport"]> = new Map([
   ["websocket", "websocket"],
 ]);
 
-/** Undefined when the entry has a fault (which was reported) or declares no server of its own. */
+/** Returns undefined if the entry has an error, which was reported, or if it is no server of its own. */
 export function readEntry(
   entry: Readonly<Record<string, unknown>>,
   place: EntryPlace,
@@ -74,7 +73,7 @@ export function readEntry(
   };
 }
 
-/** Of an entry whose transport is not known, whatever it says of either kind is checked, so that all faults are found at once. */
+/** If the transport is unknown, checks the fields of all transports, so that all errors are reported at once. */
 function readEndpoint(
   reader: EntryReader,
   transport: Endpoint["transport"] | undefined,
@@ -141,7 +140,7 @@ function readTransport(reader: EntryReader, client: ClientId): Endpoint["transpo
       misspelled(reader) ?? "Add one of them.",
     );
   if (isWebSocketUrl(String(reader.raw("url")))) return "websocket";
-  // Gemini CLI tells the two transports apart by the name of the key.
+  // Gemini CLI distinguishes the two transports by the name of the key.
   return client === "gemini" && url === "url" ? "sse" : "http";
 }
 
@@ -164,4 +163,33 @@ function readEnvFile(reader: EntryReader, { context, client }: EntryPlace): stri
     "Name those that the server needs in env, as ${NAME}.",
   );
   return wholePath(file, context);
+}
+
+function readLimits(reader: EntryReader, client: ClientId): Partial<Limits> {
+  const start = reader.milliseconds("startSeconds", 1000) ?? reader.milliseconds("startMilliseconds", 1);
+  const request = reader.milliseconds("requestSeconds", 1000);
+  return {
+    ...(start === undefined ? {} : { startTimeoutMs: start }),
+    ...(request === undefined ? {} : { requestTimeoutMs: request }),
+    ...readTimeout(reader, client),
+  };
+}
+
+/** `timeout` has a different meaning in each client; it is ignored where the meaning is unknown. */
+function readTimeout(reader: EntryReader, client: ClientId): Partial<Limits> {
+  if (client === "claude-code" || client === "gemini") {
+    const request = reader.milliseconds("timeout", 1);
+    return request === undefined ? {} : { requestTimeoutMs: request };
+  }
+  if (client !== "opencode" || reader.raw("timeout") === undefined) return {};
+  const given = reader.raw("timeout");
+  if (typeof given !== "object") {
+    const start = reader.milliseconds("timeout", 1);
+    return start === undefined ? {} : { startTimeoutMs: start };
+  }
+  const { startup, request, execution } = given as Record<string, unknown>;
+  const times = { startTimeoutMs: startup, requestTimeoutMs: request ?? execution };
+  return Object.fromEntries(
+    Object.entries(times).filter(([, time]) => Number.isSafeInteger(time) && (time as number) > 0),
+  );
 }

@@ -1,13 +1,13 @@
 // All entries of a document, one by one: a bad one costs only itself.
 
 import { isObject } from "../../../model/index.ts";
-import { assignAliases, isLegalAlias } from "./alias.ts";
+import { assignAliases, isLegalAlias } from "../../manifest/alias.ts";
 import { type Container, findContainers, OWN_PATHS, switchedOff } from "../known/containers.ts";
 import type { ReadContext } from "../known/context.ts";
 import type { SourceDocument } from "../documents/document.ts";
 import { kindOf, type ReportAt, toLabel } from "./entry-reader.ts";
 import { type EntryServer, readEntry } from "./read-entry.ts";
-import { CLIENT_TITLES } from "../known/titles.ts";
+import { CLIENT_TITLES } from "../known/detect.ts";
 import type { ClientId, Path } from "../types.ts";
 import { valueAt } from "../documents/values.ts";
 

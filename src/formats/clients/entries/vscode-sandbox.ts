@@ -12,7 +12,7 @@ import type { EntryWriter } from "./entry-writer.ts";
 import { wholePath } from "./read-endpoint.ts";
 import type { Path } from "../types.ts";
 
-/** Only a sandbox that is switched on says anything; without it there is Portolan's own. */
+/** Returns undefined if the sandbox is not enabled; Portolan's default applies then. */
 export function readSandbox(reader: EntryReader, context: ReadContext): LaunchSettings | undefined {
   if (reader.boolean("sandboxEnabled") !== true) return undefined;
   const block = reader.raw("sandbox") ?? {};
@@ -41,7 +41,7 @@ export function readSandbox(reader: EntryReader, context: ReadContext): LaunchSe
   };
 }
 
-/** Nothing can be taken out of a host with `*`, so with denied hosts those are left out. */
+/** A rule with `*` cannot exclude a host, so such rules are left out if there are denied hosts. */
 function readHosts(reader: EntryReader, allowed: readonly string[], denied: readonly string[]): string[] {
   return allowed.flatMap((host, index) => {
     const at = ["sandbox", "network", "allowedDomains", index];
@@ -62,7 +62,7 @@ function readHosts(reader: EntryReader, allowed: readonly string[], denied: read
   });
 }
 
-/** What VS Code has a place for; the rest is a note. */
+/** Writes the rules that VS Code supports; the others become a note. */
 export function writeSandbox(
   writer: EntryWriter,
   sandbox: SandboxDeclaration | undefined,

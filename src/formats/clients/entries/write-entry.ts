@@ -1,15 +1,13 @@
-// A server as an entry of a client's file: what the client understands, and notes about the rest.
+// A server as an entry of a client's file: the settings that the client supports, and notes about the others.
 
-import type { Endpoint } from "../../../model/index.ts";
-import { toAxleEntry } from "./axle.ts";
-import { toCodexEntry } from "./codex.ts";
-import { EntryWriter } from "./entry-writer.ts";
-import { toOpencodeEntry } from "./opencode.ts";
-import { toPlainEntry } from "./common-entry.ts";
+import type { Endpoint, Reference, UrlEndpoint } from "../../../model/index.ts";
+import { soleVariable } from "../references/interpolation.ts";
 import type { ClientId, ExportNote, WritableServer } from "../types.ts";
+import { toPlainEntry } from "./common-entry.ts";
+import { compact, EntryWriter } from "./entry-writer.ts";
 
-export interface WrittenEntry {
-  /** Undefined when the client must not, or cannot, have this server. */
+interface WrittenEntry {
+  /** Undefined if the client cannot have this server. */
   readonly entry: Readonly<Record<string, unknown>> | undefined;
   readonly notes: readonly ExportNote[];
 }
@@ -55,4 +53,124 @@ function write(
     default:
       return toPlainEntry(writer, endpoint);
   }
+}
+
+function toCodexEntry(
+  writer: EntryWriter,
+  endpoint: Endpoint,
+): Readonly<Record<string, unknown>> | undefined {
+  if (endpoint.transport === "sse" || endpoint.transport === "websocket") {
+    writer.note(`has no ${endpoint.transport} servers in its file: left out`);
+    return undefined;
+  }
+  const start = writer.take("startTimeoutMs");
+  const request = writer.take("requestTimeoutMs");
+  return compact({
+    ...(endpoint.transport === "stdio" ? toCommand(writer, endpoint) : toUrl(writer, endpoint)),
+    enabled: writer.take("disabled") === true ? false : undefined,
+    startup_timeout_sec: start === undefined ? undefined : start / 1000,
+    tool_timeout_sec: request === undefined ? undefined : request / 1000,
+    enabled_tools: writer.tools("allowTools"),
+    disabled_tools: writer.tools("blockTools"),
+  });
+}
+
+function toCommand(
+  writer: EntryWriter,
+  { command, args, env = {} }: Extract<Endpoint, { transport: "stdio" }>,
+): Readonly<Record<string, unknown>> {
+  const passed = Object.entries(env).flatMap(([name, text]) => {
+    const variable = soleVariable(text);
+    return variable?.name === name ? [variable] : [];
+  });
+  const rest = Object.entries(env).filter(([name]) => !passed.some((variable) => variable.name === name));
+  const cwd = writer.take("cwd");
+  return {
+    command: writer.argument(command),
+    args: writer.arguments(args),
+    env: writer.map(Object.fromEntries(rest)),
+    env_vars: passed.length === 0 ? undefined : passed.map((variable) => nameOf(writer, variable)),
+    cwd: cwd === undefined ? undefined : writer.value(cwd),
+  };
+}
+
+function toUrl(writer: EntryWriter, { url, headers = {} }: UrlEndpoint): Readonly<Record<string, unknown>> {
+  const plain: [string, string][] = [];
+  const fromEnv: [string, string][] = [];
+  let bearer: string | undefined;
+  for (const [name, text] of Object.entries(headers)) {
+    const token = name.toLowerCase() === "authorization" ? soleVariable(text, "Bearer ") : undefined;
+    const variable = soleVariable(text);
+    if (token !== undefined) bearer = nameOf(writer, token);
+    else if (variable !== undefined) fromEnv.push([name, nameOf(writer, variable)]);
+    else plain.push([name, text]);
+  }
+  return {
+    url: writer.value(url),
+    bearer_token_env_var: bearer,
+    http_headers: writer.map(Object.fromEntries(plain)),
+    env_http_headers: fromEnv.length === 0 ? undefined : Object.fromEntries(fromEnv),
+  };
+}
+
+function nameOf(writer: EntryWriter, { kind, name }: Reference): string {
+  if (kind === "secret") writer.note(`has no store for secrets: set ${name} in its environment`);
+  return name;
+}
+
+/** OpenCode 2 has `disabled` and two time limits where OpenCode 1 has `enabled` and one; it reads both. */
+function toOpencodeEntry(
+  writer: EntryWriter,
+  endpoint: Endpoint,
+  second: boolean,
+): Readonly<Record<string, unknown>> | undefined {
+  if (endpoint.transport === "websocket") {
+    writer.note("has no websocket servers in its file: left out");
+    return undefined;
+  }
+  if (endpoint.transport === "sse") writer.note("finds out by itself that a server speaks HTTP+SSE");
+  const disabled = writer.take("disabled");
+  return compact({
+    ...toTarget(writer, endpoint),
+    ...(second ? { disabled } : { enabled: disabled === true ? false : undefined }),
+    timeout: toTimeout(writer, second),
+  });
+}
+
+function toTarget(writer: EntryWriter, endpoint: Endpoint): Readonly<Record<string, unknown>> {
+  if (endpoint.transport !== "stdio")
+    return { type: "remote", url: writer.value(endpoint.url), headers: writer.map(endpoint.headers) };
+  const cwd = writer.take("cwd");
+  return {
+    type: "local",
+    command: [endpoint.command, ...(endpoint.args ?? [])].map((word) => writer.argument(word)),
+    environment: writer.map(endpoint.env),
+    cwd: cwd === undefined ? undefined : writer.value(cwd),
+  };
+}
+
+function toTimeout(writer: EntryWriter, second: boolean): unknown {
+  const startup = writer.take("startTimeoutMs");
+  if (!second) return startup;
+  const request = writer.take("requestTimeoutMs");
+  return startup === undefined && request === undefined ? undefined : compact({ startup, request });
+}
+
+/** An item of the list `services.mcp`. */
+function toAxleEntry(writer: EntryWriter, endpoint: Endpoint): Readonly<Record<string, unknown>> | undefined {
+  if (endpoint.transport === "stdio")
+    return compact({
+      transport: "stdio",
+      command: writer.argument(endpoint.command),
+      args: writer.arguments(endpoint.args),
+      env: writer.map(endpoint.env),
+    });
+  if (endpoint.transport === "http")
+    return compact({
+      transport: "http",
+      url: writer.value(endpoint.url),
+      headers: writer.map(endpoint.headers),
+    });
+  writer.note(`has no ${endpoint.transport} servers in its file: left out`);
+  return undefined;
 }

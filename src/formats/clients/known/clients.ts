@@ -1,8 +1,7 @@
 // The clients this room knows, and where each keeps its file on Linux, macOS and Windows.
 
 import { posix, win32 } from "node:path";
-import { CLIENT_FORMATS } from "./detect.ts";
-import { CLIENT_TITLES } from "./titles.ts";
+import { CLIENT_FORMATS, CLIENT_TITLES } from "./detect.ts";
 import type { ClientFormat, ClientId, Scope } from "../types.ts";
 
 export interface Computer {

@@ -1,4 +1,4 @@
-// The computer and the folder that a file is read for: which slashes, whose home, which workspace.
+// Context of reading a client's file: platform, home folder, workspace.
 
 import { homedir } from "node:os";
 import { posix, win32, type PlatformPath } from "node:path";
@@ -8,7 +8,7 @@ export interface ReadContext {
   readonly file: string;
   readonly home: string;
   readonly cwd: string;
-  /** What `${workspaceFolder}` means in this file. */
+  /** The value of `${workspaceFolder}` in this file. */
   readonly workspace: string;
   readonly platform: NodeJS.Platform;
   readonly path: PlatformPath;
@@ -50,7 +50,7 @@ function projectOf(file: string, path: PlatformPath, home: string): string | und
     : undefined;
 }
 
-/** Windows does not mind upper and lower case, nor which way slashes lean. */
+/** On Windows, ignores case and the direction of slashes. */
 export function samePath(a: string, b: string, path: PlatformPath): boolean {
   const normal = (value: string): string => {
     const whole = path.normalize(value).replace(/(?<=[^\\/:])[\\/]+$/, "");

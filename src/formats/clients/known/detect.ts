@@ -1,9 +1,9 @@
-// Which client a file belongs to: by its place, or by what it holds.
+// Detects the client of a file by its path or its content; title and file format of each client.
 
 import { isObject } from "../../../model/index.ts";
-import { isServerMap } from "./containers.ts";
-import type { ClientFormat, ClientId } from "../types.ts";
 import { valueAt } from "../documents/values.ts";
+import type { ClientFormat, ClientId } from "../types.ts";
+import { isServerMap } from "./containers.ts";
 
 const PLACES: readonly (readonly [RegExp, ClientId])[] = [
   [/(^|\/)(\.mcp|\.claude)\.json$/, "claude-code"],
@@ -40,7 +40,7 @@ export function formatOfPlace(file: string): ClientFormat | undefined {
   return /\.ya?ml$/i.test(file) ? "yaml" : undefined;
 }
 
-/** The client whose shape a value has; undefined for what is no such file. */
+/** Detects the client by the shape of the value. */
 export function clientOfValue(format: ClientFormat, value: unknown): ClientId | undefined {
   if (!isObject(value)) return undefined;
   if (format === "toml") return isObject(value["mcp_servers"]) ? "codex" : undefined;
@@ -54,3 +54,15 @@ export function clientOfValue(format: ClientFormat, value: unknown): ClientId | 
   if (isServerMap(value["mcp"]) || isServerMap(valueAt(value, ["mcp", "servers"]))) return "opencode";
   return isServerMap(value) ? "claude-code" : undefined;
 }
+
+export const CLIENT_TITLES: Readonly<Record<ClientId, string>> = {
+  "claude-code": "Claude Code",
+  "claude-desktop": "Claude Desktop",
+  cursor: "Cursor",
+  windsurf: "Windsurf",
+  vscode: "VS Code",
+  codex: "Codex",
+  gemini: "Gemini CLI",
+  opencode: "OpenCode",
+  axle: "Axle",
+};

@@ -1,4 +1,4 @@
-// VS Code asks for values by way of `inputs`; Portolan keeps each as a secret of the same name.
+// `inputs` of VS Code: values that it prompts for. In Portolan each is a secret of the same name.
 
 import { didYouMean } from "../../../errors/index.ts";
 import { isObject, isReferenceName } from "../../../model/index.ts";
@@ -7,7 +7,7 @@ import type { FoundEntry } from "../entries/read-servers.ts";
 import type { Path } from "../types.ts";
 import { valueAt } from "../documents/values.ts";
 
-/** What one entry of `inputs` looks like when Portolan writes it. */
+/** One entry of `inputs` that Portolan writes. */
 export interface PromptInput {
   readonly type: "promptString";
   readonly id: string;

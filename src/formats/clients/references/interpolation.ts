@@ -7,18 +7,18 @@ import { SYNTAXES } from "./syntaxes.ts";
 import type { ClientId } from "../types.ts";
 
 /**
- * Where a value stands. A command and its arguments may be a shell's business, so only what the client itself expands counts there;
- * elsewhere nobody means `${NAME}` literally.
+ * Place of a value. In a command and its arguments, a shell may expand `${NAME}`, so only the client's own syntax counts there.
+ * Elsewhere, `${NAME}` is always a reference.
  */
 export type ValuePlace = "argument" | "value";
 
 export interface ReadValue {
   readonly text: string;
-  /** References that the client itself would leave alone. */
+  /** References that the client itself does not expand. */
   readonly foreign: readonly string[];
   /** Variables that only the running editor knows. */
   readonly editorOnly: readonly string[];
-  /** A `$` stands right before a reference, which Portolan's syntax cannot say. */
+  /** True if `$` is directly before a reference, which Portolan's syntax cannot express. */
   readonly ambiguous: boolean;
 }
 
@@ -70,7 +70,7 @@ const ANYWHERE: ReadContext = readContext("/file", { home: "/", cwd: "/", platfo
 
 export interface WrittenValue {
   readonly text: string;
-  /** What is lost or changed, as ends of a sentence that starts with the client's name. */
+  /** Losses and changes, each the end of a sentence that starts with the client's name. */
   readonly losses: readonly string[];
 }
 
@@ -105,7 +105,7 @@ export function soleVariable(text: string, before = ""): Reference | undefined {
   return rest.every((piece) => typeof piece === "string") && rest.join("") === before ? last : undefined;
 }
 
-/** Which of the sources a name is looked for in does not count: clients have one. */
+/** Ignores the kind of a reference, because clients have only one source. */
 function isReadBack(text: string, written: string, place: ValuePlace, client: ClientId): boolean {
   const shape = (value: string): string =>
     JSON.stringify(

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { formatPieces, isPlainText, joinPieces, parsePieces, withStandIns } from "./pieces.ts";
+import { formatPieces, isPlainText, joinPieces, parsePieces, withPlaceholders } from "./pieces.ts";
 
 test("the pieces of a text", () => {
   expect(parsePieces("a${B}c${D:-e f}${env:G}${secrets.h-i}${file:/j k}$l$${m}")).toEqual([
@@ -15,7 +15,7 @@ test("the pieces of a text", () => {
   ]);
   expect(parsePieces("${} ${1} ${a b} ${x ${Y} ${file:}")).toEqual(["${} ${1} ${a b} ${x ${Y} ${file:}"]);
   expect(isPlainText("$5 and $${X}")).toBe(true);
-  expect(withStandIns("https://${HOST}/a")).toBe("https://x/a");
+  expect(withPlaceholders("https://${HOST}/a")).toBe("https://x/a");
 });
 
 test("any pieces are formatted to a text that has the same pieces", () => {

@@ -1,4 +1,4 @@
-// A text of a client's file as pieces: literal text and references, whatever words the client has for them.
+// Pieces of a text: literal text and references, independent of the syntax of a client.
 
 import { escapeReferences, formatReference, parseReferences, type Reference } from "../../../model/index.ts";
 
@@ -20,7 +20,7 @@ export function formatPieces(pieces: readonly Piece[]): string {
     .join("");
 }
 
-/** Neighbouring texts as one, empty ones gone. */
+/** Joins neighbouring texts, and drops empty ones. */
 export function joinPieces(pieces: readonly Piece[]): Piece[] {
   const joined: Piece[] = [];
   for (const piece of pieces) {
@@ -36,8 +36,8 @@ export function isPlainText(text: string): boolean {
   return parsePieces(text).every((piece) => typeof piece === "string");
 }
 
-/** The text with something harmless for every reference: enough to judge its form. */
-export function withStandIns(text: string): string {
+/** The text with `x` in place of every reference, to check its form. */
+export function withPlaceholders(text: string): string {
   return parsePieces(text)
     .map((piece) => (typeof piece === "string" ? piece : "x"))
     .join("");

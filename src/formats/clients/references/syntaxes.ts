@@ -1,27 +1,32 @@
-// How each client writes a value that comes from elsewhere: read into pieces, and written from them.
+// Reference syntax of each client: parsed into pieces, and written from them.
 
 import { escapeReferences, formatReference, isReferenceName, type Reference } from "../../../model/index.ts";
 import { expandHome, type ReadContext } from "../known/context.ts";
 import { joinPieces, parsePieces, type Piece } from "./pieces.ts";
 import type { ClientId } from "../types.ts";
 
-/** Reads the forms that the client expands; what it leaves alone stays text. */
+/** Parses the forms that the client expands; everything else stays text. */
 type ReadSyntax = (text: string, context: ReadContext) => Piece[];
 
-/** One reference in the client's words, or undefined when it has none for it. */
+/** One reference in the client's syntax, or undefined if the client cannot write it. */
 type WriteReference = (reference: Reference) => string | undefined;
 
 export interface Syntax {
   readonly read: ReadSyntax;
   readonly write: WriteReference;
-  /** Literal text, where it must be told from references. */
+  /** Escapes literal text, if the client needs that. */
   readonly writeText?: (text: string) => string;
-  /** Whether it can name a default, and a place for secrets. */
+  /** Whether references may have defaults, and whether the client stores secrets. */
   readonly defaults: boolean;
   readonly secrets: boolean;
 }
 
-const NOTHING: Syntax = { read: (text) => [text], write: () => undefined, defaults: false, secrets: false };
+const NO_REFERENCES: Syntax = {
+  read: (text) => [text],
+  write: () => undefined,
+  defaults: false,
+  secrets: false,
+};
 
 /** `${NAME}` and `${NAME:-default}`. */
 const SHELL_LIKE: Pick<Syntax, "write" | "defaults" | "secrets"> = {
@@ -93,14 +98,14 @@ const OPENCODE: Syntax = {
 
 export const SYNTAXES: Readonly<Record<ClientId, Syntax>> = {
   "claude-code": CLAUDE_CODE,
-  "claude-desktop": NOTHING,
+  "claude-desktop": NO_REFERENCES,
   cursor: CURSOR,
   windsurf: WINDSURF,
   vscode: VSCODE,
-  codex: NOTHING,
+  codex: NO_REFERENCES,
   gemini: GEMINI,
   opencode: OPENCODE,
-  // Seed 002's list is read by Portolan alone, so it speaks Portolan's own syntax.
+  // Only Portolan reads this list, so it has Portolan's own syntax.
   axle: {
     read: (text) => parsePieces(text),
     write: formatReference,
@@ -110,7 +115,7 @@ export const SYNTAXES: Readonly<Record<ClientId, Syntax>> = {
   },
 };
 
-/** The matches that mean something as what they mean, everything else as text. */
+/** Replaces matches that have a meaning; everything else stays text. */
 function readWith(
   text: string,
   pattern: RegExp,
@@ -130,20 +135,20 @@ function readWith(
 
 function named(kind: "any" | "env" | "secret", name: string, fallback?: string): Reference | undefined {
   if (!isReferenceName(name)) return undefined;
-  return { kind, name, ...(fallback === undefined ? {} : { fallback }) };
+  return { kind, name, fallback };
 }
 
 function environment(body: string): Reference | undefined {
   return body.startsWith("env:") ? named("env", body.slice("env:".length)) : undefined;
 }
 
-/** A path is made whole, since its meaning hangs on the file it stands in. */
+/** The path is made absolute, because it is relative to the config file. */
 function file(path: string, context: ReadContext): Reference | undefined {
   const whole = context.path.resolve(context.path.dirname(context.file), expandHome(path, context));
   return /[\0\r\n}]/.test(whole) ? undefined : { kind: "file", name: whole };
 }
 
-/** What an editor knows of itself. In a user's file the workspace is the folder the user works in. */
+/** Variables that editors define. In a user's file, the workspace is the working folder. */
 function predefined(body: string, { workspace, home, path, cwd }: ReadContext): string | undefined {
   switch (body.replace(/^(workspaceFolder(?:Basename)?):.*/s, "$1")) {
     case "workspaceFolder":

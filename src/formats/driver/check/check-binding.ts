@@ -24,7 +24,7 @@ export function checkBinding(driver: Driver, binding: Binding, contract: Contrac
       file,
       line,
       column,
-      ...(hint === undefined ? {} : { hint: typeof hint === "string" ? hint : hint() }),
+      hint: typeof hint === "function" ? hint() : hint,
     });
   };
   if (!satisfies(contract.version, binding.range))
@@ -79,7 +79,7 @@ function checkMappings(binding: Binding, inputs: SchemaKeys, say: Say): void {
   const { argumentMapping, mapping, dropInputs } = binding;
   const sources = Object.entries(mapping).map(([key, to]) => (typeof to === "string" ? key : to.from));
   for (const name of sources) unknown(name.split(".")[0] ?? "", inputs, "mapping", "input", say);
-  // What mapping has renamed is known to argument_mapping by its new name.
+  // argument_mapping uses the names that mapping gave to inputs.
   const renamed = new Set(Object.entries(mapping).map(([key, to]) => (typeof to === "string" ? to : key)));
   for (const key of Object.keys(argumentMapping))
     if (!renamed.has(key)) unknown(key, inputs, "metadata.mcp.argument_mapping", "input", say);

@@ -1,4 +1,4 @@
-// Whether the examples of a contract are what its own schemas allow: otherwise every driver fails them, and none is to blame.
+// Checks the examples of a contract against its own schemas, because no driver could pass an invalid example.
 
 import type { Diagnostic } from "../../../errors/index.ts";
 import { type Contract, isObject, type JsonObject, type JsonSchema } from "../../../model/index.ts";
@@ -6,7 +6,7 @@ import { closedSchema, createValidator, formatProblem, type SchemaValidator } fr
 import { nodeAt, Diagnostics, quoted, type TextNode } from "../../document/index.ts";
 import { readFrontmatter } from "../read/frontmatter.ts";
 
-/** `text` is the file that the contract was read from. What cannot be checked is let be. */
+/** `text` is the file that the contract was read from. Schemas that cannot be checked are skipped. */
 export async function checkExamples(contract: Contract, text: string): Promise<readonly Diagnostic[]> {
   const { examples, inputs, outputs, origin } = contract;
   if (examples.length === 0) return [];
@@ -19,21 +19,25 @@ export async function checkExamples(contract: Contract, text: string): Promise<r
   examples.forEach((example, index) => {
     const node = nodeAt(root, "examples", index);
     if (node === undefined) return;
-    const told = { name: example.name, node, diagnostics };
-    compare(input, withDefaults(example.input, inputs), { ...told, part: "input" });
-    if (example.output !== undefined) compare(output, example.output, { ...told, part: "output" });
+    const common = { name: example.name, node, diagnostics };
+    compare(input, withDefaults(example.input, inputs), { ...common, part: "input" });
+    if (example.output !== undefined) compare(output, example.output, { ...common, part: "output" });
   });
   return diagnostics.sorted();
 }
 
-interface Told {
+interface ExamplePart {
   readonly name: string;
   readonly node: TextNode;
   readonly part: "input" | "output";
   readonly diagnostics: Diagnostics;
 }
 
-function compare(validator: SchemaValidator, value: unknown, { name, node, part, diagnostics }: Told): void {
+function compare(
+  validator: SchemaValidator,
+  value: unknown,
+  { name, node, part, diagnostics }: ExamplePart,
+): void {
   const result = validator.check(value);
   if (result.valid !== false) return;
   for (const problem of result.problems)
@@ -44,7 +48,7 @@ function compare(validator: SchemaValidator, value: unknown, { name, node, part,
     );
 }
 
-/** As a call gets them. */
+/** The input with the defaults that a call would get. */
 function withDefaults(input: JsonObject, { properties }: JsonSchema): JsonObject {
   if (!isObject(properties)) return input;
   const defaults = Object.entries(properties).flatMap(([name, property]) =>

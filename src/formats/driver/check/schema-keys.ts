@@ -1,17 +1,17 @@
-// The keys that a JSON Schema of an object names, as far as they can be read off it; bounded, whatever it looks like.
+// The keys that a JSON Schema of an object names. The work is limited for any schema.
 
 import { isObject, type JsonObject, type JsonSchema } from "../../../model/index.ts";
 
 export interface SchemaKeys {
   readonly names: ReadonlySet<string>;
-  /** Those that must be there in any case. */
+  /** The keys that every value has. */
   readonly required: ReadonlySet<string>;
-  /** There may be others, or nobody can tell. */
+  /** True if there may be other keys, or if that is unknown. */
   readonly open: boolean;
 }
 
 const MOST_SCHEMAS = 500;
-/** Every one of these holds; of the others, one may or may not. */
+/** All schemas of `allOf` apply; those of the other keywords may or may not. */
 const TOGETHER = ["allOf"];
 const APART = ["anyOf", "oneOf"];
 const MAYBE = ["if", "then", "else"];
@@ -39,7 +39,7 @@ export function keysOf(schema: JsonSchema): SchemaKeys {
   };
   visit(schema, true);
   for (const name of required) names.add(name);
-  // Where no key is named at all, any will do.
+  // A schema that names no key accepts any.
   return { names, required, open: open || (names.size === 0 && schema.additionalProperties !== false) };
 }
 
@@ -53,7 +53,7 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** A reference within the schema; elsewhere nobody goes for it. */
+/** Follows a reference within the schema; others are not followed. */
 function follow(root: JsonSchema, ref: string): unknown {
   if (ref !== "#" && !ref.startsWith("#/")) return undefined;
   let value: unknown = root;

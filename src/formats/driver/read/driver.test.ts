@@ -1,4 +1,4 @@
-// What a DRIVER.md becomes: how its server is reached, how it is started and boxed, and the rest of its fields.
+// Reading a DRIVER.md: the endpoint of its server, its launch settings and sandbox, and its other fields.
 
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

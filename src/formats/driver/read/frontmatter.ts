@@ -1,10 +1,10 @@
-// Markdown with YAML between two lines of `---`: the values with their places in the file, and the text after them.
+// Reads Markdown with front matter: YAML values with their positions between two lines of `---`, and the text after them.
 
 import type { Diagnostic } from "../../../errors/index.ts";
 import { MAX_BYTES, type ObjectNode, type Place, Diagnostics, readYaml, ROOT } from "../../document/index.ts";
 
 export interface Frontmatter {
-  /** Nothing when there is none, or when it is broken. */
+  /** Undefined if there is none, or if it has a syntax error. */
   readonly root: ObjectNode | undefined;
   readonly body: string;
   readonly diagnostics: readonly Diagnostic[];

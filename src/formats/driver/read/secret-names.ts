@@ -5,23 +5,23 @@ import type { SecretEntry } from "../../../model/index.ts";
 export const SLUG_PATTERN = "^([a-z][a-z0-9-]*[a-z0-9]/)?[a-z][a-z0-9-]*[a-z0-9]$";
 export const ENV_PATTERN = "^[A-Z_][A-Z0-9_]*$";
 
-/** The slug that a variable's name stands for. */
+/** The slug of a variable. */
 export function slugOfEnv(name: string): string {
   return name.toLowerCase().replaceAll("_", "-");
 }
 
-/** The variable that stands for a slug; nothing for one with a namespace, which no rule gives a variable. */
+/** The variable of a slug. Returns undefined for a slug with a namespace, which has no variable. */
 export function envOfSlug(slug: string): string | undefined {
   return slug.includes("/") ? undefined : slug.toUpperCase().replaceAll("-", "_");
 }
 
-/** Names under which the value of an entry is looked for, the likeliest first. The part before a slash only groups slugs. */
+/** Names under which the value of an entry is looked up, in order. The part before a slash only groups slugs. */
 export function variablesOf({ slug, envNames }: Pick<SecretEntry, "slug" | "envNames">): string[] {
   const own = slug.replace(/^.*\//, "").replaceAll("-", "_").toUpperCase();
   return [...new Set([...envNames, own, slug])];
 }
 
-/** The entry that a program means by a variable: one that says so, or else the one whose slug it is. */
+/** The entry of a variable: the one that lists the variable, or else the one with its slug. */
 export function findSecret(entries: readonly SecretEntry[], name: string): SecretEntry | undefined {
   const slug = slugOfEnv(name);
   return (

@@ -1,4 +1,4 @@
-// What a TOOL.md becomes, and what is refused in one.
+// Reading a TOOL.md, and the errors that are refused.
 
 import { describe, expect, test } from "vitest";
 import { createValidator } from "../../../schema/index.ts";

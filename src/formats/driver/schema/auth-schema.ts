@@ -4,8 +4,32 @@ import { isHttpUrl, isSecureUrl, parseUrl } from "../../../base/net/urls.ts";
 import type { DriverAuth } from "../../../model/index.ts";
 import { nodeAt, quoted, type TextNode, toLabel } from "../../document/index.ts";
 import { flag, integer, list, object, oneOf, type ReadContext, text } from "../../schema-builder/index.ts";
-import { DURATION_ISO, parseIsoDuration } from "./iso-duration.ts";
 import { checkPath, texts } from "./shared-fields.ts";
+
+const DURATION = /^P(?:(\d+)W|(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d{1,3})?)S)?)?)$/;
+/** A simpler pattern for editors. */
+const DURATION_ISO = "^P(?:T)?\\S+$";
+
+const UNITS = [604_800_000, 86_400_000, 3_600_000, 60_000, 1_000];
+
+/** Milliseconds of PT30S, PT5M or P1D. Months and years have no fixed length. Returns undefined for other text, and for zero. */
+function parseIsoDuration(text: string): number | undefined {
+  const parts = text.length > 40 ? undefined : DURATION.exec(text)?.slice(1);
+  if (parts === undefined) return undefined;
+  const ms = Math.round(parts.reduce((sum, part, index) => sum + Number(part ?? 0) * (UNITS[index] ?? 0), 0));
+  return ms > 0 && Number.isSafeInteger(ms) ? ms : undefined;
+}
+
+/** The shortest of the usual spellings. */
+export function writeIsoDuration(ms: number): string {
+  const units: readonly [number, string, string][] = [
+    [86_400_000, "P", "D"],
+    [3_600_000, "PT", "H"],
+    [60_000, "PT", "M"],
+  ];
+  for (const [unit, before, after] of units) if (ms % unit === 0) return `${before}${ms / unit}${after}`;
+  return `PT${ms / 1_000}S`;
+}
 
 const DETECT: Readonly<Record<string, RegExp>> = {
   exit_code: /^\d{1,3}$/,

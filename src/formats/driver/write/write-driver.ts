@@ -1,9 +1,23 @@
 // A driver as the text of a DRIVER.md.
 
-import type { Binding, CostOverride, Driver, DriverPrompt, DriverResource } from "../../../model/index.ts";
+import type {
+  Binding,
+  CostOverride,
+  Driver,
+  DriverAuth,
+  DriverHealthCheck,
+  DriverPrompt,
+  DriverResource,
+  DriverServer,
+  HttpExpectation,
+  InstallMethod,
+  LaunchSettings,
+  ResourceLimits,
+  SandboxDeclaration,
+} from "../../../model/index.ts";
+import { hostRule } from "../read/launch.ts";
+import { writeIsoDuration } from "../schema/auth-schema.ts";
 import { type Fields, filledOnly, writeBody, writeFrontmatter } from "./write-frontmatter.ts";
-import { writeAuth, writeHealth } from "./write-auth.ts";
-import { writeLaunch } from "./write-launch.ts";
 import { writeRetry } from "./write-tool.ts";
 
 export type BindingDraft = Pick<Binding, "tool" | "range" | "toolName"> & Partial<Omit<Binding, "origin">>;
@@ -106,4 +120,105 @@ function table(driver: DriverDraft): string {
   const cell = (text: string): string => text.replace(/\s+/g, " ").replaceAll("|", "\\|");
   const rows = driver.implements.map(({ tool, toolName }) => `| ${cell(tool)} | ${cell(toolName)} |`);
   return ["| Contract | MCP tool |", "| --- | --- |", ...rows].join("\n");
+}
+
+function writeAuth(auth: DriverAuth | undefined): Fields | undefined {
+  if (auth === undefined) return undefined;
+  const { ref, state, login, refresh, expiryDetect } = auth;
+  const when = login?.completesWhen;
+  return {
+    ref,
+    state: state && { paths: filledOnly(state.paths), env: filledOnly(state.env) },
+    login: login && {
+      cmd: login.command,
+      url: login.url,
+      interactive: login.interactive ? true : undefined,
+      requires_callback_url: login.requiresCallbackUrl ? true : undefined,
+      completes_when: when && { cmd: when.command, exit_code: when.exitCode, http: writeHttp(when.http) },
+    },
+    refresh: refresh && { cmd: refresh.command, url: refresh.url, every: every(refresh.everyMs) },
+    expiry: expiryDetect === undefined ? undefined : { detect: expiryDetect },
+  };
+}
+
+function writeHealth(check: DriverHealthCheck | undefined): Fields | undefined {
+  return (
+    check && {
+      method: check.method,
+      cmd: check.command,
+      http: writeHttp(check.http),
+      expect_exit: check.expectExit,
+      every: every(check.everyMs),
+      timeout_ms: check.timeoutMs === 5_000 ? undefined : check.timeoutMs,
+    }
+  );
+}
+
+function writeHttp(http: HttpExpectation | undefined): Fields | undefined {
+  return http && { method: http.method, url: http.url, expect_status: http.expectStatus };
+}
+
+function every(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : writeIsoDuration(ms);
+}
+
+const MB = 1024 * 1024;
+
+/** Every server says which hosts it reaches, also when it is none; a remote one at least its own. */
+function writeLaunch(launch: LaunchSettings | undefined, server: DriverServer): Fields {
+  const { sandbox, install, versionCheck: check, requires } = launch ?? {};
+  const egress = sandbox?.network ?? (server.kind === "remote" ? [hostRule(server.url)] : []);
+  return {
+    install: install && filledOnly(install.map(writeMethod)),
+    version_check: check && {
+      cmd: check.command,
+      parse: check.parse,
+      range: check.range,
+      timeout_ms: check.timeoutMs === 5_000 ? undefined : check.timeoutMs,
+    },
+    requires: filledOnly({
+      os: requires?.os?.map((name) => (name === "win32" ? "windows" : name)),
+      arch: requires?.arch?.map((name) => (name === "ia32" ? "x86" : name)),
+      min_memory_mb: requires?.memoryBytes && requires.memoryBytes / MB,
+      min_disk_mb: requires?.diskBytes && requires.diskBytes / MB,
+    }),
+    network: { egress },
+    sandbox: filledOnly({ mode: launch?.askedMode, ...(sandbox && writeSandbox(sandbox)) }),
+  };
+}
+
+function writeMethod(method: InstallMethod): Fields {
+  if (method.method === "curl") return { method: "curl", url: method.url, verify_sha256: method.sha256 };
+  if (method.method !== "download") return { ...method };
+  const { url, extractBin, sha256 } = method;
+  return { method: "download", url, extract_bin: extractBin, verify_sha256: sha256 };
+}
+
+function writeSandbox({
+  fs,
+  env,
+  exec,
+  home,
+  limits,
+  pathArguments,
+}: SandboxDeclaration): Fields | undefined {
+  return filledOnly({
+    fs,
+    exec: exec && filledOnly(exec),
+    env,
+    home,
+    limits: limits && writeLimits(limits),
+    path_arguments: pathArguments,
+  });
+}
+
+function writeLimits(limits: ResourceLimits): Fields {
+  return {
+    memory: limits.memoryBytes,
+    processes: limits.processes,
+    open_files: limits.openFiles,
+    cpu: limits.cpuSeconds === undefined ? undefined : `${limits.cpuSeconds}s`,
+    file_size: limits.fileBytes,
+    niceness: limits.niceness,
+  };
 }

@@ -3,7 +3,7 @@
 import type { Contract, RetryRule } from "../../../model/index.ts";
 import { type Fields, filledOnly, writeBody, writeFrontmatter } from "./write-frontmatter.ts";
 
-/** A contract of which only the heart has to be said; what is absent has the default. */
+/** A contract; absent fields have their defaults. */
 export type ToolDraft = Pick<Contract, "id" | "name" | "description" | "version" | "inputs" | "outputs"> &
   Partial<Omit<Contract, "origin">>;
 

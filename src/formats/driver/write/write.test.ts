@@ -1,4 +1,4 @@
-// What is written is read as the same: drivers and contracts of every kind.
+// Drivers and contracts of every kind are read as they were written.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

@@ -16,7 +16,7 @@ import {
 import { type Context, hint } from "./context.ts";
 
 const TYPES = ["string", "number", "integer", "boolean", "array", "object", "null"];
-/** What the text of 0.0.1 lists, then what else JSON Schema has. */
+/** The keywords that the text of 0.0.1 lists, then the other keywords of JSON Schema. */
 const KEYWORDS: ReadonlySet<string> = new Set(
   (
     "type description properties required items additionalProperties " +

@@ -42,14 +42,14 @@ export function readCli(node: ObjectNode, scope: Scope, context: Context): CliIn
   return {
     kind: "cli",
     words,
-    ...(shell === undefined ? {} : { shell }),
-    ...(cwd === undefined ? {} : { cwd }),
-    ...(env === undefined ? {} : { env }),
+    shell,
+    cwd,
+    env,
     appendUnused: checked.appendUnused === true,
-    ...(ignored === undefined ? {} : { ignored }),
-    ...(checked.timeoutMs === undefined ? {} : { timeoutMs: checked.timeoutMs }),
-    ...(checked.maxOutputBytes === undefined ? {} : { maxOutputBytes: checked.maxOutputBytes }),
-    ...(sandbox === undefined ? {} : { sandbox }),
+    ignored,
+    timeoutMs: checked.timeoutMs,
+    maxOutputBytes: checked.maxOutputBytes,
+    sandbox,
   };
 }
 

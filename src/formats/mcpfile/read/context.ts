@@ -9,7 +9,7 @@ import type { Version } from "../schema/versions.ts";
 export interface Context extends ReadContext {
   readonly version: Version;
   readonly format: McpfileFormat;
-  /** The place of one character of a text; that of the text, where the character cannot be found. */
+  /** The position of one character of a text, or of the text if the character cannot be found. */
   readonly within: (node: ScalarNode, offset: number) => Place;
   readonly budget: Budget;
   /** The sandbox rules of the file, which apply to every command. */
@@ -18,33 +18,33 @@ export interface Context extends ReadContext {
   readonly sandboxBroken?: boolean;
 }
 
-/** Characters and entries that may be looked at: bases that many tools extend would multiply a small file. */
+/** Limit of characters and entries to read: bases that many tools extend would multiply a small file. */
 const MOST_WORK = 8 * 1024 * 1024;
 
 export class Budget {
   #left = MOST_WORK;
-  #told = false;
+  #reported = false;
 
-  /** False when there is nothing left, which is told once. */
+  /** Returns false if the budget is used up, which is reported once. */
   spend(amount: number, place: Place, diagnostics: Diagnostics): boolean {
     this.#left -= amount;
     if (this.#left >= 0) return true;
-    if (!this.#told)
-      // About the file as a whole: what is read after this would be left out without a word.
+    if (!this.#reported)
+      // An error of the whole file, because everything after this would be left out silently.
       diagnostics.add(
         { ...place, path: [] },
         "the tools of this file are too much together",
         "Divide the file, or extend smaller bases.",
       );
-    this.#told = true;
+    this.#reported = true;
     return false;
   }
 }
 
-/** More diagnostics than this are not shown, so that hints for them are not worth their price. */
+/** Further diagnostics are not shown, so hints for them are not computed. */
 const SHOWN = 100;
 
-/** A hint that costs something, made only when it will be seen. */
+/** Computes an expensive hint only if it will be shown. */
 export function hint(diagnostics: Diagnostics, make: () => string | undefined): string | undefined {
   return diagnostics.list.length < SHOWN ? make() : undefined;
 }

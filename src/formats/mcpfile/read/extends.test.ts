@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Invocation } from "../../../model/index.ts";
 import { parseMcpfile } from "./parse.ts";
-import { renderTemplate, renderWords } from "../write/render-template.ts";
+import { renderTemplate, renderWords } from "../write/render.ts";
 
 /** The bases start at line 5, column 3; the invocation stands at line 30. */
 function file(bases: readonly string[], invocation: string): string {

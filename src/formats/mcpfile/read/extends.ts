@@ -47,7 +47,7 @@ export function createBases(map: TextNode | undefined, context: Context): Bases 
   return bases;
 }
 
-/** What stands under the one key of an invocation, with `extends` carried out. Diagnostics are told. */
+/** The invocation under its only key (`http` or `cli`), with `extends` applied. Errors are reported. */
 export function kindOf(
   node: TextNode,
   bases: Bases & { names(): string[] },
@@ -118,7 +118,7 @@ function readChanges(node: ObjectNode, kind: Kind["kind"], context: Context): Ch
   for (const operation of OPERATIONS) {
     const map = nodeAt(node, operation);
     if (map?.kind !== "object") continue;
-    // What is removed is named by its kind of value: any value for a text, names for a map.
+    // `remove` names a text with any value, and the keys of a map with a list.
     const named = operation === "remove" ? { ...map, entries: map.entries.map(emptied) } : map;
     partOf(kind, context).read(named, context);
     for (const field of map.entries) {

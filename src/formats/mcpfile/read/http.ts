@@ -35,12 +35,12 @@ export function readHttp(node: ObjectNode, scope: Scope, context: Context): Http
     headers,
     rest: checked.body ?? (BODY_METHODS.has(method) ? "json" : "query"),
     query: checked.query ?? [],
-    ...(bodyRoot === undefined ? {} : { bodyRoot }),
+    bodyRoot,
     bodyAsArray: checked.bodyAsArray === true,
-    ...(ignored === undefined ? {} : { ignored }),
-    ...(checked.allowPrivate === true ? { allowPrivate: true } : {}),
-    ...(checked.timeoutMs === undefined ? {} : { timeoutMs: checked.timeoutMs }),
-    ...(checked.maxResponseBytes === undefined ? {} : { maxResponseBytes: checked.maxResponseBytes }),
+    ignored,
+    allowPrivate: checked.allowPrivate === true ? true : undefined,
+    timeoutMs: checked.timeoutMs,
+    maxResponseBytes: checked.maxResponseBytes,
   };
 }
 

@@ -1,12 +1,12 @@
-// Names and addresses: which are legal, and that each is there once.
+// Checks that names and URIs are legal and unique.
 
 import { type Diagnostics, quoted, type TextNode } from "../../document/index.ts";
 import { hint } from "./context.ts";
 import type { Scope } from "./scope.ts";
 
-/** What MCP allows in the name of a tool. */
+/** Tool names that MCP allows. */
 const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
-/** What every model provider takes. */
+/** Tool names that every model provider accepts. */
 const PLAIN_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 export function checkToolName(node: TextNode | undefined, diagnostics: Diagnostics): void {

@@ -1,11 +1,11 @@
-// What `remove`, `extend` and `override` do to one field of a base.
+// `remove`, `extend` and `override`: the change of one field of a base.
 
 import type { Entry, ObjectNode, ScalarNode, TextNode } from "../../document/index.ts";
 import type { Context } from "./context.ts";
 
 export type Operation = "remove" | "extend" | "override";
 
-/** The field as it is after the change; nothing when it is gone. */
+/** Returns the field after the change; undefined if it was removed. */
 type Apply = (base: Entry | undefined, field: Entry, context: Context) => Entry | undefined;
 
 export const APPLY: Readonly<Record<Operation, Apply>> = {
@@ -84,7 +84,7 @@ function scalars(node: TextNode): string[] {
     : [(node satisfies ScalarNode).kind === "string" ? String(node.value) : node.source];
 }
 
-/** What it costs to look at all of it. */
+/** The cost of reading a node, for the budget. */
 export function sizeOf(node: TextNode): number {
   if (node.kind === "object")
     return node.entries.reduce((sum, { key, value }) => sum + key.length + 8 + sizeOf(value), 8);

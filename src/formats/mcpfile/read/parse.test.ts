@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { Invocation, InvokedServer } from "../../../model/index.ts";
 import { parseMcpfile } from "./parse.ts";
-import { renderScript, renderTemplate, renderWords } from "../write/render-template.ts";
+import { renderScript, renderTemplate, renderWords } from "../write/render.ts";
 
 const path = (name: string): string =>
   fileURLToPath(new URL(`../../../../test/fixtures/mcpfiles/${name}`, import.meta.url));

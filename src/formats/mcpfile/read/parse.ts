@@ -4,21 +4,21 @@ import { dirname, resolve } from "node:path";
 import type { Diagnostic } from "../../../errors/index.ts";
 import type { InvokedServer } from "../../../model/index.ts";
 import {
+  Diagnostics,
   nodeAt,
   type ObjectNode,
   type Place,
-  Diagnostics,
   readText,
+  type ScalarNode,
   type TextNode,
   toPointer,
 } from "../../document/index.ts";
-import { Budget, type Context } from "./context.ts";
-import { checkUnique } from "./names.ts";
-import { createPlacer } from "./places.ts";
-import { readServer, type ReadServer } from "./server.ts";
 import { CONFIG, createFormat } from "../schema/file-schema.ts";
 import type { McpRuntime } from "../schema/runtime-schema.ts";
 import { detectVersion, type Version } from "../schema/versions.ts";
+import { Budget, type Context } from "./context.ts";
+import { checkUnique } from "./names.ts";
+import { readServer, type ReadServer } from "./server.ts";
 
 /** The settings of an `mcpserver.yaml`. */
 export interface McpServerConfig {
@@ -26,18 +26,18 @@ export interface McpServerConfig {
 }
 
 export interface McpfileResult {
-  /** Those that are right in themselves, without tools that are not. */
+  /** The servers without errors of their own, and without their invalid tools. */
   readonly servers: readonly InvokedServer[];
-  /** The same servers with what belongs to each: where it stands, and how it wants to be served. */
+  /** The same servers, each with its position and its runtime settings. */
   readonly entries: readonly McpfileEntry[];
-  /** How the file wants to be served: that of its first server, or what an `MCPServerConfig` says. */
+  /** Runtime settings of the first server, or of an `MCPServerConfig`. */
   readonly runtime?: McpRuntime;
-  /** Nothing when the file does not say it in words that are known. */
+  /** Undefined if the version is missing or unknown. */
   readonly version?: Version;
   /** Only for a file of kind `MCPServerConfig`, which has no servers. */
   readonly config?: McpServerConfig;
   readonly diagnostics: readonly Diagnostic[];
-  /** The errors among them that leave out single tools, prompts and resources; the rest works without them. */
+  /** The errors because of which single tools, prompts and resources are left out. */
   readonly leftOut: readonly Diagnostic[];
 }
 
@@ -132,4 +132,39 @@ function withNames(diagnostics: readonly Diagnostic[], root: TextNode): Diagnost
     const found = steps.map((_, index) => names.get(steps.slice(0, index + 1).join("/")));
     return { ...diagnostic, ...Object.assign({}, ...found) } as Diagnostic;
   });
+}
+
+/** Finds the position of a character of a YAML value. In folded and escaped texts, it is the position of the value. */
+function createPlacer(text: string): (node: ScalarNode, offset: number) => Place {
+  const source = text.startsWith("\uFEFF") ? text.slice(1) : text;
+  let lines: string[] | undefined;
+
+  const onOneLine = (node: ScalarNode, line: string, offset: number): Place | undefined => {
+    const value = String(node.value);
+    const start = node.column - 1;
+    const quote = line[start] === '"' || line[start] === "'" ? 1 : 0;
+    return line.startsWith(value, start + quote)
+      ? { line: node.line, column: node.column + quote + offset, path: node.path }
+      : undefined;
+  };
+
+  const inBlock = (node: ScalarNode, all: readonly string[], offset: number): Place | undefined => {
+    const before = String(node.value).slice(0, offset).split("\n");
+    const row = before.length - 1;
+    const column = before[row]?.length ?? 0;
+    const first = all.slice(node.line, node.line + 100).find((line) => line.trim() !== "");
+    const indent = /^ */.exec(first ?? "")?.[0].length ?? 0;
+    const line = all[node.line + row];
+    const written = String(node.value).split("\n")[row] ?? "";
+    return line?.slice(indent) === written
+      ? { line: node.line + row + 1, column: indent + column + 1, path: node.path }
+      : undefined;
+  };
+
+  return (node, offset) => {
+    lines ??= source.split(/\r?\n/);
+    const line = lines[node.line - 1] ?? "";
+    const block = /^\|[-+0-9]*\s*(?:#.*)?$/.test(line.slice(node.column - 1));
+    return (block ? inBlock(node, lines, offset) : onOneLine(node, line, offset)) ?? node;
+  };
 }

@@ -83,7 +83,7 @@ export function readResourceTemplate(
   return { definition, inputSchema: read.inputSchema ?? NO_ARGUMENTS, ...read.invoked };
 }
 
-/** Nothing when any of it is wrong. */
+/** Returns undefined after an error. */
 function readPrimitive(kind: Primitive, node: ObjectNode, bases: Bases, context: Context): Read | undefined {
   const { diagnostics } = context;
   const checked = context.format.primitives[kind].read(node, context) ?? {};
@@ -101,7 +101,7 @@ function readPrimitive(kind: Primitive, node: ObjectNode, bases: Bases, context:
     checkUnused(node, invocation, given, context);
   if (diagnostics.hasErrorIn(node) || invocation === undefined) return undefined;
   const { requiredScopes } = checked;
-  const invoked = { invocation, ...(requiredScopes === undefined ? {} : { requiredScopes }) };
+  const invoked = { invocation, requiredScopes };
   return { checked, inputSchema, outputSchema, invoked };
 }
 

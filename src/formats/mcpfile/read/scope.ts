@@ -1,21 +1,21 @@
-// The values that gaps may name: properties of an inputSchema, nested ones by dotted path.
+// Values that placeholders may name: properties of an inputSchema, nested ones by dotted path.
 
 import { didYouMean } from "../../../errors/index.ts";
 import { isObject, type JsonSchema } from "../../../model/index.ts";
 
 export interface Scope {
-  /** The steps to the value, or nothing. */
+  /** The path of the value, or undefined. */
   find(name: string): readonly string[] | undefined;
-  /** Whether it can only be a number. */
+  /** True if the value can only be a number. */
   isNumber(name: string): boolean;
   hintFor(name: string): string;
-  /** What a name must be, for messages. */
+  /** Describes the allowed names, for messages. */
   readonly what: string;
 }
 
 const MOST_NAMES = 200;
 const DEEPEST = 16;
-/** Keywords behind which more properties may stand than can be seen. */
+/** Keywords that may add properties that are not listed. */
 const OPEN = [
   "$ref",
   "$dynamicRef",

@@ -12,7 +12,7 @@ import type { Primitive } from "../schema/file-schema.ts";
 import type { McpRuntime } from "../schema/runtime-schema.ts";
 
 export interface ReadServer {
-  /** Without those of its tools that are broken. */
+  /** Without its invalid tools. */
   readonly server: InvokedServer;
   readonly runtime?: McpRuntime;
   readonly node: ObjectNode;
@@ -20,7 +20,7 @@ export interface ReadServer {
 
 const SEMVER = /^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/;
 
-/** Nothing when it has no name or version, or its node is not an object. */
+/** Returns undefined if the server has no name or version, or if its node is no object. */
 export function readServer(node: TextNode, outside: Context): ReadServer | undefined {
   const { diagnostics, version, format, folder } = outside;
   const whole = node.path.length === 0;
@@ -36,7 +36,7 @@ export function readServer(node: TextNode, outside: Context): ReadServer | undef
   };
   checkVersion(nodeAt(node, "version"), context);
   const bases = createBases(version === "0.0.1" ? undefined : nodeAt(node, "invocationBases"), context);
-  // Bases that nobody extends are checked as well.
+  // Unused bases are checked as well.
   for (const name of bases.names()) bases(name);
   const all = <T>(kind: Primitive, read: (item: ObjectNode) => T | undefined): T[] =>
     itemsOf(node, kind, context).flatMap((item) => read(item) ?? []);
@@ -51,13 +51,13 @@ export function readServer(node: TextNode, outside: Context): ReadServer | undef
   const clientTls = toClientTls(runtime, folder);
   const server: InvokedServer = {
     info: { name: checked.name, version: checked.version },
-    ...(checked.instructions === undefined ? {} : { instructions: checked.instructions }),
+    instructions: checked.instructions,
     folder,
     tools,
     prompts,
     resources,
     resourceTemplates,
-    ...(clientTls === undefined ? {} : { clientTls }),
+    clientTls,
   };
   return { server, runtime, node };
 }
@@ -111,7 +111,7 @@ export function toClientTls(runtime: McpRuntime | undefined, folder: string): Cl
   const { caCertFiles = [], caCertDir, insecureSkipVerify } = config;
   return {
     caCertFiles: caCertFiles.map((file) => resolve(folder, file)),
-    ...(caCertDir === undefined ? {} : { caCertDir: resolve(folder, caCertDir) }),
+    caCertDir: caCertDir === undefined ? undefined : resolve(folder, caCertDir),
     insecureSkipVerify: insecureSkipVerify === true,
   };
 }

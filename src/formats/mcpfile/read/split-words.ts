@@ -1,10 +1,10 @@
-// A command as words, by the quoting rules of POSIX shells; gaps stay whole, whatever will fill them.
+// Splits a command into words by the quoting rules of POSIX shells. A placeholder is never split, whatever its value will be.
 
 import type { GapPiece, Piece, TextPiece } from "./template.ts";
 
 export interface RawWord {
   readonly parts: readonly (TextPiece | GapPiece)[];
-  /** Some of it stands in quotes. */
+  /** True if a part of it is quoted. */
   readonly quoted: boolean;
   readonly at: number;
 }
@@ -19,7 +19,7 @@ export type Complain = (
 const USE_SHELL = "Quote it if it is meant as such, or write shell: true to have a shell read the command.";
 const ESCAPED_IN_QUOTES = '$`"\\\n';
 
-/** Nothing when it is broken; the first reason is told. */
+/** Returns undefined after the first error, which is reported. */
 export function splitWords(pieces: readonly Piece[], complain: Complain): RawWord[] | undefined {
   const words: RawWord[] = [];
   let parts: (TextPiece | GapPiece)[] | undefined;
@@ -80,7 +80,7 @@ export function splitWords(pieces: readonly Piece[], complain: Complain): RawWor
   return words;
 }
 
-/** What only a shell would understand. */
+/** The error for syntax that only a shell understands. */
 function shellProblem(char: string, next: string, inQuotes: boolean): string | undefined {
   if (char === "`" || (char === "$" && next === "(")) {
     const mark = char === "`" ? "`" : "$(";

@@ -25,11 +25,11 @@ export interface GapPiece {
 
 const LONGEST = 65_536;
 const MARKS = /\{\{|\}\}|\{([^{}]*)\}|[{}]/g;
-/** `$$` before a gap is a `$`, since `${name}` is a variable of the environment. */
+/** `$$` before a placeholder is a `$`, because `${name}` is a variable of the environment. */
 const MARKS_WITH_ENV = /\$\$(?=\{(?!\{))|\$\{([A-Za-z0-9_]+)\}|\{\{|\}\}|\{([^{}]*)\}|[{}]/g;
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 
-/** Nothing when it is broken; the reasons are among the diagnostics. */
+/** Returns undefined after an error; the reasons are among the diagnostics. */
 export function readPieces(node: ScalarNode, context: Context): Piece[] | undefined {
   const { diagnostics, version, budget } = context;
   const text = node.kind === "string" ? String(node.value) : node.source;
@@ -62,7 +62,7 @@ export function readPieces(node: ScalarNode, context: Context): Piece[] | undefi
   return good ? pieces : undefined;
 }
 
-/** `${NAME}` and `{env.NAME}` say the same. */
+/** `${NAME}` and `{env.NAME}` have the same meaning. */
 function toGap(mark: string, at: number, version: Version): GapPiece {
   const name = /^(?:\$\{|\{env\.)([A-Za-z0-9_]+)\}$/.exec(mark)?.[1];
   return name === undefined || version === "0.0.1"
@@ -70,13 +70,13 @@ function toGap(mark: string, at: number, version: Version): GapPiece {
     : { kind: "gap", name, env: true, at };
 }
 
-/** Nothing when it is broken. */
+/** Returns undefined after an error. */
 export function readTemplate(node: ScalarNode, scope: Scope, context: Context): Template | undefined {
   const pieces = readPieces(node, context);
   return pieces && toTemplate(pieces, (gap) => toPart(gap, node, scope, context));
 }
 
-/** Nothing when one of the gaps has no meaning. */
+/** Returns undefined if a placeholder has no meaning. */
 export function toTemplate<Part extends { readonly kind: string }>(
   pieces: readonly Piece[],
   toGap: (gap: GapPiece) => Part | undefined,
@@ -96,7 +96,7 @@ export function toTemplate<Part extends { readonly kind: string }>(
 
 export type TextPart = Extract<TemplatePart, { kind: "text" }>;
 
-/** Texts side by side are one, so that equal templates are equal data. */
+/** Joins neighbouring texts, so that equal templates are equal data. */
 export function addText(parts: { readonly kind: string }[], text: string): void {
   if (text === "") return;
   const last = parts.at(-1) as TextPart | undefined;
@@ -104,7 +104,7 @@ export function addText(parts: { readonly kind: string }[], text: string): void 
   else parts.push({ kind: "text", text } as TextPart);
 }
 
-/** What a gap stands for. */
+/** The meaning of a placeholder. Returns undefined after an error. */
 export function toPart(
   gap: GapPiece,
   node: ScalarNode,

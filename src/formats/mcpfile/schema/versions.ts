@@ -24,7 +24,7 @@ export const KINDS = { tools: "MCPToolDefinitions", config: "MCPServerConfig" } 
 
 const KNOWN = `Known are mcpFileVersion ${FILE_VERSIONS.join(", ")}, and schemaVersion ${SCHEMA_VERSIONS.join(", ")} with kind ${KINDS.tools} or ${KINDS.config}.`;
 
-/** Nothing when it cannot be told; the reason is among the diagnostics. */
+/** Returns undefined if the version is missing or unknown; the reason is among the diagnostics. */
 export function detectVersion(root: ObjectNode, diagnostics: Diagnostics): Detected | undefined {
   const kind = entryOf(root, "kind");
   const file = entryOf(root, "mcpFileVersion");

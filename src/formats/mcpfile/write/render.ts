@@ -1,18 +1,21 @@
 // A server as the text of an mcpfile 0.2.0, the way a person would write it.
 
+import { isDeepStrictEqual } from "node:util";
 import { Document, isScalar, visit } from "yaml";
 import type {
   CliInvocation,
+  CliPart,
   CliVariable,
+  CliWord,
   HttpInvocation,
   Invocation,
   InvokedServer,
   JsonSchema,
+  Template,
+  TemplatePart,
 } from "../../../model/index.ts";
-import { toSandboxFields } from "../../manifest/index.ts";
+import { filled, toSandboxFields, withoutUndefined } from "../../manifest/index.ts";
 import type { McpServerConfig } from "../read/parse.ts";
-import { nameVariables } from "./render-variables.ts";
-import { renderFormat, renderScript, renderTemplate, renderWords } from "./render-template.ts";
 import { BODY_METHODS } from "../schema/invocation-schema.ts";
 import { KINDS } from "../schema/versions.ts";
 
@@ -116,14 +119,10 @@ function duration(ms: number | undefined): string | undefined {
   return ms % 1_000 === 0 ? `${ms / 1_000}s` : `${ms}ms`;
 }
 
-function filled<T extends object>(value: T): T | undefined {
-  return Object.keys(value).length === 0 ? undefined : value;
-}
-
 function toYaml(fields: Fields): string {
   const document = new Document(withoutUndefined(fields), { schema: "core", aliasDuplicateObjects: false });
   visit(document, {
-    // What the core schema of YAML would read as something else stands in quotes by itself; a version does so to be safe.
+    // The library quotes texts that YAML would read as something else. Versions are always quoted, for readers with other rules.
     Pair: (_, { key, value }) => {
       if (isScalar(key) && /^(?:version|schemaVersion)$/.test(String(key.value)) && isScalar(value))
         value.type = "QUOTE_DOUBLE";
@@ -132,9 +131,84 @@ function toYaml(fields: Fields): string {
   return document.toString({ lineWidth: 0 });
 }
 
-function withoutUndefined(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutUndefined);
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).filter(([, field]) => field !== undefined);
-  return Object.fromEntries(entries.map(([key, field]) => [key, withoutUndefined(field)]));
+/** Name of a `templateVariables` placeholder in the text. */
+type NameVariable = (variable: CliVariable) => string;
+
+export function renderTemplate(template: Template): string {
+  return joined(template.map((part) => (part.kind === "text" ? braces(part.text) : gap(part))));
+}
+
+export function renderScript(parts: readonly CliPart[], name: NameVariable): string {
+  return joined(parts.map((part) => (part.kind === "text" ? braces(part.text) : named(part, name))));
+}
+
+export function renderWords(words: readonly CliWord[], name: NameVariable): string {
+  return words.map((word) => renderWord(word, name)).join(" ");
+}
+
+function renderFormat(format: readonly Template[]): string {
+  return renderWords(
+    format.map((parts) => ({ kind: "word", parts })),
+    () => "",
+  );
+}
+
+function renderWord(word: CliWord, name: NameVariable): string {
+  if (word.kind === "variable") return `{${name(word.variable)}}`;
+  const [first, ...more] = word.parts;
+  // Without quotes, it would be a variable word instead of a text.
+  if (first?.kind === "variable" && more.length === 0) return `"{${name(first.variable)}}"`;
+  return joined(word.parts.map((part) => (part.kind === "text" ? quote(part.text) : named(part, name))));
+}
+
+function named(part: Exclude<CliPart, { kind: "text" }>, name: NameVariable): string {
+  return part.kind === "variable" ? `{${name(part.variable)}}` : gap(part);
+}
+
+function gap(part: Exclude<TemplatePart, { kind: "text" }>): string {
+  if (part.kind === "input") return `{${part.path.join(".")}}`;
+  return part.kind === "env" ? `\${${part.name}}` : `{headers.${part.name}}`;
+}
+
+/** A `$` before a gap is written twice, since `${name}` is a variable. */
+function joined(texts: readonly string[]): string {
+  let text = "";
+  for (const next of texts) text += text.endsWith("$") && /^\{(?!\{)/.test(next) ? `$${next}` : next;
+  return text;
+}
+
+function braces(text: string): string {
+  return text.replaceAll(/[{}]/g, "$&$&");
+}
+
+function quote(text: string): string {
+  if (/^[\w/:=.,@%+-]+$/.test(text)) return text;
+  return `'${braces(text).replaceAll("'", "'\\''")}'`;
+}
+
+interface NamedVariables {
+  readonly nameOf: (variable: CliVariable) => string;
+  readonly variables: readonly (readonly [string, CliVariable])[];
+}
+
+function nameVariables({ words, shell }: CliInvocation): NamedVariables {
+  const parts: readonly CliPart[] = [
+    ...words.flatMap((word) => (word.kind === "variable" ? [word] : word.parts)),
+    ...(shell?.script ?? []),
+  ];
+  const taken = new Set(parts.flatMap((part) => (part.kind === "input" ? [part.path.join(".")] : [])));
+  const variables: (readonly [string, CliVariable])[] = [];
+  for (const part of parts) {
+    if (part.kind !== "variable" || find(variables, part.variable) !== undefined) continue;
+    const plain = part.variable.path.join(".");
+    let name = plain;
+    for (let count = 2; taken.has(name); count += 1) name = `${plain}_${count}`;
+    taken.add(name);
+    variables.push([name, part.variable]);
+  }
+  return { nameOf: (variable) => find(variables, variable) ?? variable.path.join("."), variables };
+}
+
+function find(variables: NamedVariables["variables"], variable: CliVariable): string | undefined {
+  return variables.find(([, known]) => isDeepStrictEqual(known, variable))?.[0];
 }

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { Diagnostic } from "../../../errors/index.ts";
-import { toAlias } from "../../clients/entries/alias.ts";
+import { toAlias } from "../../manifest/alias.ts";
 import { type McpfileEntry, parseMcpfile } from "../read/parse.ts";
 import { renderMcpfile, renderServerConfig } from "./render.ts";
 
@@ -36,12 +36,11 @@ export function upgradeMcpfile(text: string, file: string): McpfileUpgrade {
   return { files, diagnostics };
 }
 
-/** Read again, the text must say what was read; whom requests trust moves to the other file. */
+/** Compares the server with its rendered text read again. `clientTls` moves to the other file. */
 function meansTheSame({ server, runtime }: McpfileEntry, file: string): boolean {
-  const { clientTls: _, ...own } = server;
   const again = parseMcpfile(renderMcpfile(server), file);
   if (again.diagnostics.some(({ severity }) => severity === "error")) return false;
-  if (!isDeepStrictEqual(again.servers, [own])) return false;
+  if (!isDeepStrictEqual(again.servers, [{ ...server, clientTls: undefined }])) return false;
   if (runtime === undefined) return true;
   return isDeepStrictEqual(parseMcpfile(renderServerConfig({ runtime }), file).runtime, runtime);
 }

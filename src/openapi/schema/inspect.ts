@@ -1,4 +1,5 @@
-// Properties that one direction does not have: `readOnly` ones are never sent, `writeOnly` ones never come back.
+// Facts about a schema of a description before its conversion: the kind of its values, and the properties that one direction does
+// not have (`readOnly` ones are never sent, `writeOnly` ones are never returned).
 
 import { isObject } from "../../model/index.ts";
 import { child, follow, items, members, refOf, type Spec } from "../document/document.ts";
@@ -6,7 +7,7 @@ import { type At, Unusable } from "../types.ts";
 
 export type Direction = "input" | "output";
 
-/** Counts what a look at other schemas costs. */
+/** Takes the cost of reading other schemas from the budget. */
 type Spend = (amount: number, at: At) => void;
 
 export function isHidden(spec: Spec, at: At, direction: Direction): boolean {
@@ -59,4 +60,24 @@ function safely(spec: Spec, at: At): At {
     if (thrown instanceof Unusable) return { value: undefined, path: at.path };
     throw thrown;
   }
+}
+
+type Kind = "scalar" | "array" | "object";
+
+/** Returns `array` or `object` if any alternative is one, because a request must be able to send that one too. */
+export function kindOf(spec: Spec, start: At): Kind {
+  const seen = new Set<unknown>();
+  const visit = (at: At): Kind => {
+    const found = follow(spec, at);
+    if (!isObject(found.value) || seen.has(found.value) || seen.size > 100) return "scalar";
+    seen.add(found.value);
+    const { type } = found.value;
+    const types: unknown[] = Array.isArray(type) ? type : [type];
+    if (types.includes("object") || isObject(found.value.properties)) return "object";
+    if (types.includes("array") || (type === undefined && found.value.items !== undefined)) return "array";
+    if (type !== undefined) return "scalar";
+    const kinds = ["allOf", "anyOf", "oneOf"].flatMap((key) => items(child(found, key)).map(visit));
+    return kinds.find((kind) => kind === "object") ?? kinds.find((kind) => kind === "array") ?? "scalar";
+  };
+  return visit(start);
 }

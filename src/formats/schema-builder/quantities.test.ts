@@ -1,7 +1,7 @@
 // Sizes as people write them.
 
 import { expect, test } from "vitest";
-import { SIZE_PATTERN, parseSize } from "./size.ts";
+import { SIZE_PATTERN, parseSize } from "./quantities.ts";
 
 test.each<[string | number, number | undefined]>([
   [4096, 4_096],

@@ -1,7 +1,7 @@
 // Secrets in command lines and URLs: which parts count as secret, and which do not.
 
 import { describe, expect, test } from "vitest";
-import { urlWithoutSecrets, withoutSecrets } from "./secret-arguments.ts";
+import { urlWithoutSecrets, withoutSecrets } from "./credentials.ts";
 
 const KEY = "sk-live-4f9a8b7c6d5e4f3a2b1c";
 const refer = (what: string): string => `<${what}>`;

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { ownWriteNote, ownWriteOf } from "./own-folder.ts";
+import { ownWriteNote, ownWriteOf } from "./folders.ts";
 
 const require = createRequire(import.meta.url);
 const scriptOf = (name: string): string => {

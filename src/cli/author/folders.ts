@@ -1,7 +1,8 @@
-// Servers that keep files beside their own code: their folder is read-only in a sandbox, so that writing there fails with a call.
+// Folders that a server needs: folders among its arguments that its sandbox lacks, and its own folder if its code writes there.
 
+import { statSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
-import { dirname, extname, isAbsolute, join, relative } from "node:path";
+import { dirname, extname, isAbsolute, join, relative, resolve, sep } from "node:path";
 
 const CODE: ReadonlySet<string> = new Set([".js", ".mjs", ".cjs", ".ts", ".mts", ".py"]);
 const OWN = String.raw`(?:import\.meta\.(?:url|dirname|filename)|__dirname|__filename|__file__)`;
@@ -18,16 +19,16 @@ const SETTING =
 const MOST_FILES = 60;
 const MOST_BYTES = 500_000;
 
-export interface OwnWrite {
-  /** The file that it writes, as its code names it. */
+interface OwnWrite {
+  /** The written file, as the code names it. */
   readonly file: string;
-  /** Where its code says so. */
+  /** The source file that writes it. */
   readonly code: string;
-  /** A variable that seems to say where else. */
+  /** An environment variable that seems to set another path. */
   readonly variable?: string;
 }
 
-/** Found by reading the code of the script among the words of a command line; undefined when nothing in it looks like that. */
+/** Searches the code of a script on the command line for writes beside itself: its folder is read-only in a sandbox, so calls would fail. */
 export async function ownWriteOf(words: readonly string[]): Promise<OwnWrite | undefined> {
   for (const word of words.filter((one) => isAbsolute(one) && CODE.has(extname(one)))) {
     const folder = dirname(word);
@@ -75,11 +76,21 @@ async function textOf(file: string): Promise<string> {
   return size > MOST_BYTES ? "" : readFile(file, "utf8").catch(() => "");
 }
 
-/** For whoever reads what is left to decide. */
+/** Note for the user; empty if the variable is set already. */
 export function ownWriteNote({ file, code, variable }: OwnWrite, given: readonly string[]): string[] {
   if (variable !== undefined && given.includes(variable)) return [];
   const how = variable === undefined ? "" : `, perhaps with --env ${variable}=<file>`;
   return [
     `The server seems to write ${file} into its own folder (${code}), which is read-only in its sandbox, so that calls fail: have it write elsewhere${how}, and grant that folder with --allow-write.`,
   ];
+}
+
+/** Words of a command line that are folders outside of the granted paths. `granted` are absolute. */
+export function ungranted(args: readonly string[], folder: string, granted: readonly string[]): string[] {
+  return args.filter((word) => {
+    if (!/[./\\]/.test(word)) return false;
+    const path = resolve(folder, word);
+    if (granted.some((grant) => path === grant || path.startsWith(grant + sep))) return false;
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  });
 }
