@@ -9,6 +9,7 @@ import {
   type LaunchSettings,
   type Limits,
   type ServerDefinition,
+  toCommandLine,
 } from "../model/index.ts";
 import type { McpConfig, McpStdioConfig } from "./types.ts";
 
@@ -111,8 +112,9 @@ function isStringMap(value: unknown): boolean {
 /** The default name: the program and its first word, or the URL. It leaves out options and queries, which may hold secrets. */
 function defaultName(endpoint: Endpoint): string {
   if (endpoint.transport === "stdio") {
-    const program = endpoint.command.split(/[\\/]/).at(-1) ?? endpoint.command;
-    const subject = endpoint.args?.find((arg) => /^@?[A-Za-z0-9._/-]+$/.test(arg) && !arg.startsWith("-"));
+    const { command, args } = toCommandLine(endpoint);
+    const program = command.split(/[\\/]/).at(-1) ?? command;
+    const subject = args.find((arg) => /^@?[A-Za-z0-9._/-]+$/.test(arg) && !arg.startsWith("-"));
     return [program, subject?.split("/").slice(-2).join("/")].filter(Boolean).join(" ").slice(0, 80);
   }
   const { origin, pathname } = new URL(endpoint.url);

@@ -5,9 +5,8 @@ import {
   type DockerRun,
   type LaunchSettings,
   programName,
-  recognise,
-  type Recognised,
-  type StdioEndpoint,
+  type ParsedProgram,
+  parseProgram,
   type VersionCheck,
 } from "../model/index.ts";
 import {
@@ -28,6 +27,9 @@ import { checkError, checkVersion, versionError } from "./version-check.ts";
 
 export interface InstallContext {
   readonly server: string;
+  /** The folder that the program runs in, and the PATH that the server config sets. */
+  readonly cwd?: string;
+  readonly path?: string;
   readonly report: Report;
   /** The folder of the store. Default: the user's own. */
   readonly root?: string;
@@ -42,7 +44,7 @@ export interface InstallContext {
 }
 
 export interface Resolved {
-  readonly kind: Recognised["kind"];
+  readonly kind: ParsedProgram["kind"];
   /** An absolute path. */
   readonly file: string;
   /** All arguments: those that run the program, then the server's own. */
@@ -64,15 +66,13 @@ interface Found extends Resolved {
   readonly renewable: boolean;
 }
 
-type Command = Pick<StdioEndpoint, "command" | "args" | "env" | "cwd">;
-
 export async function ensureInstalled(
   settings: LaunchSettings | undefined,
-  endpoint: Command,
+  program: ParsedProgram,
   context: InstallContext,
 ): Promise<Resolved> {
   try {
-    return await ensure(settings, endpoint, context);
+    return await ensure(settings, program, context);
   } catch (error) {
     const { server, signal } = context;
     if (isPortolanError(error)) throw error.at({ server });
@@ -84,12 +84,12 @@ export async function ensureInstalled(
 
 async function ensure(
   settings: LaunchSettings | undefined,
-  endpoint: Command,
+  program: ParsedProgram,
   context: InstallContext,
 ): Promise<Resolved> {
   const folder = settings?.requires?.diskBytes === undefined ? undefined : await rootOf(context);
   await checkRequires(settings?.requires, { server: context.server, folder });
-  const first = await find(settings, endpoint, context, false);
+  const first = await find(settings, program, context, false);
   const check = settings?.versionCheck;
   const { run } = context;
   if (check === undefined || run === undefined) return plain(first);
@@ -100,8 +100,8 @@ async function ensure(
   }
   const askVersion = async (found: Found): ReturnType<typeof checkVersion> => {
     try {
-      const program = await versionProgram(check, endpoint, found, context);
-      return await checkVersion(check, program, run, context.signal);
+      const versioned = await versionProgram(check, program, found, context);
+      return await checkVersion(check, versioned, run, context.signal);
     } catch (error) {
       throw checkError(check, error);
     }
@@ -109,7 +109,7 @@ async function ensure(
   let checked = await askVersion(first);
   if (checked.ok) return { ...plain(first), version: first.version ?? checked.version };
   if (first.renewable) {
-    const second = await find(settings, endpoint, context, true).catch(() => undefined);
+    const second = await find(settings, program, context, true).catch(() => undefined);
     context.signal?.throwIfAborted();
     if (second !== undefined) {
       checked = await askVersion(second);
@@ -125,13 +125,12 @@ async function rootOf({ root }: InstallContext): Promise<string> {
 
 async function find(
   settings: LaunchSettings | undefined,
-  endpoint: Command,
+  program: ParsedProgram,
   context: InstallContext,
   again: boolean,
 ): Promise<Found> {
-  const recognised = recognise(endpoint);
-  const { server, signal, onProgress } = context;
-  const env = { ...(context.env ?? process.env), ...pathOf(endpoint) };
+  const { server, signal, onProgress, cwd, path } = context;
+  const env = { ...(context.env ?? process.env), ...(path === undefined ? {} : { PATH: path }) };
   const root = await rootOf(context);
   const update = again || context.update === true;
   const nothing = {
@@ -142,26 +141,26 @@ async function find(
     notes: [],
     prefix: [],
   };
-  if (recognised.kind === "npm") {
-    const { spec, bin, args } = recognised;
+  if (program.kind === "npm") {
+    const { spec, bin, args } = program;
     const options = { spec, bin, root, update, server, signal, onProgress, env: context.env };
     const { name, version, integrity, folder, file, args: prefix } = await installNpm(options);
     const source = `${name}@${version} ${integrity}`;
     const found = { version, integrity, own: folder, file, prefix, args: [...prefix, ...args], source };
     return { ...nothing, ...found, kind: "npm", renewable: !again };
   }
-  const where = { server, env, cwd: endpoint.cwd, args: endpoint.args };
-  const own = endpoint.args ?? [];
-  if (recognised.kind === "docker") {
-    const file = await findProgram(endpoint.command, where);
-    const found = { file, args: own, source: recognised.image, docker: recognised };
+  const { command, args: own } = program;
+  const where = { server, env, cwd, args: own };
+  if (program.kind === "docker") {
+    const file = await findProgram(command, where);
+    const found = { file, args: own, source: program.image, docker: program };
     return { ...nothing, ...found, kind: "docker", renewable: false };
   }
-  const notes = recognised.note === undefined ? [] : [recognised.note];
+  const notes = program.note === undefined ? [] : [program.note];
   const methods = settings?.install ?? [];
-  const here = again ? undefined : await lookUpProgram(endpoint.command, where);
+  const here = again ? undefined : await lookUpProgram(command, where);
   if (here !== undefined || methods.length === 0) {
-    const file = await findProgram(endpoint.command, where);
+    const file = await findProgram(command, where);
     return {
       ...nothing,
       kind: "binary",
@@ -172,8 +171,8 @@ async function find(
       renewable: methods.length > 0,
     };
   }
-  const method: MethodContext = { ...context, root, update, base: endpoint.cwd };
-  const { args: prefix, folder, ...got } = await obtain(endpoint.command, methods, method);
+  const method: MethodContext = { ...context, root, update, base: cwd };
+  const { args: prefix, folder, ...got } = await obtain(command, methods, method);
   const found = { ...got, version: got.version, integrity: got.integrity, own: folder, prefix };
   return { ...nothing, ...found, kind: "binary", args: [...prefix, ...own], notes, renewable: !again };
 }
@@ -181,14 +180,13 @@ async function find(
 /** The server's own program if the check names it, else a package of the store or a program of this machine. */
 async function versionProgram(
   check: VersionCheck,
-  endpoint: Command,
-  { file, prefix, kind, own: folder }: Found,
+  own: ParsedProgram,
+  { file, prefix, own: folder }: Found,
   context: InstallContext,
 ): Promise<Program> {
   const [command = "", ...args] = splitCommand(check.command);
   const program = { cwd: undefined, env: childEnvironment(undefined) };
-  const asked = recognise({ command, args });
-  const own = recognise(endpoint);
+  const asked = parseProgram({ command, args });
   if (asked.kind === "npm") {
     if (own.kind === "npm" && own.name === asked.name && (asked.bin ?? own.bin) === own.bin)
       return { ...program, file, args: [...prefix, ...asked.args] };
@@ -198,7 +196,7 @@ async function versionProgram(
     const found = await installNpm(options);
     return { ...program, file: found.file, args: [...found.args, ...asked.args] };
   }
-  if (kind === "binary" && programName(command) === programName(endpoint.command))
+  if (own.kind === "binary" && programName(command) === programName(own.command))
     return { ...program, file, args: [...prefix, ...args] };
   if (own.kind === "npm" && folder !== undefined) {
     // Programs of a package are not on the PATH.
@@ -216,10 +214,6 @@ function hintFor(methods: LaunchSettings["install"]): string | undefined {
   return commands.length === 0
     ? undefined
     : `Install another version: ${commands.map((found) => found?.command).join(", or ")}.`;
-}
-
-function pathOf({ env }: Command): { PATH?: string } {
-  return env?.PATH === undefined ? {} : { PATH: env.PATH };
 }
 
 function plain({ prefix: _prefix, renewable: _renewable, ...resolved }: Found): Resolved {

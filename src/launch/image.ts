@@ -1,7 +1,7 @@
 // Starts servers that are container images and speak HTTP, and pulls images before a start.
 
 import { PortolanError } from "../errors/index.ts";
-import type { DockerRun, HttpProgram } from "../model/index.ts";
+import type { HttpProgram, ParsedProgram } from "../model/index.ts";
 import { ChildGroup, findProgram } from "../process/index.ts";
 import { type DockerSpawnable, loadDocker } from "../sandbox/index.ts";
 import type { StartRequest } from "./launch.ts";
@@ -49,12 +49,15 @@ function notAnImage(server: string): PortolanError {
 }
 
 /** Pulls the image if it is missing. If the engine does not answer, the start that follows reports it. */
-export async function pull({ engine, image }: DockerRun, request: LaunchRequest): Promise<void> {
+export async function pull(
+  { command, engine, image }: ParsedProgram & { readonly kind: "docker" },
+  request: LaunchRequest,
+): Promise<void> {
   const { engineEnvironment, ensureImage, probeEngine, reapContainers } = await loadDocker();
   const env = engineEnvironment(declaredEnvironment(request));
   if (!(await probeEngine(engine, env)).available) return;
   const { server, signal, onLaunch } = request;
-  const file = await findProgram(request.endpoint.command, { server });
+  const file = await findProgram(command, { server });
   const onProgress = ({ what }: { what: string }): void => onLaunch?.({ type: "progress", server, what });
   // Orphaned containers are removed before the start, because one of them may occupy a port that the server needs.
   await Promise.all([

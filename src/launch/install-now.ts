@@ -2,10 +2,9 @@
 
 import { PortolanError } from "../errors/index.ts";
 import { ensureInstalled, type Inspected, inspectPackage } from "../install/index.ts";
-import { recognise } from "../model/index.ts";
 import { loadDocker } from "../sandbox/index.ts";
 import { install } from "./launch.ts";
-import type { LaunchRequest } from "./prepare.ts";
+import { type LaunchRequest, parseProgramOf } from "./prepare.ts";
 import type { LaunchPlan } from "./types.ts";
 
 export interface InstallReport {
@@ -32,17 +31,19 @@ export async function installNow(request: LaunchRequest, { update }: InstallOpti
     if (news.type === "progress") isFetched = true;
     request.onLaunch?.(news);
   };
-  const recognised = recognise(endpoint);
-  if (recognised.kind === "docker") {
-    const { engine, image } = recognised;
+  const program = parseProgramOf(request);
+  if (program.kind === "docker") {
+    const { engine, image } = program;
     const { probeEngine } = await loadDocker();
     const { available, findings } = await probeEngine(engine);
     if (!available) throw noEngine(server, engine, findings.find(({ ok }) => !ok)?.detail);
-    await install({ ...request, onLaunch });
+    await install({ ...request, onLaunch }, program);
     return { kind: "docker", state: isFetched ? "installed" : "there", source: image };
   }
-  const before = recognised.kind === "npm" ? await inspectPackage(recognised.spec) : undefined;
-  const { kind, source, own, version } = await ensureInstalled(settings, endpoint, {
+  const before = program.kind === "npm" ? await inspectPackage(program.spec) : undefined;
+  const { kind, source, own, version } = await ensureInstalled(settings, program, {
+    cwd: endpoint.cwd,
+    path: endpoint.env?.PATH,
     ...{ server, report, update, signal },
     onProgress: (progress) => onLaunch({ type: "progress", ...progress, server }),
   });

@@ -1,9 +1,9 @@
 // Starts the program of a server definition, or another command in its sandbox. No other code of Portolan starts a
 // server.
 
-import { recognise } from "../model/index.ts";
+import type { ParsedProgram } from "../model/index.ts";
 import { ChildGroup, runAttached, runProgram, type RunResult } from "../process/index.ts";
-import { planned, prepare, prepareProgram, type LaunchRequest } from "./prepare.ts";
+import { parseProgramOf, planned, prepare, prepareProgram, type LaunchRequest } from "./prepare.ts";
 import type { LaunchPlan } from "./types.ts";
 
 export interface StartRequest extends LaunchRequest {
@@ -21,11 +21,13 @@ export async function launch(request: StartRequest): Promise<ChildGroup> {
  * Installs what is missing, so that the start that follows need not wait for it. Undefined if the program is never
  * installed.
  */
-export function install(request: LaunchRequest): Promise<unknown> | undefined {
-  const kind = recognise(request.endpoint);
-  if (kind.kind === "docker") return import("./image.ts").then(({ pull }) => pull(kind, request));
-  const fetched = kind.kind === "npm" || (request.settings?.install?.length ?? 0) > 0;
-  return fetched ? prepareProgram(request) : undefined;
+export function install(
+  request: LaunchRequest,
+  program: ParsedProgram = parseProgramOf(request),
+): Promise<unknown> | undefined {
+  if (program.kind === "docker") return import("./image.ts").then(({ pull }) => pull(program, request));
+  const fetched = program.kind === "npm" || (request.settings?.install?.length ?? 0) > 0;
+  return fetched ? prepareProgram(request, program) : undefined;
 }
 
 /** The launch plan of a server, without starting it. */

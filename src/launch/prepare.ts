@@ -2,14 +2,15 @@
 // backend. If the backend cannot enforce a rule, the server does not start.
 
 import { homedir } from "node:os";
-import { PortolanError, type Report } from "../errors/index.ts";
+import { isPortolanError, PortolanError, type Report } from "../errors/index.ts";
 import {
   type DockerRun,
   type HttpProgram,
   type LaunchSettings,
   modeWords,
-  recognise,
-  type StdioEndpoint,
+  type LocalProgram,
+  type ParsedProgram,
+  parseProgram,
 } from "../model/index.ts";
 import {
   sandboxEnvironment,
@@ -45,7 +46,7 @@ import { findServerProgram, type FoundProgram } from "./program.ts";
 export interface LaunchRequest {
   readonly server: string;
   /** With the container port that must be reachable, because it is part of the plan. */
-  readonly endpoint: Omit<StdioEndpoint, "transport"> & Partial<Pick<HttpProgram, "port">>;
+  readonly endpoint: LocalProgram & Partial<Pick<HttpProgram, "port">>;
   readonly settings?: LaunchSettings;
   /** Folders that the caller grants, as absolute paths. */
   readonly roots?: readonly string[];
@@ -88,15 +89,25 @@ export async function prepare({
   const request = { ...rest, context };
   validateSandbox(request.settings?.sandbox, request.server);
   const chosen = chooseMode(request.settings, process.env);
-  return wrap(await prepareProgram(request, chosen), request, chosen);
+  return wrap(await prepareProgram(request, parseProgramOf(request), chosen), request, chosen);
+}
+
+/** Parses the program of a server config. The error of a command that cannot be used names the server. */
+export function parseProgramOf({ server, endpoint }: LaunchRequest): ParsedProgram {
+  try {
+    return parseProgram(endpoint);
+  } catch (error) {
+    throw isPortolanError(error) ? error.at({ server }) : error;
+  }
 }
 
 /** Finds the program, installs it if it is missing, and checks its version. */
 export function prepareProgram(
   request: LaunchRequest,
+  program: ParsedProgram,
   chosen: ChosenMode = chooseMode(request.settings, process.env),
 ): Promise<FoundProgram> {
-  return findServerProgram(request, versionRunner(request, chosen));
+  return findServerProgram(request, program, versionRunner(request, chosen));
 }
 
 export function planned({ plan, policy }: Prepared): LaunchNews {
@@ -164,8 +175,9 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
  */
 export async function namedButHidden(request: LaunchRequest): Promise<readonly NamedPath[]> {
   const chosen = chooseMode(request.settings, process.env);
-  if (chosen.mode === "off" || recognise(request.endpoint).kind === "docker") return [];
-  const found = await prepareProgram({ ...request, dryRun: true }, chosen).catch(() => undefined);
+  const program = parseProgramOf(request);
+  if (chosen.mode === "off" || program.kind === "docker") return [];
+  const found = await prepareProgram({ ...request, dryRun: true }, program, chosen).catch(() => undefined);
   if (found === undefined) return [];
   const certificates = await findCertificates(declaredEnvironment(request), found.cwd);
   return (await policyFor(found, request, certificates)).notGranted;

@@ -2,7 +2,7 @@
 
 import { stat } from "node:fs/promises";
 import { ensureInstalled, isPackageInstalled } from "../install/index.ts";
-import { type DockerRun, recognise } from "../model/index.ts";
+import type { DockerRun, ParsedProgram, LaunchSettings } from "../model/index.ts";
 import { resolveShim, findProgram, type Program, type RunProgram, type RunResult } from "../process/index.ts";
 import type { LaunchRequest } from "./prepare.ts";
 import type { LaunchPlan } from "./types.ts";
@@ -21,7 +21,11 @@ export interface FoundProgram {
 }
 
 /** `run` runs the version command of the server config. */
-export async function findServerProgram(request: LaunchRequest, run: RunProgram): Promise<FoundProgram> {
+export async function findServerProgram(
+  request: LaunchRequest,
+  program: ParsedProgram,
+  run: RunProgram,
+): Promise<FoundProgram> {
   const {
     server,
     endpoint,
@@ -33,17 +37,19 @@ export async function findServerProgram(request: LaunchRequest, run: RunProgram)
     context,
   } = request;
   const { cwd } = endpoint;
-  if (isPlain(request)) {
+  if (program.kind === "binary" && isPlain(program, settings)) {
+    const { command, args: words } = program;
     const env = { ...process.env, ...endpoint.env };
-    const shim = await findProgram(endpoint.command, { server, env, cwd, args: endpoint.args });
+    const shim = await findProgram(command, { server, env, cwd, args: words });
     // The shim itself would need the whole version manager inside of the sandbox.
     const file = await resolveShim(shim, cwd ?? process.cwd(), env);
-    const { args = [] } = endpoint;
-    return { kind: "binary", source: file, file, args, cwd, folders: [], docker: undefined };
+    return { kind: "binary", source: file, file, args: words, cwd, folders: [], docker: undefined };
   }
-  const absent = dryRun ? await notInstalled(request) : undefined;
+  const absent = dryRun ? await notInstalled(program, cwd) : undefined;
   if (absent !== undefined) return absent;
-  const { kind, source, file, args, own, docker, notes } = await ensureInstalled(settings, endpoint, {
+  const { kind, source, file, args, own, docker, notes } = await ensureInstalled(settings, program, {
+    cwd,
+    path: endpoint.env?.PATH,
     server,
     report,
     run: dryRun ? undefined : onceEach(run, context?.versions ?? new Map()),
@@ -58,18 +64,20 @@ export async function findServerProgram(request: LaunchRequest, run: RunProgram)
 }
 
 /** A command of this machine that needs no installation and no version check, as most do. */
-function isPlain({ endpoint, settings = {} }: LaunchRequest): boolean {
-  const { install = [], versionCheck, requires } = settings;
-  if (install.length > 0 || versionCheck !== undefined || requires !== undefined) return false;
-  const kind = recognise(endpoint);
-  return kind.kind === "binary" && kind.note === undefined;
+function isPlain(
+  { note }: ParsedProgram & { readonly kind: "binary" },
+  { install = [], versionCheck, requires }: LaunchSettings = {},
+): boolean {
+  return note === undefined && install.length === 0 && versionCheck === undefined && requires === undefined;
 }
 
 /** A package that a real start would install first. */
-async function notInstalled({ endpoint }: LaunchRequest): Promise<FoundProgram | undefined> {
-  const kind = recognise(endpoint);
-  if (kind.kind !== "npm") return undefined;
-  const { spec, bin, args } = kind;
+async function notInstalled(
+  program: ParsedProgram,
+  cwd: string | undefined,
+): Promise<FoundProgram | undefined> {
+  if (program.kind !== "npm") return undefined;
+  const { spec, bin, args } = program;
   if (await isPackageInstalled({ spec, bin })) return undefined;
   const source = `${spec}, which is not installed yet`;
   return {
@@ -77,7 +85,7 @@ async function notInstalled({ endpoint }: LaunchRequest): Promise<FoundProgram |
     source,
     file: process.execPath,
     args,
-    cwd: endpoint.cwd,
+    cwd,
     folders: [],
     docker: undefined,
   };

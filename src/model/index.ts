@@ -2,7 +2,7 @@
 
 export type { DockerOption, DockerRun } from "./program/docker-run.ts";
 export { type PackageSpec, parsePackageSpec } from "./program/package-spec.ts";
-export { programName, type Recognised, recognise } from "./program/recognise.ts";
+export { type ParsedProgram, parseProgram, programName, toCommandLine } from "./program/program.ts";
 export { hiddenPathMessage, LIMIT_NAMES, limitRule, pathGrant, writtenSize } from "./sandbox/messages.ts";
 export {
   type Binding,
@@ -182,6 +182,7 @@ export {
   type Endpoint,
   type EraPin,
   type HttpProgram,
+  type LocalProgram,
   type InvokeEndpoint,
   type Limits,
   type Origin,

@@ -26,7 +26,10 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const server = (
   alias: string,
   sandbox: SandboxDeclaration | undefined,
-  endpoint: Partial<StdioEndpoint> = {},
+  endpoint: { readonly command?: string; readonly args?: readonly string[] } & Pick<
+    StdioEndpoint,
+    "env" | "cwd"
+  > = {},
 ): DeclaredServer => ({
   alias,
   origin: { file: at("portolan.yaml"), line: 3, column: 5, format: "workspace" },

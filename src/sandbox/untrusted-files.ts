@@ -5,7 +5,12 @@ import { lstat, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, resolve } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
-import { type DeclaredServer, parseReferences, type SandboxDeclaration } from "../model/index.ts";
+import {
+  type DeclaredServer,
+  parseReferences,
+  type SandboxDeclaration,
+  toCommandLine,
+} from "../model/index.ts";
 import { textsOf } from "../secrets/index.ts";
 import { writableFolders } from "./policy/grants.ts";
 import { parseDeclared } from "./paths/path-pattern.ts";
@@ -126,7 +131,8 @@ async function checkFileReferences(server: DeclaredServer, writers: FileWriters)
 async function checkPrograms(server: DeclaredServer, writers: FileWriters): Promise<Diagnostic[]> {
   const { alias, origin, endpoint } = server;
   if (endpoint.transport !== "stdio") return [];
-  const { command, args = [], cwd = dirname(origin.file) } = endpoint;
+  const { cwd = dirname(origin.file) } = endpoint;
+  const { command, args } = toCommandLine(endpoint);
   const words = [
     ...(/[\\/]/.test(command) ? [command] : []),
     ...args.filter((word) => !/^-|\$\{/.test(word)),

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { type CatalogChange, type CatalogWatch, watchCatalog } from "./watch.ts";
+import { toCommandLine } from "../../model/index.ts";
 
 const open: AbortController[] = [];
 afterEach(() => {
@@ -195,7 +196,8 @@ test("changes that never pause are read all the same, and the last one counts", 
   }
   for (;;) {
     const [server] = watch.catalog.servers;
-    if (server?.endpoint.transport === "stdio" && server.endpoint.command === `x${count}`) break;
+    if (server?.endpoint.transport === "stdio" && toCommandLine(server.endpoint).command === `x${count}`)
+      break;
     await next();
   }
 });

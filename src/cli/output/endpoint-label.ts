@@ -1,12 +1,13 @@
 // Labels for server endpoints: the command line or URL, with values that may be secret hidden.
 
-import type {
-  ContractsEndpoint,
-  DeclaredEndpoint,
-  Invocation,
-  InvokedServer,
-  StdioEndpoint,
-  Template,
+import {
+  type ContractsEndpoint,
+  type DeclaredEndpoint,
+  type Invocation,
+  type InvokedServer,
+  type LocalProgram,
+  type Template,
+  toCommandLine,
 } from "../../model/index.ts";
 import { count } from "../terminal/layout.ts";
 
@@ -61,7 +62,8 @@ function textOf(url: Template): string {
     .join("");
 }
 
-function programLabel({ command, args = [] }: Omit<StdioEndpoint, "transport">): string {
+function programLabel(program: LocalProgram): string {
+  const { command, args } = toCommandLine(program);
   return [wordLabel(command), ...args.map((word, index) => argumentLabel(word, args[index - 1]))]
     .map(quoteWord)
     .join(" ");

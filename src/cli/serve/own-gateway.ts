@@ -3,7 +3,7 @@
 import { basename } from "node:path";
 import { bracketed, isLoopbackHost } from "../../base/net/addresses.ts";
 import { defaultPort, portOf } from "../../base/net/urls.ts";
-import type { DeclaredServer } from "../../model/index.ts";
+import { type DeclaredServer, toCommandLine } from "../../model/index.ts";
 
 export interface OwnPlace {
   readonly host: string;
@@ -16,10 +16,10 @@ export interface OwnPlace {
 
 /** The reason not to serve a server; undefined for all others. */
 export function ownGateway({ endpoint }: DeclaredServer, own: OwnPlace): string | undefined {
-  if (endpoint.transport === "stdio")
-    return runsServe([endpoint.command, ...(endpoint.args ?? [])], own.script)
-      ? "it runs portolan serve"
-      : undefined;
+  if (endpoint.transport === "stdio") {
+    const { command, args } = toCommandLine(endpoint);
+    return runsServe([command, ...args], own.script) ? "it runs portolan serve" : undefined;
+  }
   if (endpoint.transport === "invoke" || endpoint.transport === "contracts") return undefined;
   return isOwnUrl(endpoint.url, own) ? "it is this gateway's own address" : undefined;
 }

@@ -2,7 +2,7 @@
 
 import { splitCommandLine } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
-import { recognise } from "../../model/index.ts";
+import { parseProgram } from "../../model/index.ts";
 
 export interface UrlTarget {
   readonly kind: "url";
@@ -96,7 +96,8 @@ function toCommand(words: readonly string[], context: TargetContext, isMeant: bo
   const [command = "", ...args] = words;
   const state = context.probe(command);
   // Portolan installs a package itself, so bunx or pnpm need not be on this machine.
-  const isInstalled = args.length > 0 && state === "missing" && recognise({ command, args }).kind === "npm";
+  const isInstalled =
+    args.length > 0 && state === "missing" && parseProgram({ command, args }).kind === "npm";
   if (state !== "found" && !isInstalled) throw notACommand(command, args, state, isMeant);
   return { kind: "command", command, args, label: [command, ...args].join(" ") };
 }

@@ -82,8 +82,9 @@ test.each<DeclaredServer>([
       url: "http://127.0.0.1:0/v1",
       headers: { A: "b" },
       program: {
-        command: "docker",
-        args: ["run", "--rm", "-e", "T", "acme/mcp", "serve"],
+        kind: "image",
+        image: "acme/mcp",
+        args: ["serve"],
         env: { T: "${T}" },
         port: 8080,
       },

@@ -4,7 +4,7 @@ import { dirname, resolve } from "node:path";
 import { isWebSocketUrl } from "../../base/net/urls.ts";
 import { definedOnly, filled, toDockerFields, toLaunchFields } from "../../formats/manifest/index.ts";
 import type { ServerFields } from "../../formats/workspace/index.ts";
-import type { DeclaredEndpoint, DeclaredServer } from "../../model/index.ts";
+import type { DeclaredEndpoint, DeclaredServer, LocalProgram } from "../../model/index.ts";
 
 export function toServerFields(server: DeclaredServer): ServerFields {
   const { limits } = server;
@@ -49,13 +49,24 @@ function endpointFields(endpoint: DeclaredEndpoint, file: string): ServerFields 
     const written = transport === "http" ? "streamable-http" : transport;
     return { transport: transport === inferred ? undefined : written, url, headers: filled(headers) };
   }
-  const { command, args, env, cwd } = endpoint;
+  const { args, env, cwd } = endpoint;
   return {
-    command,
+    ...programFields(endpoint),
     args: filled(args),
     env: filled(env),
     cwd: cwd === undefined || /^[~$]/.test(cwd) ? cwd : resolve(projectOf(file), cwd),
   };
+}
+
+function programFields(program: LocalProgram): ServerFields {
+  switch (program.kind) {
+    case "npm":
+      return { npm: program.package, bin: program.bin };
+    case "image":
+      return { docker: program.image };
+    default:
+      return { command: program.command };
+  }
 }
 
 /** Files such as `.cursor/mcp.json` configure the folder above theirs. */

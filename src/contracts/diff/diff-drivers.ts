@@ -1,7 +1,7 @@
 // Differences between two versions of a driver, and the version step that each needs.
 
 import { parseVersion, satisfies } from "../../base/text/versions.ts";
-import type { Driver, DriverServer } from "../../model/index.ts";
+import { type Driver, type DriverServer, toCommandLine } from "../../model/index.ts";
 import { Changes, type Difference, same, type Step } from "./changes.ts";
 
 /** Compares two versions of a driver: the changes, and the version step that they need. */
@@ -152,7 +152,10 @@ function contractNamed(tool: string): string {
 function serverOf({ server, endpoint }: Driver, before: Driver): DriverServer {
   if (server.kind !== "binary" || before.server.kind !== "binary") return server;
   if (endpoint.transport !== "stdio" || before.endpoint.transport !== "stdio") return server;
-  return endpoint.command === before.endpoint.command ? { ...server, path: before.server.path } : server;
+  const command = toCommandLine(endpoint).command;
+  return command === toCommandLine(before.endpoint).command
+    ? { ...server, path: before.server.path }
+    : server;
 }
 
 /** The step for another source of the server; undefined when it is the same. */

@@ -164,8 +164,9 @@ describe("the filesystem driver", () => {
       transport: "stdio",
       endpoint: {
         transport: "stdio",
-        command: "npx",
-        args: ["-y", "@modelcontextprotocol/server-filesystem", "/workspace"],
+        kind: "npm",
+        package: "@modelcontextprotocol/server-filesystem",
+        args: ["/workspace"],
       },
       launch: {
         sandbox: { network: [] },

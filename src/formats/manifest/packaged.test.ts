@@ -12,30 +12,29 @@ function read(yaml: string) {
 }
 
 test.each<[string, unknown]>([
-  [
-    '{ npm: "@scope/server@^1.2" }',
-    { transport: "stdio", command: "npx", args: ["-y", "@scope/server@^1.2"] },
-  ],
+  ['{ npm: "@scope/server@^1.2" }', { transport: "stdio", kind: "npm", package: "@scope/server@^1.2" }],
   [
     "{ npm: server, args: [--port, 1], env: { A: b }, cwd: sub }",
     {
       transport: "stdio",
-      command: "npx",
-      args: ["-y", "server", "--port", "1"],
+      kind: "npm",
+      package: "server",
+      args: ["--port", "1"],
       env: { A: "b" },
       cwd: "sub",
     },
   ],
   [
     '{ npm: "server@>=1 <2", bin: serve, args: [x] }',
-    { transport: "stdio", command: "npx", args: ["-y", "-p", "server@>=1 <2", "serve", "x"] },
+    { transport: "stdio", kind: "npm", package: "server@>=1 <2", bin: "serve", args: ["x"] },
   ],
   [
     `{ docker: "${DIGEST}", args: [serve], env: { TOKEN: "\${TOKEN}", B: c } }`,
     {
       transport: "stdio",
-      command: "docker",
-      args: ["run", "-i", "--rm", "-e", "TOKEN", "-e", "B", DIGEST, "serve"],
+      kind: "image",
+      image: DIGEST,
+      args: ["serve"],
       env: { TOKEN: "${TOKEN}", B: "c" },
     },
   ],
@@ -46,8 +45,8 @@ test.each<[string, unknown]>([
       url: "http://127.0.0.1:0/mcp",
       headers: { A: "b" },
       program: {
-        command: "docker",
-        args: ["run", "--rm", "-e", "T", "acme/mcp"],
+        kind: "image",
+        image: "acme/mcp",
         env: { T: "u" },
         port: 8080,
       },
@@ -58,7 +57,7 @@ test.each<[string, unknown]>([
     {
       transport: "http",
       url: "http://127.0.0.1:0/v1/mcp",
-      program: { command: "docker", args: ["run", "--rm", "acme/mcp"], port: 80 },
+      program: { kind: "image", image: "acme/mcp", port: 80 },
     },
   ],
   [
@@ -66,7 +65,7 @@ test.each<[string, unknown]>([
     {
       transport: "sse",
       url: "http://127.0.0.1:0/sse",
-      program: { command: "docker", args: ["run", "--rm", "acme/mcp"], port: 80 },
+      program: { kind: "image", image: "acme/mcp", port: 80 },
     },
   ],
 ])("%s", (yaml, endpoint) => {

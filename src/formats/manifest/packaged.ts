@@ -1,6 +1,6 @@
-// Endpoints of servers that are packages: `npm` and `docker` become the commands that run them.
+// Endpoints of servers that are packages of npm or container images.
 
-import type { Endpoint, StdioEndpoint, UrlEndpoint } from "../../model/index.ts";
+import type { Endpoint, StdioEndpoint, UrlEndpoint, HttpProgram } from "../../model/index.ts";
 import { entryOf, type ObjectNode, type Diagnostics, quoted } from "../document/index.ts";
 import { definedOnly } from "./defined.ts";
 import type { FileTransport, ServerValue } from "./server-schema.ts";
@@ -31,7 +31,7 @@ function npmEndpoint(
   node: ObjectNode,
   diagnostics: Diagnostics,
 ): StdioEndpoint {
-  const { npm = "", bin, args = [], env, cwd } = server;
+  const { npm = "", bin, args, env, cwd } = server;
   if (transport !== "stdio") wrongTransport("npm", "stdio", node, diagnostics);
   if (!PACKAGE.test(npm))
     refuse(
@@ -52,8 +52,7 @@ function npmEndpoint(
       diagnostics,
     );
   warnIgnored(["headers", "port", "path"], "with npm", node, diagnostics);
-  const words = bin === undefined ? ["-y", npm, ...args] : ["-y", "-p", npm, bin, ...args];
-  return definedOnly<StdioEndpoint>({ transport: "stdio", command: "npx", args: words, env, cwd });
+  return definedOnly<StdioEndpoint>({ transport: "stdio", kind: "npm", package: npm, bin, args, env, cwd });
 }
 
 function dockerEndpoint(
@@ -62,7 +61,7 @@ function dockerEndpoint(
   node: ObjectNode,
   diagnostics: Diagnostics,
 ): StdioEndpoint | UrlEndpoint {
-  const { docker = "", args = [], env, headers, port } = server;
+  const { docker = "", args, env, headers, port } = server;
   if (!IMAGE.test(docker))
     refuse(
       "docker",
@@ -73,13 +72,13 @@ function dockerEndpoint(
       diagnostics,
     );
   warnIgnored(["bin", "cwd"], "with docker", node, diagnostics);
-  const names = Object.keys(env ?? {}).flatMap((name) => ["-e", name]);
   if (transport === "stdio") {
     warnIgnored(["headers", "port", "path"], "with transport stdio", node, diagnostics);
     return definedOnly<StdioEndpoint>({
       transport: "stdio",
-      command: "docker",
-      args: ["run", "-i", "--rm", ...names, docker, ...args],
+      kind: "image",
+      image: docker,
+      args,
       env,
     });
   }
@@ -99,9 +98,10 @@ function dockerEndpoint(
     // The launcher chooses the port of this machine when the container starts.
     url: `http://127.0.0.1:0${path}`,
     headers,
-    program: definedOnly({
-      command: "docker",
-      args: ["run", "--rm", ...names, docker, ...args],
+    program: definedOnly<HttpProgram>({
+      kind: "image",
+      image: docker,
+      args,
       env,
       port: port ?? 0,
     }),

@@ -74,14 +74,9 @@ function toVersionCheckFields({
   return definedOnly({ cmd: command, parse, range, timeout });
 }
 
-/** The fields of a server in a container. Returns undefined for a command line that the fields cannot express. */
+/** The fields of a server in a container; undefined if the program is no image. */
 export function toDockerFields({ url, program }: UrlEndpoint): ServerFields | undefined {
-  if (program?.command !== "docker") return undefined;
-  const [run, rm, ...words] = program.args ?? [];
-  const names = Object.keys(program.env ?? {}).flatMap((name) => ["-e", name]);
-  const [docker, ...args] = words.slice(names.length);
-  const known = run === "run" && rm === "--rm" && names.every((word, index) => words[index] === word);
-  if (!known || docker === undefined) return undefined;
-  const { port, env } = program;
-  return { docker, args: filled(args), env: filled(env), port, path: new URL(url).pathname };
+  if (program?.kind !== "image") return undefined;
+  const { image, args, env, port } = program;
+  return { docker: image, args: filled(args), env: filled(env), port, path: new URL(url).pathname };
 }

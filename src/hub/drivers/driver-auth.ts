@@ -11,6 +11,7 @@ import {
   type LaunchSettings,
   type HttpExpectation,
   type NetworkRule,
+  toCommandLine,
 } from "../../model/index.ts";
 import { showLogin } from "./login-page.ts";
 import { granted, homeFor, hasLoginState, stateGrants } from "./login-state.ts";
@@ -100,7 +101,7 @@ function settingsFor(
   program: string,
   homeFolder: string | undefined,
 ): LaunchSettings {
-  const isServers = endpoint.transport === "stdio" && endpoint.command === program;
+  const isServers = endpoint.transport === "stdio" && toCommandLine(endpoint).command === program;
   return {
     cwdImplied: true,
     sandbox: launch.sandbox,

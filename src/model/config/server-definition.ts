@@ -4,20 +4,42 @@ import type { Contract, ContractPolicy, DeclaredDriver, SecretEntry } from "./co
 import type { InvokedServer } from "./invoked-server.ts";
 import type { LaunchSettings } from "../sandbox/sandbox.ts";
 
-export interface StdioEndpoint {
-  readonly transport: "stdio";
+/** A command line. It may run a package (`npx`) or an image (`docker run`), which `parseProgram` recognises. */
+interface CommandProgram {
+  readonly kind?: "command";
   readonly command: string;
+}
+
+/** A package of npm, which Portolan installs itself. */
+interface NpmProgram {
+  readonly kind: "npm";
+  /** The name, and a version, range or tag: `@scope/name@^1`. */
+  readonly package: string;
+  /** The program of the package, if it has several. */
+  readonly bin?: string;
+}
+
+/** A container image. It gets the variables of `env`. */
+interface ImageProgram {
+  readonly kind: "image";
+  readonly image: string;
+}
+
+/** The program of a server that runs on this machine, as its config names it. */
+export type LocalProgram = (CommandProgram | NpmProgram | ImageProgram) & {
   readonly args?: readonly string[];
   /** Variables that are added to a minimal environment. The server does not get the rest of this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-}
+};
+
+export type StdioEndpoint = LocalProgram & { readonly transport: "stdio" };
 
 /** A local program that serves MCP over HTTP. It starts before the connection and stops with it. */
-export interface HttpProgram extends Omit<StdioEndpoint, "transport"> {
+export type HttpProgram = LocalProgram & {
   /** Port inside of the container. The port on this machine is chosen at the start. */
   readonly port: number;
-}
+};
 
 export interface UrlEndpoint {
   /** `http` is Streamable HTTP with the fallback to HTTP+SSE that the specification describes. */

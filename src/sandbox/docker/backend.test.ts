@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Diagnostic } from "../../errors/index.ts";
-import { type DockerRun, recognise } from "../../model/index.ts";
+import { type DockerRun, parseProgram } from "../../model/index.ts";
 import { ChildGroup, type Program } from "../../process/index.ts";
 import type { SandboxPolicy } from "../types.ts";
 import { dockerArgs } from "./arguments.ts";
@@ -47,7 +47,7 @@ const calls = async (command: string): Promise<Call[]> =>
 
 function parse(line: string): DockerRun {
   const [command = "", ...args] = line.split(" ");
-  const found = recognise({ command, args });
+  const found = parseProgram({ command, args });
   if (found.kind !== "docker") throw new Error(found.kind);
   return found;
 }
@@ -131,7 +131,7 @@ describe("the command line", () => {
 
   test("never takes the name of an image for an option", () => {
     for (const line of ["docker run -- --privileged image", "docker run - image", "docker run -- -v /:/x i"])
-      expect(recognise({ command: "docker", args: line.split(" ").slice(1) })).toMatchObject({
+      expect(parseProgram({ command: "docker", args: line.split(" ").slice(1) })).toMatchObject({
         kind: "binary",
         note: expect.stringContaining("is no image") as string,
       });

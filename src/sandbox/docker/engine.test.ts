@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { recognise } from "../../model/index.ts";
+import { parseProgram } from "../../model/index.ts";
 import { ownerTagAnywhere } from "../../process/index.ts";
 import type { SandboxPolicy } from "../types.ts";
 import { openDocker } from "./backend.ts";
@@ -46,7 +46,7 @@ describe.skipIf(process.platform !== "linux")("among the containers of an engine
   test("a container of Portolan names its owner; without a sandbox only with --rm", async () => {
     const words = async (line: string): Promise<string> => {
       const [command = "", ...args] = line.split(" ");
-      const run = recognise({ command, args });
+      const run = parseProgram({ command, args });
       if (run.kind !== "docker") throw new Error(run.kind);
       const program = { file: command, args, cwd: undefined, env: {} };
       const context = { server: "s", report: () => {}, onDenied: () => {} };

@@ -1,6 +1,6 @@
 // Era memory: remembers on disk which commands are legacy servers, so that the next start needs no probe.
 
-import type { StdioEndpoint } from "../../model/index.ts";
+import { type StdioEndpoint, toCommandLine } from "../../model/index.ts";
 
 const MAX_AGE_MS = 7 * 24 * 3_600_000;
 const MAX_ENTRIES = 500;
@@ -64,7 +64,7 @@ async function defaultFile(): Promise<string> {
 }
 
 async function key(endpoint: StdioEndpoint): Promise<string> {
-  return digest(JSON.stringify([endpoint.command, endpoint.args ?? [], endpoint.cwd ?? ""]));
+  return digest(JSON.stringify([...Object.values(toCommandLine(endpoint)), endpoint.cwd ?? ""]));
 }
 
 async function digest(text: string): Promise<string> {

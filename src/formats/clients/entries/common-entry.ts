@@ -1,6 +1,6 @@
 // Entries of the clients with similar formats: one table of the settings that each supports.
 
-import type { Endpoint } from "../../../model/index.ts";
+import { type Endpoint, toCommandLine } from "../../../model/index.ts";
 import { compact, type EntryWriter } from "./entry-writer.ts";
 import type { ClientId } from "../types.ts";
 import { writeSandbox } from "./vscode-sandbox.ts";
@@ -94,9 +94,10 @@ function toTarget(
     };
   const cwd = can.cwd === undefined ? undefined : writer.take("cwd");
   const envFile = can.envFile === undefined ? undefined : writer.take("envFile");
+  const { command, args } = toCommandLine(endpoint);
   return {
-    command: writer.argument(endpoint.command),
-    args: writer.arguments(endpoint.args),
+    command: writer.argument(command),
+    args: writer.arguments(args),
     env: writer.map(endpoint.env),
     envFile: envFile === undefined ? undefined : writer.value(envFile),
     cwd: cwd === undefined ? undefined : writer.value(cwd),

@@ -1,6 +1,6 @@
 // A server as an entry of a client's file: the settings that the client supports, and notes about the others.
 
-import type { Endpoint, Reference, UrlEndpoint } from "../../../model/index.ts";
+import { type Endpoint, type Reference, type UrlEndpoint, toCommandLine } from "../../../model/index.ts";
 import { soleVariable } from "../references/interpolation.ts";
 import type { ClientId, ExportNote, WritableServer } from "../types.ts";
 import { toPlainEntry } from "./common-entry.ts";
@@ -77,8 +77,10 @@ function toCodexEntry(
 
 function toCommand(
   writer: EntryWriter,
-  { command, args, env = {} }: Extract<Endpoint, { transport: "stdio" }>,
+  endpoint: Extract<Endpoint, { transport: "stdio" }>,
 ): Readonly<Record<string, unknown>> {
+  const { command, args } = toCommandLine(endpoint);
+  const { env = {} } = endpoint;
   const passed = Object.entries(env).flatMap(([name, text]) => {
     const variable = soleVariable(text);
     return variable?.name === name ? [variable] : [];
@@ -141,9 +143,10 @@ function toTarget(writer: EntryWriter, endpoint: Endpoint): Readonly<Record<stri
   if (endpoint.transport !== "stdio")
     return { type: "remote", url: writer.value(endpoint.url), headers: writer.map(endpoint.headers) };
   const cwd = writer.take("cwd");
+  const { command, args } = toCommandLine(endpoint);
   return {
     type: "local",
-    command: [endpoint.command, ...(endpoint.args ?? [])].map((word) => writer.argument(word)),
+    command: [command, ...args].map((word) => writer.argument(word)),
     environment: writer.map(endpoint.env),
     cwd: cwd === undefined ? undefined : writer.value(cwd),
   };
@@ -158,13 +161,15 @@ function toTimeout(writer: EntryWriter, second: boolean): unknown {
 
 /** An item of the list `services.mcp`. */
 function toAxleEntry(writer: EntryWriter, endpoint: Endpoint): Readonly<Record<string, unknown>> | undefined {
-  if (endpoint.transport === "stdio")
+  if (endpoint.transport === "stdio") {
+    const { command, args } = toCommandLine(endpoint);
     return compact({
       transport: "stdio",
-      command: writer.argument(endpoint.command),
-      args: writer.arguments(endpoint.args),
+      command: writer.argument(command),
+      args: writer.arguments(args),
       env: writer.map(endpoint.env),
     });
+  }
   if (endpoint.transport === "http")
     return compact({
       transport: "http",

@@ -69,7 +69,7 @@ describe("the server is reached", () => {
       "as a package",
       "kind: npm, package: '@a/b@1.2.3', args: [/w]",
       "stdio",
-      { transport: "stdio", command: "npx", args: ["-y", "@a/b@1.2.3", "/w"] },
+      { transport: "stdio", kind: "npm", package: "@a/b@1.2.3", args: ["/w"] },
     ],
     [
       "as a container",
@@ -77,8 +77,9 @@ describe("the server is reached", () => {
       "stdio",
       {
         transport: "stdio",
-        command: "docker",
-        args: ["run", "-i", "--rm", "-e", "URL", "-e", "B", "a/b:1", "c"],
+        kind: "image",
+        image: "a/b:1",
+        args: ["c"],
         env: { URL: "${secrets.POSTGRES_URL}", B: "1" },
       },
     ],
@@ -89,7 +90,7 @@ describe("the server is reached", () => {
       {
         transport: "http",
         url: "http://127.0.0.1:8080/mcp",
-        program: { command: "docker", args: ["run", "--rm", "a"], port: 8_080 },
+        program: { kind: "image", image: "a", port: 8_080 },
       },
     ],
     [
@@ -99,7 +100,7 @@ describe("the server is reached", () => {
       {
         transport: "http",
         url: "http://127.0.0.1:3000/v1/mcp",
-        program: { command: "docker", args: ["run", "--rm", "a"], port: 3_000 },
+        program: { kind: "image", image: "a", port: 3_000 },
       },
     ],
     [
@@ -292,7 +293,7 @@ describe("a server.json beside it", () => {
     (text) => {
       const { driver, diagnostics } = parse("transport: stdio", text);
       expect(diagnostics).toEqual([]);
-      expect(driver?.endpoint).toEqual({ transport: "stdio", command: "npx", args: ["-y", "a"] });
+      expect(driver?.endpoint).toEqual({ transport: "stdio", kind: "npm", package: "a" });
     },
   );
 

@@ -20,10 +20,14 @@ export function toEndpoint(
       const command = isRelative(server.path) ? findProgram(server.path, file) : server.path;
       return { transport: "stdio", command, ...words(server.args), ...environment(server) };
     }
-    case "npm": {
-      const args = ["-y", server.package, ...server.args];
-      return { transport: "stdio", command: "npx", args, ...environment(server) };
-    }
+    case "npm":
+      return {
+        transport: "stdio",
+        kind: "npm",
+        package: server.package,
+        ...words(server.args),
+        ...environment(server),
+      };
     case "docker":
       return dockerEndpoint(server, transport);
     case "remote":
@@ -31,12 +35,13 @@ export function toEndpoint(
   }
 }
 
-/** Names of variables stand on the command line, values do not: other users of a machine see command lines. */
 function dockerEndpoint(server: DriverServer & { kind: "docker" }, transport: Driver["transport"]): Endpoint {
-  const names = Object.keys(server.env).flatMap((name) => ["-e", name]);
-  const stdin = transport === "stdio" ? ["-i"] : [];
-  const args = ["run", ...stdin, "--rm", ...names, server.image, ...server.args];
-  const program = { command: "docker", args, ...environment(server) };
+  const program = {
+    kind: "image" as const,
+    image: server.image,
+    ...words(server.args),
+    ...environment(server),
+  };
   if (transport === "stdio") return { transport: "stdio", ...program };
   const port = server.port ?? DEFAULT_PORT;
   const url = `http://127.0.0.1:${port}${server.path ?? DEFAULT_PATH}`;

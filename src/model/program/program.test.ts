@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { recognise } from "./recognise.ts";
+import { toCommandLine, parseProgram } from "./program.ts";
 
-const words = (line: string): ReturnType<typeof recognise> => {
+const words = (line: string): ReturnType<typeof parseProgram> => {
   const [command = "", ...args] = line.split(" ");
-  return recognise({ command, args });
+  return parseProgram({ command, args });
 };
 
 describe("npx", () => {
@@ -87,7 +87,11 @@ describe("npx", () => {
       "yarn start",
       "pnpm run dlx",
     ])
-      expect(words(line)).toEqual({ kind: "binary" });
+      expect(words(line)).toEqual({
+        kind: "binary",
+        command: line.split(" ")[0],
+        args: line.split(" ").slice(1),
+      });
   });
 });
 
@@ -95,6 +99,7 @@ describe("docker", () => {
   test("options, image and words are told apart", () => {
     expect(words("docker run -i --rm -e TOKEN -v /a:/b --network=none image:1 --flag x")).toEqual({
       kind: "docker",
+      command: "docker",
       engine: "docker",
       image: "image:1",
       args: ["--flag", "x"],
@@ -127,6 +132,40 @@ describe("docker", () => {
     ["docker exec thing", "no "],
     ["docker --context x run image", "no "],
   ])("%s is started as it is", (line, why) => {
-    expect(words(line)).toEqual({ kind: "binary", note: expect.stringContaining(why) as string });
+    expect(words(line)).toMatchObject({ kind: "binary", note: expect.stringContaining(why) as string });
+  });
+});
+
+describe("a program that its config names by kind", () => {
+  const npm = { kind: "npm", package: "@a/b@^1", bin: "serve", args: ["x"] } as const;
+  const image = { kind: "image", image: "a/b:1", args: ["x"], env: { TOKEN: "t" } } as const;
+
+  test("is parsed without a command line", () => {
+    expect(parseProgram(npm)).toMatchObject({
+      kind: "npm",
+      name: "@a/b",
+      range: "^1",
+      bin: "serve",
+      args: ["x"],
+    });
+    expect(parseProgram(image)).toMatchObject({
+      ...{ kind: "docker", engine: "docker", image: "a/b:1", args: ["x"] },
+      options: [{ name: "env", value: "TOKEN" }],
+    });
+    expect(() => parseProgram({ kind: "npm", package: "./here" })).toThrow("cannot be used");
+  });
+
+  test("has a command line for other clients, which means the same", () => {
+    for (const program of [npm, { ...npm, bin: undefined }, image]) {
+      const line = { ...toCommandLine(program), env: program === image ? image.env : {} };
+      // The command line of an image has further options, which Portolan sets itself.
+      expect({ ...parseProgram(line), options: [] }).toEqual({ ...parseProgram(program), options: [] });
+    }
+    expect(toCommandLine(image)).toEqual({
+      command: "docker",
+      args: ["run", "-i", "--rm", "-e", "TOKEN", "a/b:1", "x"],
+    });
+    expect(toCommandLine({ ...image, port: 80 } as typeof image).args).not.toContain("-i");
+    expect(toCommandLine({ command: "node", args: ["a"] })).toEqual({ command: "node", args: ["a"] });
   });
 });

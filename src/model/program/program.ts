@@ -1,0 +1,126 @@
+// The program of a server: a package of npm, a container image, or a program of this machine. A command line is parsed here, once
+// for each start.
+
+import { PortolanError } from "../../errors/index.ts";
+import type { LocalProgram } from "../config/server-definition.ts";
+import { type DockerOption, type DockerRun, parseDockerRun } from "./docker-run.ts";
+import { type NpxCommand, type PackageRunner, parseNpx } from "./npx.ts";
+import { parsePackageSpec } from "./package-spec.ts";
+
+/** A program of this machine. */
+interface BinaryProgram {
+  readonly kind: "binary";
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Why it is no package or image although it looks like one. */
+  readonly note?: string;
+}
+
+export type ParsedProgram =
+  | BinaryProgram
+  | (NpxCommand & { readonly kind: "npm" })
+  /** `command` is the program of the engine. */
+  | (DockerRun & { readonly kind: "docker"; readonly command: string });
+
+/**
+ * Throws if npx or another package runner is asked for something that it would do outside of the store: download
+ * packages at every start, or run a shell.
+ */
+export function parseProgram(program: LocalProgram): ParsedProgram {
+  switch (program.kind) {
+    case "npm": {
+      const { package: spec, bin, args = [] } = program;
+      const parsed = parsePackageSpec(spec);
+      return asNpm(typeof parsed === "string" ? parsed : { ...parsed, bin, args }, "npm");
+    }
+    case "image": {
+      const { image, args = [] } = program;
+      return {
+        kind: "docker",
+        engine: "docker",
+        command: "docker",
+        options: imageOptions(program),
+        image,
+        args,
+      };
+    }
+    default:
+      return parseCommand(program.command, program.args ?? []);
+  }
+}
+
+function parseCommand(command: string, args: readonly string[]): ParsedProgram {
+  const program = programName(command);
+  const runner = packageRunner(program, args);
+  if (runner !== undefined) return asNpm(parseNpx(runner.words, runner.name), runner.name);
+  if (program === "docker" || program === "podman") {
+    const words = args[0] === "container" ? args.slice(1) : args;
+    const run = words[0] === "run" ? parseDockerRun(program, words.slice(1)) : `it is no "${program} run"`;
+    if (typeof run !== "string") return { kind: "docker", command, ...run };
+    return { kind: "binary", command, args, note: `"${program}" is started as it is: ${run}.` };
+  }
+  return { kind: "binary", command, args };
+}
+
+/**
+ * Names of variables stand on the command line of the engine, values do not: other users of a machine see command
+ * lines.
+ */
+function imageOptions({ env = {} }: LocalProgram): DockerOption[] {
+  return Object.keys(env).map((name) => ({ name: "env", value: name, text: `-e ${name}` }));
+}
+
+/** The command line that runs a program without Portolan, for config files of clients and for people. */
+export function toCommandLine(program: LocalProgram): {
+  readonly command: string;
+  readonly args: readonly string[];
+} {
+  const { args = [] } = program;
+  switch (program.kind) {
+    case "npm": {
+      const { package: spec, bin } = program;
+      const words = bin === undefined ? ["-y", spec] : ["-y", "-p", spec, bin];
+      return { command: "npx", args: [...words, ...args] };
+    }
+    case "image": {
+      const options = imageOptions(program).flatMap(({ text }) => text.split(" "));
+      const stdin = "port" in program ? [] : ["-i"];
+      return { command: "docker", args: ["run", ...stdin, "--rm", ...options, program.image, ...args] };
+    }
+    default:
+      return { command: program.command, args };
+  }
+}
+
+/** The package runner of a command, and the words after it. */
+function packageRunner(
+  program: string,
+  args: readonly string[],
+): { readonly name: PackageRunner; readonly words: readonly string[] } | undefined {
+  if (program === "npx" || program === "bunx") return { name: program, words: args };
+  if (program === "pnpx") return { name: "pnpm dlx", words: args };
+  const commands = Object.hasOwn(SUBCOMMANDS, program) ? SUBCOMMANDS[program] : undefined;
+  // pnpm and yarn also accept options before their subcommand.
+  const at = args.findIndex((word) => !word.startsWith("-"));
+  const name = commands?.[args[at] ?? ""];
+  return name === undefined ? undefined : { name, words: args.toSpliced(at, 1) };
+}
+
+const SUBCOMMANDS: Readonly<Record<string, Readonly<Partial<Record<string, PackageRunner>>>>> = {
+  npm: { exec: "npm exec", x: "npm exec" },
+  bun: { x: "bunx" },
+  pnpm: { dlx: "pnpm dlx" },
+  yarn: { dlx: "yarn dlx" },
+};
+
+/** `/usr/bin/npx` and `npx.cmd` are both `npx`. */
+export function programName(command: string): string {
+  return command.replace(/^.*[/\\]/, "").replace(/\.(?:exe|cmd|bat|ps1)$/i, "");
+}
+
+function asNpm(found: NpxCommand | string, command: string): ParsedProgram {
+  if (typeof found !== "string") return { kind: "npm", ...found };
+  throw new PortolanError("CONFIG_INVALID", `"${command}" cannot be used like this: ${found}.`, {
+    hint: "Write npm: PACKAGE, or npx -y PACKAGE and then the program's own arguments. Anything else: install it yourself, and name its program.",
+  });
+}
