@@ -26,6 +26,7 @@ const ORDER = [
   "hub",
   "gateway",
   "openapi",
+  "script",
   "cli",
 ];
 
