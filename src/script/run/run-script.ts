@@ -192,7 +192,9 @@ class ScriptRun {
       }
       return this.#redactor.redactValue(toolValue(result));
     } catch (thrown) {
-      throw new EvaluationError(call.at, toPortolanError(thrown, { server: label }));
+      const error = toPortolanError(thrown, { server: label });
+      const isName = error.code === "TOOL_NOT_FOUND" || error.code === "NAME_AMBIGUOUS";
+      throw new EvaluationError(isName ? call.toolAt : call.at, error);
     }
   }
 

@@ -3,7 +3,7 @@
 import { splitCommandLine } from "../../base/text/command-line.ts";
 import { parseUrl } from "../../base/net/urls.ts";
 import type { McpConfig, McpConnection } from "../../client/index.ts";
-import { PortolanError } from "../../errors/index.ts";
+import { changedError, isPortolanError, PortolanError } from "../../errors/index.ts";
 import type { Workspace, WorkspaceConfig, WorkspaceOptions } from "../../hub/index.ts";
 import {
   type DeclaredServer,
@@ -182,7 +182,17 @@ function workspaceServer(workspace: Workspace, alias: string): ScriptServer {
         return own?.server === alias ? [{ ...definition, name: own.name }] : [];
       });
     },
-    callTool: (name, input, request) => workspace.callTool(`${alias}.${name}`, input, request),
+    callTool: async (name, input, request) => {
+      const full = workspace.fullName(`${alias}.${name}`);
+      try {
+        return await workspace.callTool(full, input, request);
+      } catch (thrown) {
+        if (!isPortolanError(thrown)) throw thrown;
+        // The script knows neither the full name nor the workspace.
+        const message = thrown.message.replaceAll(full, () => `${alias}.${name}`);
+        throw changedError(thrown, { message, server: alias, tool: name });
+      }
+    },
     readResource: (uri, request) => workspace.readResource(uri, request),
     close: () => workspace.close(),
     [Symbol.asyncDispose]: () => workspace.close(),

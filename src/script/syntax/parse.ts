@@ -109,11 +109,20 @@ class TextLines {
   }
 }
 
-/** The next line without indentation that begins a statement or a comment. */
+/**
+ * The line to go on with after a broken statement: the next one if the brackets of its first line match, else the next line without
+ * indentation that begins a statement or a comment.
+ */
 function restartAfter(source: SourceText, start: number): number {
   let at = source.nextLine(start);
+  if (isBalanced(source.text.slice(start, at))) return at;
   while (at < source.text.length && !RESTART.test(source.text.slice(at, at + 20))) at = source.nextLine(at);
   return at;
+}
+
+function isBalanced(line: string): boolean {
+  const count = (pattern: RegExp): number => line.match(pattern)?.length ?? 0;
+  return count(/[([{]/g) === count(/[)\]}]/g);
 }
 
 /** The names that a broken statement probably defines. */
