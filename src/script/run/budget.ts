@@ -22,7 +22,7 @@ export class Budget {
     const todo: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
     for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
       const { value: one, depth } = next;
-      this.spend(1 + (typeof one === "string" ? one.length : 0));
+      this.spend(8 + (typeof one === "string" ? one.length : 0));
       if (typeof one !== "object" || one === null) continue;
       if (depth >= MAX_DEPTH)
         throw new PortolanError(
