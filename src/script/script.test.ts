@@ -64,7 +64,7 @@ test("text that looks like a statement, and text that is escaped", () => {
   const [only, ...more] = script?.statements ?? [];
   expect(more).toEqual([]);
   const parts = only?.kind === "show" && only.value.kind === "template" ? only.value.parts : [];
-  expect(parts.join("")).toBe("show me\nimport taxes\nvar x\n# a\n  @b {{c}}\n\nshow @x");
+  expect(parts.map(String).join("")).toBe("show me\nimport taxes\nvar x\n# a\n  @b {{c}}\n\nshow @x");
 });
 
 describe("errors have their position, and all come at once", () => {

@@ -7,10 +7,10 @@ import { REQUEST_EXIT_CODES, WORKSPACE } from "../output/help.ts";
 import type { RunScriptOptions } from "./run.ts";
 
 const SCRIPT = `Script:
-  @import mcp github from @alice/github-mcp             a server of the workspace, by the name of its package
-  @mcp:config github { github_token: "{{GITHUB_TOKEN}}" }   its settings; the secret comes from the environment or the secret store
-  @mcp issue = github.create_issue({ title: "A bug" })  a call
-  Created issue {{issue.number}}.                       a line of text is printed
+  @import mcp x from @user/pkg     a server of the workspace, by the name of its package
+  @mcp:config x { key: "{{K}}" }   its settings; secret K comes from the environment or the secret store
+  @mcp v = x.tool({ a: "b" })      a call
+  Text with {{v.field}}            a line of text is printed
   The grammar is in docs/reference/script.md.`;
 
 const OUTPUT = `Output:

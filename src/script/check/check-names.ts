@@ -43,8 +43,6 @@ export interface CheckedNames {
   readonly secrets: readonly SecretUse[];
   /** The server of each call, and the name of its tool. */
   readonly calls: ReadonlyMap<Call, { readonly server: ServerUse; readonly tool: string }>;
-  /** Variables that a definition with a value sets, which `--var` may replace. */
-  readonly replaceable: ReadonlySet<string>;
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -63,7 +61,6 @@ class NameCheck implements CheckedNames {
   readonly servers: ServerUse[] = [];
   readonly secrets: SecretUse[] = [];
   readonly calls: Map<Call, { server: ServerUse; tool: string }> = new Map();
-  readonly replaceable: Set<string> = new Set();
   readonly diagnostics: Diagnostic[] = [];
   readonly #source: SourceText;
   readonly #given: ReadonlySet<string>;
@@ -93,7 +90,6 @@ class NameCheck implements CheckedNames {
         return this.#define(statement.name, { kind: "variable", at: statement.nameAt });
       case "define":
         this.#value(statement.value);
-        this.replaceable.add(statement.name);
         return this.#define(statement.name, { kind: "variable", at: statement.nameAt });
       case "show":
         return statement.value.kind === "call" ? this.#call(statement.value) : this.#value(statement.value);

@@ -103,7 +103,16 @@ describe("the value of a result", () => {
     ["JSON", text(' {"a":[1]}'), { a: [1] }],
     ["text that only looks like JSON", text("{a"), "{a"],
     ["a number stays text", text("007"), "007"],
-    ["several texts", { content: [...text("a").content, ...text("b").content] }, "a\nb"],
+    [
+      "several texts",
+      {
+        content: [
+          { type: "text", text: "a" },
+          { type: "text", text: "b" },
+        ],
+      },
+      "a\nb",
+    ],
     ["bytes", { content: [image] }, [image]],
   ])("%s", async (_, result, value) => {
     expect((await run("@mcp a = x.give()", { result })).variables).toEqual({ a: value });

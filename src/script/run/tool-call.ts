@@ -38,7 +38,7 @@ function listed(names: readonly string[]): string {
 export function toInput(args: readonly unknown[], { name, inputSchema }: ToolDefinition): JsonObject {
   const [first] = args;
   if (args.length === 0) return {};
-  if (args.length === 1 && isObject(first)) return first as JsonObject;
+  if (args.length === 1 && isObject(first)) return first;
   const { properties, required } = inputSchema as { properties?: unknown; required?: unknown };
   const known = isObject(properties) ? Object.keys(properties) : [];
   const needed = Array.isArray(required) ? required.filter((one) => known.includes(one as string)) : [];
