@@ -18,6 +18,7 @@ import { addLoginCommands } from "./login/command.ts";
 import type { RawOptions } from "./options/parse.ts";
 import { fitHelp, REQUEST_EXIT_CODES, TARGETS } from "./output/help.ts";
 import { createOutput, exitCodeOf } from "./output/output.ts";
+import { addRunCommand } from "./run/command.ts";
 import { addSecretsCommands } from "./secrets/command.ts";
 import { addServeCommands } from "./serve/command.ts";
 import { addStatusCommands } from "./status/command.ts";
@@ -28,6 +29,7 @@ import { addWhyCommand } from "./why/command.ts";
 const COMMANDS: readonly ((host: CommandHost) => void)[] = [
   addListCommand,
   addCallCommands,
+  addRunCommand,
   addServeCommands,
   addStatusCommands,
   addWhyCommand,

@@ -27,6 +27,7 @@ const ORDER = [
   "hub",
   "gateway",
   "openapi",
+  "script",
   "cli",
 ];
 

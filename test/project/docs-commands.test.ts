@@ -90,6 +90,9 @@ const PAGES: Readonly<Record<string, Page>> = {
   "docs/guides/operation.md": { files: BOTH_SERVERS },
   "docs/guides/packages.md": { files: BOTH_SERVERS },
   "docs/guides/sandbox.md": { files: FILE_SERVER },
+  "docs/guides/scripts.md": {
+    files: { ...BOTH_SERVERS, "hello.mld": "mlld 1", "new.mld": "mlld 2" },
+  },
   "docs/guides/secrets.md": { files: { "portolan.yaml": "yaml 1" } },
   "docs/guides/terminal.md": {},
   "docs/guides/workspaces.md": { files: { "portolan.yaml": "yaml 1" } },
@@ -174,7 +177,7 @@ async function stage(page: string, { at, files = {} }: Page) {
     git("clone", "-q", "--bare", cwd, join(base, "a.git"));
   }
   for (const [name, given] of Object.entries(files)) {
-    const [, other = page, language, number] = /^(?:(\S+\.md) )?(yaml|markdown) (\d)$/.exec(given) ?? [];
+    const [, other = page, language, number] = /^(?:(\S+\.md) )?(yaml|markdown|mlld) (\d)$/.exec(given) ?? [];
     const own = blocksOf(other).filter((block) => block.language === language)[Number(number) - 1]?.text;
     mkdirSync(dirname(join(cwd, name)), { recursive: true });
     writeFileSync(join(cwd, name), real(own ?? given));

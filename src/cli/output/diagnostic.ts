@@ -38,9 +38,10 @@ export function describeDiagnostic(diagnostic: Diagnostic, view: DiagnosticView)
   return lines.join("\n");
 }
 
-function excerpt(
-  { file, line, column = 1 }: Diagnostic,
-  { colors, width, textOf }: DiagnosticView,
+/** The line of a diagnostic with a mark under its column; empty if the file cannot be read. */
+export function excerpt(
+  { file, line, column = 1 }: Pick<Diagnostic, "file" | "line" | "column">,
+  { colors, width, textOf }: Pick<DiagnosticView, "colors" | "width" | "textOf">,
 ): string[] {
   const text = file === undefined || line === undefined ? undefined : textOf?.(file);
   const source = text?.split(/\r?\n/)[(line ?? 1) - 1];

@@ -1,0 +1,41 @@
+// Settings of `@mcp:config`: the environment variable of each, and the variables that a script must not set.
+
+import { variableOf } from "../../formats/package/index.ts";
+
+export interface SettingVariable {
+  readonly name: string;
+  readonly problem?: string;
+  readonly hint?: string;
+}
+
+/**
+ * Variables that make programs load code, or change which files and hosts they trust. A script that sets one could run its own code
+ * with the secrets of a server.
+ */
+const REFUSED = new RegExp(
+  `^(?:${[
+    "PATH|HOME|SHELL|ENV|IFS|TMPDIR|TEMP|TMP|CLASSPATH|GCONV_PATH|LOCPATH",
+    "BASH_.*|LD_.*|DYLD_.*|NODE_.*|NPM_CONFIG_.*|DENO_.*|BUN_.*|PYTHON.*|PIP_.*|UV_.*|RUBY.*|GEM_.*|PERL.*",
+    "_?JAVA_(?:TOOL_)?OPT.*|JAVA_HOME|JDK_.*|DOTNET_.*|MALLOC_.*|XDG_.*|PORTOLAN_.*",
+    "GIT_(?:SSH|CONFIG|EXEC|ASKPASS|EXTERNAL|PROXY|TEMPLATE|EDITOR|PAGER|DIR|SSL).*",
+    "DOCKER_(?:HOST|CONFIG|CERT_PATH)|SSL_CERT_.*|OPENSSL_.*|CURL_(?:HOME|CA_BUNDLE)|REQUESTS_CA_BUNDLE",
+    "(?:HTTPS?|ALL|NO)_PROXY",
+  ].join("|")})$`,
+);
+
+/** The variable of a setting, or the reason why it has none. */
+export function settingVariable(setting: string): SettingVariable {
+  const name = variableOf(setting);
+  if (!/^[A-Z_][A-Z0-9_]*$/.test(name))
+    return {
+      name,
+      problem: `The setting ${JSON.stringify(setting)} cannot be the name of a variable.`,
+      hint: "A setting is a letter, then letters, digits and _.",
+    };
+  if (!REFUSED.test(name)) return { name };
+  return {
+    name,
+    problem: `A script must not set ${name}: it changes how a program runs, not what it does.`,
+    hint: "If the server needs it, set it in the server's config, under env.",
+  };
+}

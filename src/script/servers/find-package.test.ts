@@ -1,0 +1,32 @@
+// Which server of a workspace a package is.
+
+import { expect, test } from "vitest";
+import type { DeclaredServer } from "../../model/index.ts";
+import { findPackageServer } from "./find-package.ts";
+
+const server = (alias: string, args: string[] = ["server.mjs"]): DeclaredServer => ({
+  alias,
+  origin: { file: "portolan.yaml", line: 1, column: 1, format: "workspace" },
+  endpoint: { transport: "stdio", command: args[0] === "-y" ? "npx" : "node", args },
+  enabled: true,
+});
+const find = (...servers: DeclaredServer[]): string => findPackageServer("@alice/github-mcp", servers).alias;
+
+test("its npm name, or its alias, in this order", () => {
+  const npm = server("b", ["-y", "@alice/github-mcp@^1"]);
+  const [long, short] = [server("github-mcp"), server("github")];
+  expect(find(short, long, npm)).toBe("b");
+  expect(find(short, long)).toBe("github-mcp");
+  expect(find(short)).toBe("github");
+});
+
+test("none, and several", () => {
+  expect(() => find(server("gitlab"))).toThrow(
+    expect.objectContaining({
+      code: "SERVER_UNKNOWN",
+      hint: expect.stringContaining("portolan add github -- npx -y @alice/github-mcp"),
+    }),
+  );
+  const [one, two] = [server("b", ["-y", "@alice/github-mcp"]), server("c", ["-y", "@alice/github-mcp"])];
+  expect(() => find(one, two)).toThrow(expect.objectContaining({ code: "NAME_AMBIGUOUS" }));
+});
