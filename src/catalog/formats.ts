@@ -5,7 +5,7 @@ import type { Diagnostic } from "../errors/index.ts";
 import type { ManifestSettings, ServerDefaults } from "../formats/manifest/index.ts";
 import type { BesideFile } from "../formats/mcpfile/index.ts";
 import type { PlacedWord, WorkspaceSettings } from "../formats/workspace/index.ts";
-import type { DeclaredServer, GatewaySettings } from "../model/index.ts";
+import type { ServerConfig, GatewaySettings } from "../model/index.ts";
 
 /** The catalog imports formats only here, each with the first file that needs it. */
 const formats = {
@@ -23,7 +23,7 @@ export type { BesideFile, PlacedWord, ServerDefaults, WorkspaceSettings };
 
 export interface ParsedFile {
   readonly format: string;
-  readonly servers: readonly DeclaredServer[];
+  readonly servers: readonly ServerConfig[];
   readonly diagnostics: readonly Diagnostic[];
   /** Errors because of which only single tools of a server are left out. */
   readonly leftOut?: readonly Diagnostic[];
@@ -41,7 +41,7 @@ export type ParseClientFile = (
   context?: { readonly cwd?: string; readonly home?: string },
 ) =>
   | {
-      readonly servers: readonly DeclaredServer[];
+      readonly servers: readonly ServerConfig[];
       readonly diagnostics: readonly Diagnostic[];
       readonly client: string;
     }
@@ -111,8 +111,8 @@ function looksLikeManifestText(text: string): boolean {
 }
 
 async function asMcpfile(text: string, file: string, beside?: BesideFile): Promise<ParsedFile> {
-  const { declareMcpfile } = await formats.mcpfile();
-  return { format: "mcpfile", ...declareMcpfile(text, file, beside) };
+  const { readMcpfile } = await formats.mcpfile();
+  return { format: "mcpfile", ...readMcpfile(text, file, beside) };
 }
 
 async function asWorkspace(text: string, file: string): Promise<ParsedFile> {

@@ -296,7 +296,7 @@ describe("sources", () => {
     expect(catalog.servers.map(({ alias }) => alias)).toEqual(["a", "b", "far", "home", "m1", "m2"]);
   });
 
-  test("what is listed must be a readable declaration", async () => {
+  test("what is listed must be a readable config file", async () => {
     const folder = workspace({
       "portolan.yaml":
         "sources:\n  - missing.yaml\n  - folder\n  - pipe\n  - notes.txt\n  - large.yaml\n  - bytes.yaml\n  - none/*.yaml\n",
@@ -372,7 +372,7 @@ describe("a single file", () => {
     ]);
   });
 
-  test("that is no declaration is told", async () => {
+  test("that is no config file is reported", async () => {
     const folder = workspace({ "notes.txt": "hello" });
     expect(told(await loadCatalog(join(folder, "notes.txt")))).toEqual([
       "error notes.txt:1:1 notes.txt is not a config file that Portolan knows",

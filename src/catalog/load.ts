@@ -3,7 +3,7 @@
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
-import type { DeclaredServer } from "../model/index.ts";
+import type { ServerConfig } from "../model/index.ts";
 import { serverConfigPaths } from "./files/server-config-file.ts";
 import type { DriverMemory } from "./drivers/driver-reader.ts";
 import { findDrivers } from "./drivers/drivers.ts";
@@ -107,10 +107,10 @@ function onlyDriver(single: SourceFile | undefined): string | undefined {
 
 /** Adds the contracts as one more server. A server with the same alias keeps it. */
 function withContracts(
-  servers: readonly DeclaredServer[],
-  contracts: DeclaredServer | undefined,
+  servers: readonly ServerConfig[],
+  contracts: ServerConfig | undefined,
   diagnostics: Diagnostic[],
-): readonly DeclaredServer[] {
+): readonly ServerConfig[] {
   if (contracts === undefined) return servers;
   const taken = servers.find(({ alias }) => alias === contracts.alias);
   if (taken === undefined) return mergeServers([servers, [contracts]]).servers;
@@ -161,8 +161,8 @@ async function findSources(
 ): Promise<Sources> {
   const listed = own?.parsed?.workspace?.sources;
   if (listed !== undefined && own !== undefined) return listedSources(top, own.file, listed, home);
-  const isDeclaration = single !== undefined && own?.parsed?.workspace === undefined;
-  return isDeclaration ? { files: [], folders: [], diagnostics: [] } : usualSources(top);
+  const isConfigFile = single !== undefined && own?.parsed?.workspace === undefined;
+  return isConfigFile ? { files: [], folders: [], diagnostics: [] } : usualSources(top);
 }
 
 /** The file of another workspace contributes its servers only. */
@@ -171,7 +171,7 @@ function unfollowed({ file, parsed }: ReadSource): Diagnostic[] {
   const [{ line, column } = {}] = parsed.workspace.sources;
   const message = `sources of ${file} are not followed`;
   const hint = "List them in the workspace's own portolan.yaml.";
-  return [{ code: "DECLARATION_INVALID", severity: "warning", message, file, line, column, hint }];
+  return [{ code: "FILE_INVALID", severity: "warning", message, file, line, column, hint }];
 }
 
 async function readOwn(
@@ -200,7 +200,7 @@ async function readOwn(
 }
 
 /** A relative `cwd` starts at the folder of its file. Files such as `.cursor/mcp.json` belong to the folder above. */
-function absoluteFolders({ file, parsed }: ReadSource): DeclaredServer[] {
+function absoluteFolders({ file, parsed }: ReadSource): ServerConfig[] {
   const folder = dirname(file);
   const base = /[\\/]\.[^\\/]+$/.test(folder) ? dirname(folder) : folder;
   return (parsed?.servers ?? []).map((server) => {

@@ -2,14 +2,14 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { Diagnostic } from "../errors/index.ts";
-import type { DeclaredServer } from "../model/index.ts";
+import type { ServerConfig } from "../model/index.ts";
 
 /** Returns servers sorted by alias, each alias once. `groups` are in order of precedence. */
-export function mergeServers(groups: readonly (readonly DeclaredServer[])[]): {
-  readonly servers: DeclaredServer[];
+export function mergeServers(groups: readonly (readonly ServerConfig[])[]): {
+  readonly servers: ServerConfig[];
   readonly diagnostics: Diagnostic[];
 } {
-  const merged = new Map<string, DeclaredServer>();
+  const merged = new Map<string, ServerConfig>();
   const diagnostics: Diagnostic[] = [];
   for (const server of groups.flat()) {
     const first = merged.get(server.alias);
@@ -21,7 +21,7 @@ export function mergeServers(groups: readonly (readonly DeclaredServer[])[]): {
 }
 
 /** Returns true if both configs are equal, apart from their position. */
-export function sameDefinition(a: DeclaredServer, b: DeclaredServer): boolean {
+export function sameDefinition(a: ServerConfig, b: ServerConfig): boolean {
   return isDeepStrictEqual(withoutOrigin(a), withoutOrigin(b));
 }
 
@@ -29,12 +29,12 @@ export function sameDefinition(a: DeclaredServer, b: DeclaredServer): boolean {
 const ABOUT_THE_FILE: ReadonlySet<string> = new Set(["origin", "name", "project"]);
 
 /** JSON removes undefined fields, so that they equal missing ones. */
-function withoutOrigin(server: DeclaredServer): unknown {
+function withoutOrigin(server: ServerConfig): unknown {
   const fields = Object.entries(server).filter(([name]) => !ABOUT_THE_FILE.has(name));
   return JSON.parse(JSON.stringify(Object.fromEntries(fields)));
 }
 
-function twice(first: DeclaredServer, second: DeclaredServer): Diagnostic {
+function twice(first: ServerConfig, second: ServerConfig): Diagnostic {
   const { file, line, column } = second.origin;
   return {
     code: "NAME_AMBIGUOUS",
@@ -48,6 +48,6 @@ function twice(first: DeclaredServer, second: DeclaredServer): Diagnostic {
   };
 }
 
-function where({ origin }: DeclaredServer): string {
+function where({ origin }: ServerConfig): string {
   return `${origin.file}:${origin.line}:${origin.column}`;
 }

@@ -89,7 +89,7 @@ function unknownFormat(file: string, text: string): Diagnostic {
   if (/(?:^|[\\/])manifest\.ya?ml$/i.test(file)) {
     const before = text.split("\n").findIndex((line) => /^"?config"?\s*:/.test(line));
     return {
-      code: "DECLARATION_INVALID",
+      code: "FILE_INVALID",
       severity: "error",
       message: before < 0 ? "config is missing" : "config has no servers",
       file,
@@ -99,7 +99,7 @@ function unknownFormat(file: string, text: string): Diagnostic {
     };
   }
   return {
-    code: "DECLARATION_INVALID",
+    code: "FILE_INVALID",
     severity: "error",
     message: `${file} is not a config file that Portolan knows`,
     file,
@@ -112,7 +112,7 @@ function unknownFormat(file: string, text: string): Diagnostic {
 function skipped(file: string, [first]: readonly Diagnostic[]): Diagnostic {
   const { line, column } = first ?? {};
   const message = `${file} is left out: ${first?.message ?? "it cannot be read"}`;
-  return { code: "DECLARATION_INVALID", severity: "warning", message, file, line, column };
+  return { code: "FILE_INVALID", severity: "warning", message, file, line, column };
 }
 
 /** Returns the last valid state of a file, or the valid parts of its current state. */
@@ -125,7 +125,7 @@ function keepOld(
   const old = memory.get(file)?.parsed;
   if (old === undefined) return { file, parsed, diagnostics, valid: false };
   const kept: Diagnostic = {
-    code: "DECLARATION_INVALID",
+    code: "FILE_INVALID",
     severity: "warning",
     message: `${file} is not valid now; its last valid content stays in use`,
     file,

@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import { type Diagnostic, didYouMean } from "../errors/index.ts";
-import type { DeclaredServer, GatewaySettings } from "../model/index.ts";
+import type { ServerConfig, GatewaySettings } from "../model/index.ts";
 import type { WorkspaceSettings } from "./formats.ts";
 import type { ReadSource } from "./read-source.ts";
 import type { CatalogSettings } from "./types.ts";
@@ -56,18 +56,18 @@ function withAbsoluteFiles(
 
 /** Applies the defaults of the workspace to merged servers, and decides which of them are enabled. */
 export function finishServers(
-  servers: readonly DeclaredServer[],
+  servers: readonly ServerConfig[],
   settings: WorkspaceSettings,
   own: string | undefined,
   diagnostics: Diagnostic[],
-): DeclaredServer[] {
+): ServerConfig[] {
   const aliases = servers.map(({ alias }) => alias);
   const { enabledServers, gatewayServers } = settings;
   // A misspelt name in the gateway's rules would allow or block the wrong server.
   for (const { text, line, column } of [...(enabledServers ?? []), ...(gatewayServers ?? [])])
     if (!aliases.includes(text))
       diagnostics.push({
-        code: "DECLARATION_INVALID",
+        code: "FILE_INVALID",
         severity: "error",
         message: `there is no server ${JSON.stringify(text)}`,
         file: own,

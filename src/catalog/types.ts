@@ -1,7 +1,7 @@
 // Catalog: the merged servers of a workspace, its settings, files and diagnostics, and which of its errors are fatal.
 
 import type { Diagnostic } from "../errors/index.ts";
-import type { DeclaredServer, GatewaySettings } from "../model/index.ts";
+import type { ServerConfig, GatewaySettings } from "../model/index.ts";
 import type { WriterOf } from "./files/accepted-files.ts";
 import type { UsedPaths } from "./files/sources.ts";
 import type { ParseClientFile, ServerDefaults } from "./formats.ts";
@@ -10,7 +10,7 @@ export interface Catalog {
   /** The path is absolute. */
   readonly folder: string;
   /** Servers sorted by alias, with the defaults of the workspace applied. Each alias is unique. */
-  readonly servers: readonly DeclaredServer[];
+  readonly servers: readonly ServerConfig[];
   readonly settings: CatalogSettings;
   readonly files: readonly CatalogFile[];
   /** The paths that it was read from. */
@@ -77,7 +77,7 @@ export function fatalErrors({ diagnostics, ofDrivers = [], leftOut = [], servers
   return leftOut.length > 0 && servers.every(isEmpty) ? errors : [];
 }
 
-function isEmpty({ endpoint }: DeclaredServer): boolean {
+function isEmpty({ endpoint }: ServerConfig): boolean {
   if (endpoint.transport !== "invoke") return false;
   const { tools, prompts, resources, resourceTemplates } = endpoint.server;
   return [tools, prompts, resources, resourceTemplates].every(({ length }) => length === 0);

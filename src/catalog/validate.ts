@@ -3,7 +3,7 @@
 import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
-import type { DeclaredServer } from "../model/index.ts";
+import type { ServerConfig } from "../model/index.ts";
 import { CONTRACTS_ALIAS } from "./drivers/drivers.ts";
 import { loadCatalog } from "./load.ts";
 import { readSource } from "./read-source.ts";
@@ -38,7 +38,7 @@ export interface Validation {
 
 export interface CheckedWorkspace {
   readonly folder: string;
-  readonly servers: readonly DeclaredServer[];
+  readonly servers: readonly ServerConfig[];
   /** Undefined for a single file. */
   readonly settings?: CatalogSettings;
 }
@@ -46,7 +46,7 @@ export interface CheckedWorkspace {
 /** Config files of other MCP clients that are used for a folder. */
 export interface ClientFiles {
   readonly files: readonly CatalogFile[];
-  readonly servers: readonly DeclaredServer[];
+  readonly servers: readonly ServerConfig[];
   readonly diagnostics: readonly Diagnostic[];
 }
 

@@ -22,7 +22,7 @@ import type {
   ResourceDefinition,
   ResourceTemplateDefinition,
   Root,
-  SandboxDeclaration,
+  SandboxConfig,
   SandboxMode,
   ServerCapabilities,
   ToolAnnotations,
@@ -69,7 +69,7 @@ export interface McpStdioConfig extends McpOptions {
    * Sandbox of the program. The default profile allows a read-only system and its own folder, a private HOME and /tmp, no network,
    * and the folders of `handlers.roots`. "off" runs the program with all rights of this process.
    */
-  sandbox?: SandboxMode | SandboxDeclaration;
+  sandbox?: SandboxMode | SandboxConfig;
   /** Reports what is installed before the start, such as a package, and the progress of downloads. */
   onInstalling?: (what: string, bytes?: { readonly received: number; readonly total?: number }) => void;
   /** Receives the stderr output of the server. Errors contain its last lines anyway. */

@@ -14,7 +14,7 @@ export interface ErrorFace {
 /** The stable codes of errors and diagnostics; docs/reference/errors.md explains each. */
 export type ErrorCode =
   | "CONFIG_INVALID"
-  | "DECLARATION_INVALID"
+  | "FILE_INVALID"
   | "SECRET_MISSING"
   | "SECRET_STORE_FAILED"
   | "SERVER_UNKNOWN"
@@ -67,7 +67,7 @@ const face = (exit: number, http: number, jsonrpc: number, hint: string): ErrorF
 /** Exit status: 1 the tool failed, 2 wrong usage or input, 3 server unavailable, 4 protocol violated, 5 access denied, 124 timeout, 130 interrupted. */
 export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorFace>> = {
   CONFIG_INVALID: face(2, 400, -32602, "Correct the named setting."),
-  DECLARATION_INVALID: face(2, 400, -32602, "Correct the named lines of the file."),
+  FILE_INVALID: face(2, 400, -32602, "Correct the named lines of the file."),
   SECRET_MISSING: face(2, 500, -32603, "Set the named secret: portolan secrets set NAME."),
   SECRET_STORE_FAILED: face(2, 500, -32603, "Check the secret store: portolan secrets check."),
   SERVER_UNKNOWN: face(2, 404, -32602, "Run portolan status to see the servers of this workspace."),

@@ -3,7 +3,7 @@
 import type { ApprovalRequest, Audit, AuditEvent } from "../contracts/index.ts";
 import type { Diagnostic } from "../errors/index.ts";
 import type { LaunchContext } from "../launch/index.ts";
-import type { DeclaredServer, Implementation, JsonObject, SandboxMode } from "../model/index.ts";
+import type { ServerConfig, Implementation, JsonObject, SandboxMode } from "../model/index.ts";
 import { createRedactor, createSecretStore, type Redactor, type SecretStore } from "../secrets/index.ts";
 import {
   type McpHandlers,
@@ -59,7 +59,7 @@ export interface OpenedHub {
   readonly events: EventBus;
   readonly redactor: Redactor;
   /** Creates a member from a server config; it is not started yet. `before` gives the contracts that it takes over from. */
-  readonly member: (config: DeclaredServer, before?: ServerContext["before"]) => Member;
+  readonly member: (config: ServerConfig, before?: ServerContext["before"]) => Member;
 }
 
 export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
@@ -106,7 +106,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     resourceUpdated: (alias: string, uri: string) => hub.resourceUpdated(alias, uri),
     log: (alias: string, message: JsonObject) => hub.logged(alias, message),
   };
-  const withSandboxMode = (config: DeclaredServer): DeclaredServer => {
+  const withSandboxMode = (config: ServerConfig): ServerConfig => {
     const { sandbox = {} } = options;
     if (!Object.hasOwn(sandbox, config.alias)) return config;
     return { ...config, launch: { ...config.launch, sandboxOverride: sandbox[config.alias] } };

@@ -110,7 +110,7 @@ test("a URL keeps its origin, its path's shape and its pairs", () => {
   );
 });
 
-test("headers never hold line breaks, and their number is the declaration's", () => {
+test("headers never hold line breaks, and their number is that of the config", () => {
   const { build } = createRequestBuilder(
     http("GET", "https://x.test/", { headers: { "X-A": "v{a}", "X-B": "{b}" } }),
   );

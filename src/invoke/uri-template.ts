@@ -122,7 +122,7 @@ function decodeAll(found: readonly (readonly [string, string])[]): Record<string
 
 function invalid(template: string, why: string): PortolanError {
   return new PortolanError(
-    "DECLARATION_INVALID",
+    "FILE_INVALID",
     `the URI template ${template.slice(0, 200)} cannot be used: ${why}`,
   );
 }

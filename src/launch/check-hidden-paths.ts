@@ -1,14 +1,14 @@
 // Check of `portolan validate` for paths that a config names and its sandbox hides, before any server starts.
 
 import type { Diagnostic } from "../errors/index.ts";
-import { type DeclaredServer, hiddenPathMessage, pathGrant } from "../model/index.ts";
+import { type ServerConfig, hiddenPathMessage, pathGrant } from "../model/index.ts";
 import { namedButHidden } from "./prepare.ts";
 
 /** `folder` is the working folder of servers whose config names none. */
-export async function checkHiddenPaths(server: DeclaredServer, folder: string): Promise<Diagnostic[]> {
+export async function checkHiddenPaths(server: ServerConfig, folder: string): Promise<Diagnostic[]> {
   const { alias, origin, endpoint, launch } = server;
   if (endpoint.transport === "contracts") {
-    const drivers = endpoint.drivers.map(({ driver }): DeclaredServer => {
+    const drivers = endpoint.drivers.map(({ driver }): ServerConfig => {
       const settings = { ...driver.launch, cwdImplied: true };
       return {
         alias: driver.id,

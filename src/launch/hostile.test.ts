@@ -19,7 +19,7 @@ import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { needs } from "../../test/helpers/needs.ts";
 import { isRoot, USERS } from "../../test/helpers/sandbox.ts";
-import type { SandboxDeclaration } from "../model/index.ts";
+import type { SandboxConfig } from "../model/index.ts";
 import { runProgram } from "../process/index.ts";
 import { planLaunch } from "./launch.ts";
 import { type LaunchRequest, prepare } from "./prepare.ts";
@@ -44,7 +44,7 @@ afterEach(() => vi.unstubAllEnvs());
 
 interface Wish extends Partial<LaunchRequest> {
   readonly as?: string;
-  readonly sandbox?: SandboxDeclaration;
+  readonly sandbox?: SandboxConfig;
   readonly cwd?: string;
 }
 

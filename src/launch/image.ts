@@ -5,7 +5,7 @@ import type { HttpProgram, ParsedProgram } from "../model/index.ts";
 import { ChildGroup, findProgram } from "../process/index.ts";
 import { type DockerSpawnable, loadDocker } from "../sandbox/index.ts";
 import type { StartRequest } from "./launch.ts";
-import { declaredEnvironment, type LaunchRequest, planned, prepare } from "./prepare.ts";
+import { configuredEnvironment, type LaunchRequest, planned, prepare } from "./prepare.ts";
 
 /** Starts the container and returns the port on 127.0.0.1 that leads to the server's port. */
 export async function launchHttp(
@@ -54,7 +54,7 @@ export async function pull(
   request: LaunchRequest,
 ): Promise<void> {
   const { engineEnvironment, ensureImage, probeEngine, reapContainers } = await loadDocker();
-  const env = engineEnvironment(declaredEnvironment(request));
+  const env = engineEnvironment(configuredEnvironment(request));
   if (!(await probeEngine(engine, env)).available) return;
   const { server, signal, onLaunch } = request;
   const file = await findProgram(command, { server });

@@ -77,7 +77,7 @@ const NO_POLICY: SandboxPolicy = {
   network: [],
   exec: { allow: undefined, spawn: true },
   limits: {},
-  declaredLimits: new Set(),
+  configuredLimits: new Set(),
 };
 
 const NO_CERTIFICATES: Certificates = { env: {}, paths: [] };
@@ -138,7 +138,7 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
   const certificates =
     chosen.mode === "off" || found.docker !== undefined
       ? NO_CERTIFICATES
-      : await findCertificates(declaredEnvironment(request), found.cwd);
+      : await findCertificates(configuredEnvironment(request), found.cwd);
   const made =
     chosen.mode === "off"
       ? { policy: NO_POLICY, problems: [], notGranted: [] }
@@ -147,7 +147,7 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
   if (chosen.mode === "enforce" && missing.length > 0 && !dryRun) throw notEnforced(request, missing);
   const { policy } = made;
   const own: Record<string, string> = settings?.homeFolder === undefined ? {} : { HOME: settings.homeFolder };
-  const declared = { ...declaredEnvironment(request), ...own };
+  const declared = { ...configuredEnvironment(request), ...own };
   const env =
     backend.name === "none"
       ? childEnvironment(declared)
@@ -179,7 +179,7 @@ export async function namedButHidden(request: LaunchRequest): Promise<readonly N
   if (chosen.mode === "off" || program.kind === "docker") return [];
   const found = await prepareProgram({ ...request, dryRun: true }, program, chosen).catch(() => undefined);
   if (found === undefined) return [];
-  const certificates = await findCertificates(declaredEnvironment(request), found.cwd);
+  const certificates = await findCertificates(configuredEnvironment(request), found.cwd);
   return (await policyFor(found, request, certificates)).notGranted;
 }
 
@@ -189,20 +189,20 @@ async function policyFor(
   certificates: Certificates,
 ): Promise<CreatedPolicy> {
   const { server, endpoint, settings, roots = [], ownArgs } = request;
-  const declaration = settings?.sandbox;
-  const kept = declaration?.home === "kept" ? await keptHomeOf(server, endpoint.cwd ?? "") : undefined;
+  const config = settings?.sandbox;
+  const kept = config?.home === "kept" ? await keptHomeOf(server, endpoint.cwd ?? "") : undefined;
   const keptHome = settings?.homeFolder ?? kept;
   if (keptHome !== undefined) await makeHome(keptHome, server);
   const { file, args, cwd, folders, docker } = found;
   // An image contains everything that its program needs.
-  const given = { declaration, roots, keptHome, homedir: homedir() };
+  const given = { config, roots, keptHome, homedir: homedir() };
   const own =
     docker === undefined
       ? await programFolders(file, ownArgs ?? args, cwd, { writable: await writableFolders(given) })
       : [];
   const { configFiles, servers } = request.context ?? createLaunchContext();
   return createPolicy({
-    program: { file, args, cwd, env: { ...declaredEnvironment(request), PATH: process.env.PATH ?? "" } },
+    program: { file, args, cwd, env: { ...configuredEnvironment(request), PATH: process.env.PATH ?? "" } },
     ...given,
     programFolders: [...folders, ...own],
     certificates: certificates.paths,
@@ -220,7 +220,7 @@ function containerVariables({ options }: DockerRun): string[] {
 }
 
 /** The variables that the server config sets or passes on. */
-export function declaredEnvironment({ endpoint, settings }: LaunchRequest): Record<string, string> {
+export function configuredEnvironment({ endpoint, settings }: LaunchRequest): Record<string, string> {
   const { pass = [], set = {} } = settings?.sandbox?.env ?? {};
   const passed = pass.flatMap((name) => {
     const value = process.env[name];
@@ -231,7 +231,7 @@ export function declaredEnvironment({ endpoint, settings }: LaunchRequest): Reco
 
 /** A planned server may contain secret references that have not been resolved. */
 function withoutReferences(request: LaunchRequest): Record<string, string> {
-  const entries = Object.entries(declaredEnvironment(request));
+  const entries = Object.entries(configuredEnvironment(request));
   return Object.fromEntries(entries.filter(([, value]) => !value.includes("${")));
 }
 
@@ -242,7 +242,7 @@ async function chooseBackend(
   request: LaunchRequest,
   { policy, problems }: CreatedPolicy,
 ): Promise<{ backend: SandboxBackend; missing: readonly RuleProblem[] }> {
-  const env = request.dryRun === true ? withoutReferences(request) : declaredEnvironment(request);
+  const env = request.dryRun === true ? withoutReferences(request) : configuredEnvironment(request);
   const accept = modeWords(request.settings, "warn");
   const program = { ...found, port: request.endpoint.port, env, accept };
   const backend = await backendFor(mode, program, request.settings?.sandbox?.backend);

@@ -20,7 +20,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { needs } from "../../test/helpers/needs.ts";
 import { isRoot, USERS } from "../../test/helpers/sandbox.ts";
 import { loadCatalog } from "../catalog/index.ts";
-import type { SandboxDeclaration } from "../model/index.ts";
+import type { SandboxConfig } from "../model/index.ts";
 import { runProgram } from "../process/index.ts";
 import type { Mount } from "../sandbox/index.ts";
 import { createLaunchContext } from "./types.ts";
@@ -51,7 +51,7 @@ afterEach(() => {
 
 interface Wish extends Partial<LaunchRequest> {
   readonly as?: string;
-  readonly sandbox: SandboxDeclaration;
+  readonly sandbox: SandboxConfig;
   readonly homeFolder?: string;
 }
 
@@ -79,7 +79,7 @@ async function shell(script: string, { as, ...wish }: Wish): Promise<string> {
   return (stdout + stderr).trim();
 }
 
-async function mountsOf(sandbox: SandboxDeclaration): Promise<readonly Mount[]> {
+async function mountsOf(sandbox: SandboxConfig): Promise<readonly Mount[]> {
   return (await planLaunch(request("true", { sandbox }))).sandbox.policy.mounts;
 }
 
@@ -207,7 +207,7 @@ test("a server in a sandbox in a sandbox cannot change them either", needs("bubb
 });
 
 describe("a sandbox is refused when", needs("bubblewrap"), () => {
-  const refusal = async (sandbox: SandboxDeclaration): Promise<string> =>
+  const refusal = async (sandbox: SandboxConfig): Promise<string> =>
     shell("true", { sandbox }).catch((error: Error) => error.message);
 
   test("a config file in it is a link that the server could replace, and its target is covered in any case", async () => {
@@ -220,14 +220,14 @@ describe("a sandbox is refused when", needs("bubblewrap"), () => {
     expect(readFileSync(at("w/real/portolan.yaml"), "utf8")).toBe("servers: {}\n");
   });
 
-  test("a declaration in it has a second name", async () => {
+  test("a config file in it has a second name", async () => {
     createFile("w/portolan.yaml", "servers: {}\n");
     linkSync(at("w/portolan.yaml"), at("w/second"));
     expect(await refusal({ fs: { write: [at("w")] } })).toContain("a hard link");
     expect(await refusal({ fs: { read: [at("w")] } })).toBe("");
   });
 
-  test("it is granted a declaration, or Portolan's own data, by name", async () => {
+  test("it is granted a config file, or Portolan's own data, by name", async () => {
     vi.stubEnv("XDG_DATA_HOME", at("data"));
     createFile("w/portolan.yaml", "servers: {}\n");
     createFile("data/portolan/gateway/token", "hush");
@@ -239,7 +239,7 @@ describe("a sandbox is refused when", needs("bubblewrap"), () => {
   });
 });
 
-test("what is granted inside of a folder of declarations may be written; what decides in it may not", async () => {
+test("what is granted inside of a folder of config files may be written; what decides in it may not", async () => {
   createFile("w/.drivers/a/DRIVER.md", "---\nid: a\n---\n");
   createFile("w/.drivers/a/state/x");
   context.configFiles.add((await loadCatalog(at("w"))).usedPaths);
@@ -258,6 +258,6 @@ test("the files of other clients in a home that may be written", async () => {
   createFile("home/.claude.json", "{}");
   createFile("home/.cursor/mcp.json", "{}");
   const mounts = await mountsOf({ fs: { write: ["~/"] } });
-  const fixed = mounts.filter(({ reason }) => reason === "declaration").map(({ path }) => path);
+  const fixed = mounts.filter(({ reason }) => reason === "config file").map(({ path }) => path);
   expect(fixed).toEqual([at("home/.claude.json"), at("home/.cursor/mcp.json")]);
 });

@@ -1,7 +1,7 @@
 // The launch plan of one server, the news of its start, and the context that the starts of a workspace share.
 
 import type { Progress } from "../install/index.ts";
-import type { DeclaredServer, Denied, SandboxBackendName, SandboxMode } from "../model/index.ts";
+import type { ServerConfig, Denied, SandboxBackendName, SandboxMode } from "../model/index.ts";
 import {
   createConfigFiles,
   createWriteHistory,
@@ -68,7 +68,7 @@ export interface LaunchPlan {
 export interface LaunchContext {
   readonly configFiles: ConfigFiles;
   /** The servers of the workspace as they are configured now: one of them may write what another is granted. */
-  servers: readonly DeclaredServer[];
+  servers: readonly ServerConfig[];
   readonly writes: WriteHistory;
   /** Results of version commands, by program and file time. */
   readonly versions: Map<string, RunResult>;

@@ -88,13 +88,13 @@ const VARIABLE = "PORTOLAN_SANDBOX";
 export interface ChosenMode {
   readonly mode: SandboxMode;
   /** The source of the mode. */
-  readonly by: "default" | "declaration" | "command line" | "PORTOLAN_SANDBOX";
+  readonly by: "default" | "config" | "command line" | "PORTOLAN_SANDBOX";
 }
 
 /** The mode from the command line, the server config or PORTOLAN_SANDBOX; otherwise `enforce`. */
 export function chooseMode(settings: LaunchSettings | undefined, env: NodeJS.ProcessEnv): ChosenMode {
   if (settings?.sandboxOverride !== undefined) return { mode: settings.sandboxOverride, by: "command line" };
-  if (settings?.sandbox?.mode !== undefined) return { mode: settings.sandbox.mode, by: "declaration" };
+  if (settings?.sandbox?.mode !== undefined) return { mode: settings.sandbox.mode, by: "config" };
   const given = env[VARIABLE];
   if (given === undefined || given === "") return { mode: "enforce", by: "default" };
   if (given === "enforce" || given === "warn" || given === "off") return { mode: given, by: VARIABLE };

@@ -16,7 +16,7 @@ export type MountReason =
   | "certificates"
   | "socket"
   /** A config file, which decides about sandboxes. */
-  | "declaration"
+  | "config file"
   /** Portolan's own data. */
   | "portolan";
 
@@ -57,7 +57,7 @@ export interface SandboxPolicy {
   readonly exec: { readonly allow: readonly string[] | undefined; readonly spawn: boolean };
   readonly limits: ResourceLimits;
   /** Limits of the sandbox config. The others are defaults, which are enforced where the machine can. */
-  readonly declaredLimits: ReadonlySet<keyof ResourceLimits>;
+  readonly configuredLimits: ReadonlySet<keyof ResourceLimits>;
 }
 
 export interface WrapContext {

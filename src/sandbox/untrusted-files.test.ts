@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import envPaths from "env-paths";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { DeclaredServer, SandboxDeclaration, StdioEndpoint } from "../model/index.ts";
+import type { ServerConfig, SandboxConfig, StdioEndpoint } from "../model/index.ts";
 import { checkStart, checkWorkspaceFiles, fileRefusal } from "./untrusted-files.ts";
 import { createWriteHistory } from "./write-history.ts";
 
@@ -25,12 +25,12 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const server = (
   alias: string,
-  sandbox: SandboxDeclaration | undefined,
+  sandbox: SandboxConfig | undefined,
   endpoint: { readonly command?: string; readonly args?: readonly string[] } & Pick<
     StdioEndpoint,
     "env" | "cwd"
   > = {},
-): DeclaredServer => ({
+): ServerConfig => ({
   alias,
   origin: { file: at("portolan.yaml"), line: 3, column: 5, format: "workspace" },
   enabled: true,
@@ -38,11 +38,11 @@ const server = (
   launch: { sandbox },
 });
 
-const refusal = (path: string, ...servers: DeclaredServer[]): Promise<string | undefined> =>
+const refusal = (path: string, ...servers: ServerConfig[]): Promise<string | undefined> =>
   fileRefusal(path, { servers, roots: [] });
 
 describe("a file that a start reads", () => {
-  const writer = (fs: SandboxDeclaration["fs"] = {}): DeclaredServer =>
+  const writer = (fs: SandboxConfig["fs"] = {}): ServerConfig =>
     server("files", { fs: { write: [at("data")], ...fs } });
 
   test("is refused where a sandboxed server may write, also when it is not there yet", async () => {
@@ -90,7 +90,7 @@ describe("a file that a start reads", () => {
     const mounts = [{ path: at("data"), access: "write", reason: "root" } as const];
     const writes = createWriteHistory();
     await writes.record("earlier", {
-      ...{ mounts, home: "/home/user", network: [], limits: {}, declaredLimits: new Set() },
+      ...{ mounts, home: "/home/user", network: [], limits: {}, configuredLimits: new Set() },
       exec: { allow: undefined, spawn: true },
     });
     expect(await fileRefusal(file("data/token"), { servers: [], roots: [], writes })).toBe(

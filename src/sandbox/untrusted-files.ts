@@ -5,21 +5,16 @@ import { lstat, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, resolve } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
-import {
-  type DeclaredServer,
-  parseReferences,
-  type SandboxDeclaration,
-  toCommandLine,
-} from "../model/index.ts";
+import { type ServerConfig, parseReferences, type SandboxConfig, toCommandLine } from "../model/index.ts";
 import { textsOf } from "../secrets/index.ts";
 import { writableFolders } from "./policy/grants.ts";
-import { parseDeclared } from "./paths/path-pattern.ts";
+import { parseConfigured } from "./paths/path-pattern.ts";
 import { withRealPaths, depth, isInside, resolveLinks, resolvePath } from "./paths/paths.ts";
 import type { WriteHistory } from "./write-history.ts";
 
 /** The servers of a workspace and the roots that all of them may write. */
 export interface FileWriters {
-  readonly servers: readonly DeclaredServer[];
+  readonly servers: readonly ServerConfig[];
   readonly roots: readonly string[];
   /** The sandboxes that were started so far; absent before any start. */
   readonly writes?: WriteHistory;
@@ -58,7 +53,7 @@ export const FILE_REFUSED_HINT =
   "Move the file out of the folders that servers may write, hide it from them with fs.deny, or keep the value with portolan secrets set.";
 
 /** Reports files that a start of the server reads or runs although a server may write them. */
-export async function checkStart(server: DeclaredServer, writers: FileWriters): Promise<Diagnostic[]> {
+export async function checkStart(server: ServerConfig, writers: FileWriters): Promise<Diagnostic[]> {
   const [files, programs] = await Promise.all([
     checkFileReferences(server, writers),
     checkPrograms(server, writers),
@@ -98,7 +93,7 @@ export async function checkWorkspaceFiles(
 }
 
 /** Checks the file references of a server config. */
-async function checkFileReferences(server: DeclaredServer, writers: FileWriters): Promise<Diagnostic[]> {
+async function checkFileReferences(server: ServerConfig, writers: FileWriters): Promise<Diagnostic[]> {
   const { alias, origin, endpoint } = server;
   if (endpoint.transport === "contracts") return [];
   const base = dirname(origin.file);
@@ -128,7 +123,7 @@ async function checkFileReferences(server: DeclaredServer, writers: FileWriters)
  * Warns of programs and scripts that another server could replace from its sandbox: they run with the rights of
  * this server.
  */
-async function checkPrograms(server: DeclaredServer, writers: FileWriters): Promise<Diagnostic[]> {
+async function checkPrograms(server: ServerConfig, writers: FileWriters): Promise<Diagnostic[]> {
   const { alias, origin, endpoint } = server;
   if (endpoint.transport !== "stdio") return [];
   const { cwd = dirname(origin.file) } = endpoint;
@@ -191,12 +186,12 @@ function isProtected(path: string, { folder, covers }: WritablePlace): boolean {
 }
 
 /** The folders that the sandboxes of these servers may write, as written and as real paths. */
-export async function writableByServers(servers: readonly DeclaredServer[]): Promise<string[]> {
+export async function writableByServers(servers: readonly ServerConfig[]): Promise<string[]> {
   const written = servers
     .flatMap((server) => sandboxesOf(server))
     .flatMap(({ sandbox }) => (sandbox.mode === "off" ? [] : (sandbox.fs?.write ?? [])));
-  const declaration = { fs: { write: [...new Set(written)] } };
-  return writableFolders({ declaration, roots: [], keptHome: undefined, homedir: homedir() });
+  const config = { fs: { write: [...new Set(written)] } };
+  return writableFolders({ config, roots: [], keptHome: undefined, homedir: homedir() });
 }
 
 async function writablePlaces({ servers, roots }: FileWriters): Promise<WritablePlace[]> {
@@ -206,9 +201,9 @@ async function writablePlaces({ servers, roots }: FileWriters): Promise<Writable
     declared.map(async ({ name, sandbox }): Promise<WritablePlace[]> => {
       // A server without a sandbox can write everything, and no check would prevent it.
       if (sandbox.mode === "off" || (sandbox.fs?.write ?? []).length === 0) return [];
-      const given = { declaration: sandbox, roots: [], keptHome: undefined, homedir: home };
+      const given = { config: sandbox, roots: [], keptHome: undefined, homedir: home };
       const covered = [...(sandbox.fs?.read ?? []), ...(sandbox.fs?.deny ?? [])]
-        .map((written) => parseDeclared(written, home))
+        .map((written) => parseConfigured(written, home))
         .flatMap(({ path, pattern }) => (pattern === undefined ? [path] : []));
       const [folders, covers] = await Promise.all([writableFolders(given), withRealPaths(covered)]);
       return folders.map((folder) => ({ server: name, folder, covers }));
@@ -223,8 +218,8 @@ function sandboxesOf({
   alias,
   endpoint,
   launch,
-}: DeclaredServer): { readonly name: string; readonly sandbox: SandboxDeclaration }[] {
-  const own = (name: string, sandbox: SandboxDeclaration | undefined): ReturnType<typeof sandboxesOf> =>
+}: ServerConfig): { readonly name: string; readonly sandbox: SandboxConfig }[] {
+  const own = (name: string, sandbox: SandboxConfig | undefined): ReturnType<typeof sandboxesOf> =>
     sandbox === undefined ? [] : [{ name, sandbox }];
   if (endpoint.transport === "contracts")
     return endpoint.drivers.flatMap(({ driver }) => own(driver.id, driver.launch.sandbox));

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import type { SandboxDeclaration } from "../model/index.ts";
+import type { SandboxConfig } from "../model/index.ts";
 import { validateSandbox } from "./validate-config.ts";
 
 test("what a program may declare", () => {
-  const whole: SandboxDeclaration = {
+  const whole: SandboxConfig = {
     mode: "enforce",
     backend: "bubblewrap",
     network: ["example.com", "*.example.com:8443"],
@@ -32,7 +32,7 @@ test.each([
   [{ nework: [] }, "sandbox has no nework"],
   ["enforce", "must be an object"],
 ])("%j is not understood, so it is refused", (sandbox, message) => {
-  const check = (): void => validateSandbox(sandbox as SandboxDeclaration, "it");
+  const check = (): void => validateSandbox(sandbox as SandboxConfig, "it");
   expect(check).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));
   expect(check).toThrow(message);
 });

@@ -2,7 +2,7 @@
 
 import { isAbsolute } from "node:path";
 import { PortolanError } from "../errors/index.ts";
-import { isObject, parseNetworkRule, type SandboxDeclaration } from "../model/index.ts";
+import { isObject, parseNetworkRule, type SandboxConfig } from "../model/index.ts";
 
 type Check = (value: unknown, path: string, problems: string[]) => void;
 
@@ -59,7 +59,7 @@ const object =
     }
   };
 
-const FIELDS: Readonly<Record<keyof SandboxDeclaration, Check>> = {
+const FIELDS: Readonly<Record<keyof SandboxConfig, Check>> = {
   mode: oneOf("enforce", "warn", "off"),
   backend: oneOf("bubblewrap", "docker", "srt"),
   network: list(host),
@@ -71,7 +71,7 @@ const FIELDS: Readonly<Record<keyof SandboxDeclaration, Check>> = {
   pathArguments: map(list(text)),
 };
 
-export function validateSandbox(sandbox: SandboxDeclaration | undefined, server: string): void {
+export function validateSandbox(sandbox: SandboxConfig | undefined, server: string): void {
   if (sandbox === undefined) return;
   const problems: string[] = [];
   object(FIELDS)(sandbox, "sandbox", problems);

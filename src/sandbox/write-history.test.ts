@@ -38,7 +38,7 @@ const policy = (...mounts: [string, Mount["access"]][]): SandboxPolicy => ({
   network: [],
   exec: { allow: undefined, spawn: true },
   limits: {},
-  declaredLimits: new Set(),
+  configuredLimits: new Set(),
 });
 
 test("what may be written, unless it is covered; inner ones count", async () => {

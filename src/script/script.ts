@@ -33,7 +33,7 @@ export function parseScript(text: string, { file, variables = [] }: ParseOptions
     const message = `The script is larger than ${SCRIPT_LIMITS.bytes} bytes.`;
     return {
       script: undefined,
-      diagnostics: [{ code: "DECLARATION_INVALID", severity: "error", message, file }],
+      diagnostics: [{ code: "FILE_INVALID", severity: "error", message, file }],
     };
   }
   const { source, statements, diagnostics } = parseStatements(text, file);

@@ -168,7 +168,7 @@ describe("values", () => {
 });
 
 describe("files", () => {
-  test("are read from beside the declaration, without their last line break", async () => {
+  test("are read from beside the config file, without their last line break", async () => {
     await writeFile(join(baseDir, "token.txt"), "from file\r\n");
     await writeFile(join(baseDir, "two"), "a\n\n");
     const { endpoint, secrets } = await resolved(
@@ -213,8 +213,8 @@ describe("what is missing or wrong", () => {
       { name: "A", where: "env.T" },
     ]);
     expect(result.problems).toMatchObject([
-      { code: "DECLARATION_INVALID", where: "args[2]", offset: 0 },
-      { code: "DECLARATION_INVALID", where: "env.V", offset: 0 },
+      { code: "FILE_INVALID", where: "args[2]", offset: 0 },
+      { code: "FILE_INVALID", where: "env.V", offset: 0 },
     ]);
     const error = toSecretError(result, "github");
     expect(error).toMatchObject({
@@ -243,9 +243,9 @@ describe("what is missing or wrong", () => {
     expect(inspect(error, { depth: 9 }) + JSON.stringify(error)).not.toMatch(/canary|can\nary/);
   });
 
-  test("is a line break that stands in the declaration itself", async () => {
+  test("is a line break that stands in the config file itself", async () => {
     const { problems } = await refused(http({ H: "${A}\nX: y" }), storeWith({ A: "fine" }));
-    expect(problems).toMatchObject([{ code: "DECLARATION_INVALID", where: "headers.H" }]);
+    expect(problems).toMatchObject([{ code: "FILE_INVALID", where: "headers.H" }]);
   });
 
   test("is a store that fails, for the servers that need it", async () => {

@@ -131,7 +131,7 @@ function fillSlot(slot: Slot, found: ReadonlyMap<string, Lookup>, outcome: Outco
   const problem = (code: ErrorCode, message: string, more: Partial<ResolveProblem> = {}): void => {
     outcome.problems.push({ code, where, message, ...more });
   };
-  for (const { message, offset } of slot.problems) problem("DECLARATION_INVALID", message, { offset });
+  for (const { message, offset } of slot.problems) problem("FILE_INVALID", message, { offset });
   let broken = slot.problems.length > 0;
 
   const filled = fillReferences(slot.parts, (reference) => {
@@ -168,7 +168,7 @@ function fillSlot(slot: Slot, found: ReadonlyMap<string, Lookup>, outcome: Outco
   });
   if (broken) return filled;
   const wrong = unfit(kind, filled);
-  if (wrong !== undefined) problem("DECLARATION_INVALID", `The text ${wrong}.`);
+  if (wrong !== undefined) problem("FILE_INVALID", `The text ${wrong}.`);
   // The URL is checked here because the error of a later parser would contain the URL with its secrets.
   else if (kind === "url" && !URL.canParse(filled))
     problem("CONFIG_INVALID", "With the values of its references, this is not a URL.");

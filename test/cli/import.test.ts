@@ -209,7 +209,7 @@ describe("import", () => {
     put(join(at.folder, "portolan.yaml"), "servers: {a: [");
     const broken = await at.run("import", "--write");
     expect(broken.code).toBe(2);
-    expect(envelope(broken)).toMatchObject({ code: "DECLARATION_INVALID" });
+    expect(envelope(broken)).toMatchObject({ code: "FILE_INVALID" });
     expect(read(at.folder, "portolan.yaml")).toBe("servers: {a: [");
   });
 });
@@ -329,7 +329,7 @@ describe("export", () => {
     });
     const broken = await at.run("export", "--for", "cursor", "--write");
     expect(broken.code).toBe(2);
-    expect(envelope(broken)).toMatchObject({ code: "DECLARATION_INVALID" });
+    expect(envelope(broken)).toMatchObject({ code: "FILE_INVALID" });
     expect(read(at.home, ".cursor", "mcp.json")).toBe('{"mcpServers": {');
     expect(backups(join(at.home, ".cursor"))).toEqual([]);
   });

@@ -325,7 +325,7 @@ describe("convert", () => {
     const { run } = setUp({ "bad.json": '{"openapi": "3.0.0", "paths": {}}', "no.yaml": "a: [" });
     for (const name of ["bad.json", "no.yaml"]) {
       const error = envelope(await run("convert", "openapi", name));
-      expect(error).toMatchObject({ code: "DECLARATION_INVALID" });
+      expect(error).toMatchObject({ code: "FILE_INVALID" });
       expect(error.message).toMatch(new RegExp(`${name.replace(".", "\\.")}:\\d+:\\d+ `));
     }
     expect(envelope(await run("convert", "openapi", "none.json"))).toMatchObject({ code: "FILE_FAILED" });
@@ -379,7 +379,7 @@ describe("convert", () => {
     expect(readdirSync(join(cwd, "new"))).toEqual(["one.mcpfile.yaml", "two.mcpfile.yaml"]);
     expect(resultText(await run("call", "new/two.mcpfile.yaml", "shout", "text=hi"))).toBe("HI");
     expect(envelope(await run("convert", "mcpfile", "bad.yaml"))).toMatchObject({
-      code: "DECLARATION_INVALID",
+      code: "FILE_INVALID",
     });
   });
 

@@ -91,7 +91,7 @@ describe.skipIf(process.platform === "win32")("the driver of an image", () => {
     const agreed = await run(["why", "--plan", "web"]);
     expect([agreed.code, (JSON.parse(agreed.out) as Plan).sandbox]).toMatchObject([
       0,
-      { mode: "warn", by: "declaration" },
+      { mode: "warn", by: "config" },
     ]);
     expect((await run(["validate", "--text"])).out).not.toContain("requests the sandbox mode warn");
     // The workspace decides the mode, whatever the driver requests; a driver cannot request `off`.

@@ -58,7 +58,7 @@ describe("a plan", () => {
     const plan = JSON.parse(json.out) as Plan;
     expect(plan.sandbox).toMatchObject({
       mode: "warn",
-      by: "declaration",
+      by: "config",
       policy: { network: ["api.example.com"] },
     });
     expect(plan.sandbox.policy.mounts).toContainEqual(
@@ -103,7 +103,7 @@ describe("a plan", () => {
     expect(await sandboxOf(["a", "--sandbox", "a=off"])).toMatchObject({ mode: "off", by: "command line" });
     const owner = { PORTOLAN_SANDBOX: "off" };
     expect(await sandboxOf(["a"], owner)).toMatchObject({ mode: "off", by: "PORTOLAN_SANDBOX" });
-    expect(await sandboxOf(["b"], owner)).toMatchObject({ mode: "enforce", by: "declaration" });
+    expect(await sandboxOf(["b"], owner)).toMatchObject({ mode: "enforce", by: "config" });
   });
 });
 

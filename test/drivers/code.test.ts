@@ -9,7 +9,7 @@ import { describe, expect, test } from "vitest";
 import type { Diagnostic } from "../../src/errors/index.ts";
 import { loadCatalog } from "../../src/catalog/index.ts";
 import { withDriverCode } from "../../src/hub/drivers/driver-code.ts";
-import type { ContractsEndpoint, DeclaredDriver } from "../../src/model/index.ts";
+import type { ContractsEndpoint, ConfiguredDriver } from "../../src/model/index.ts";
 import { MAIN } from "../helpers/cli.ts";
 import { smallPlace } from "../helpers/small-drivers.ts";
 import { driverWorkspace } from "../helpers/driver-workspaces.ts";
@@ -26,7 +26,7 @@ async function entryOf(
   const endpoint = servers[0]?.endpoint as ContractsEndpoint;
   const told: Diagnostic[] = [];
   const options = { report: (one: Diagnostic) => told.push(one), driverCode: true };
-  const entry = await withDriverCode(endpoint.drivers[0] as DeclaredDriver, options, loadMs);
+  const entry = await withDriverCode(endpoint.drivers[0] as ConfiguredDriver, options, loadMs);
   return { entry, told };
 }
 

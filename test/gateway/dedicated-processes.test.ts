@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Diagnostic } from "../../src/errors/index.ts";
 import { healthOf } from "../../src/hub/member/health.ts";
 import { openHub } from "../../src/hub/index.ts";
-import type { DeclaredServer, JsonObject } from "../../src/model/index.ts";
+import type { ServerConfig, JsonObject } from "../../src/model/index.ts";
 import type { ServerRequestHandler, Call } from "../../src/upstream/index.ts";
 import { pidsWithEnv, stdioCommand } from "../fixtures/processes.mjs";
 import { startSseServer } from "../fixtures/sse-server.mjs";
@@ -15,7 +15,7 @@ interface Text {
   readonly content: readonly { readonly text: string }[];
 }
 
-async function setUp(more: Partial<DeclaredServer> = {}, flags: string[] = []) {
+async function setUp(more: Partial<ServerConfig> = {}, flags: string[] = []) {
   const mark = randomUUID();
   const diagnostics: Diagnostic[] = [];
   const opened = await openHub({

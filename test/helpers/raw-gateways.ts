@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import type { Diagnostic } from "../../src/errors/index.ts";
 import { type OpenedGateway, openGateway } from "../../src/gateway/index.ts";
-import type { DeclaredServer, GatewaySettings } from "../../src/model/index.ts";
+import type { ServerConfig, GatewaySettings } from "../../src/model/index.ts";
 import { pidsWithEnv, stdioCommand } from "../fixtures/processes.mjs";
 import { until } from "./connect.ts";
 import type { Answer, Loose } from "./raw-clients.ts";
@@ -17,7 +17,7 @@ import type { Answer, Loose } from "./raw-clients.ts";
 const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 export const TOKEN = "the-token-of-the-gateway";
 
-export type TestServer = Partial<DeclaredServer> & Pick<DeclaredServer, "alias" | "endpoint">;
+export type TestServer = Partial<ServerConfig> & Pick<ServerConfig, "alias" | "endpoint">;
 
 export interface TestGateway {
   readonly gateway: OpenedGateway;
@@ -83,7 +83,7 @@ export function runsFile(): Runs {
 export function stdioServer(
   alias: string,
   flags: string[],
-  more: Partial<DeclaredServer> = {},
+  more: Partial<ServerConfig> = {},
 ): TestServer & { readonly pids: () => number[] } {
   const mark = randomUUID();
   return {

@@ -141,7 +141,7 @@ it("leaves out a tool that is wrong, says why, and serves the others", async () 
   });
   expect((await run("validate", "mcpfile.yaml")).code).toBe(1);
   // Where no tool is left, the error is the answer.
-  expect(envelope(await run("list", "all.yaml"))).toMatchObject({ code: "DECLARATION_INVALID" });
+  expect(envelope(await run("list", "all.yaml"))).toMatchObject({ code: "FILE_INVALID" });
 
   const folder = folderWith(files);
   await using workspace = await openWorkspace(join(folder, "mcpfile.yaml"), { snapshots: false });

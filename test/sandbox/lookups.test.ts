@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type HubEvent, openWorkspace, type Workspace } from "../../src/index.ts";
 import { prepare } from "../../src/launch/index.ts";
 import { runProgram } from "../../src/process/run.ts";
-import type { Denied, SandboxDeclaration } from "../../src/model/index.ts";
+import type { Denied, SandboxConfig } from "../../src/model/index.ts";
 import { needs } from "../helpers/needs.ts";
 
 const SERVER = fileURLToPath(new URL("../fixtures/network-server.mjs", import.meta.url));
@@ -19,7 +19,7 @@ interface Ran {
 
 async function run(
   [command = "", ...args]: readonly string[],
-  sandbox: SandboxDeclaration = {},
+  sandbox: SandboxConfig = {},
   timeoutMs = 20_000,
 ): Promise<Ran> {
   const denied: Denied[] = [];
@@ -35,9 +35,8 @@ async function run(
   return { out: `${stdout}${stderr}`.trim(), denied };
 }
 
-const shell = (script: string, sandbox?: SandboxDeclaration): Promise<Ran> =>
-  run(["sh", "-c", script], sandbox);
-const node = (script: string, sandbox?: SandboxDeclaration): Promise<Ran> =>
+const shell = (script: string, sandbox?: SandboxConfig): Promise<Ran> => run(["sh", "-c", script], sandbox);
+const node = (script: string, sandbox?: SandboxConfig): Promise<Ran> =>
   run([process.execPath, "-e", script], sandbox);
 const hosts = ({ denied }: Ran): string[] => denied.map(({ host }) => host);
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { connectMcp, type McpConnection, type SandboxDeclaration } from "../../src/index.ts";
+import { connectMcp, type McpConnection, type SandboxConfig } from "../../src/index.ts";
 import { needs } from "../helpers/needs.ts";
 
 function program(name: string): string {
@@ -18,7 +18,7 @@ const diagnostics: string[] = [];
 
 async function boxed(
   name: string,
-  sandbox: SandboxDeclaration = {},
+  sandbox: SandboxConfig = {},
   { args = [], env = {} }: { args?: string[]; env?: Record<string, string> } = {},
 ): Promise<McpConnection> {
   const mcp = await connectMcp({

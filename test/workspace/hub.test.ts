@@ -5,17 +5,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type HubEvent, type HubOptions, openHub } from "../../src/hub/index.ts";
-import type { DeclaredServer } from "../../src/model/index.ts";
+import type { ServerConfig } from "../../src/model/index.ts";
 import { Connection } from "../../src/client/index.ts";
 import { stdioCommand } from "../fixtures/processes.mjs";
 import { failure, until } from "../helpers/connect.ts";
 
-type Extra = Partial<DeclaredServer> & { flags?: string[]; command?: string; env?: Record<string, string> };
+type Extra = Partial<ServerConfig> & { flags?: string[]; command?: string; env?: Record<string, string> };
 
 function declare(
   alias: string,
   { flags = ["--era=modern", "--ttl=60000"], command, env, ...rest }: Extra = {},
-): DeclaredServer {
+): ServerConfig {
   const started = stdioCommand(...flags);
   return {
     alias,
@@ -34,7 +34,7 @@ function declare(
 
 const temporary = (): string => mkdtempSync(join(tmpdir(), "portolan-hub-"));
 
-async function setUp(servers: DeclaredServer[], options: HubOptions = {}) {
+async function setUp(servers: ServerConfig[], options: HubOptions = {}) {
   const opened = await openHub({ snapshots: false, ...options });
   const events: HubEvent[] = [];
   opened.events.on((event) => events.push(event));
@@ -157,7 +157,7 @@ describe("lifecycle", () => {
     const healthy = await setUp([declare("loop")], { snapshots: folder });
     await healthy.begin();
     await healthy.hub.close();
-    const { begin, connection } = await setUp([{ ...declare("loop"), env: undefined } as DeclaredServer], {
+    const { begin, connection } = await setUp([{ ...declare("loop"), env: undefined } as ServerConfig], {
       snapshots: folder,
     });
     await begin();

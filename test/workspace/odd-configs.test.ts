@@ -6,7 +6,7 @@ import { parseConfigFile } from "../../src/catalog/formats.ts";
 import type { Diagnostic } from "../../src/errors/index.ts";
 import { parseDriver } from "../../src/formats/driver/index.ts";
 import { validateSandbox } from "../../src/sandbox/validate-config.ts";
-import type { DeclaredServer, SandboxDeclaration } from "../../src/model/index.ts";
+import type { ServerConfig, SandboxConfig } from "../../src/model/index.ts";
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
@@ -118,13 +118,13 @@ function replaced(value: Json, [step, ...rest]: Path, odd: Json): Json {
   return Array.isArray(value) ? Object.values(copy) : copy;
 }
 
-async function read(format: Format, text: string): Promise<[readonly Diagnostic[], SandboxDeclaration[]]> {
+async function read(format: Format, text: string): Promise<[readonly Diagnostic[], SandboxConfig[]]> {
   if (format.file.endsWith("DRIVER.md")) {
     const { driver, diagnostics } = parseDriver(text, format.file);
     return [diagnostics, driver?.launch.sandbox === undefined ? [] : [driver.launch.sandbox]];
   }
   const parsed = await parseConfigFile(text, format.file);
-  const ofCommands = ({ endpoint }: DeclaredServer): (SandboxDeclaration | undefined)[] =>
+  const ofCommands = ({ endpoint }: ServerConfig): (SandboxConfig | undefined)[] =>
     endpoint.transport === "invoke"
       ? endpoint.server.tools.map(({ invocation }) =>
           invocation.kind === "cli" ? invocation.sandbox : undefined,
@@ -193,7 +193,7 @@ test.each([
 ])("network: %s is told with its place", async (network, message, column) => {
   const text = `servers:\n  a:\n    command: x\n    sandbox: { network: ${network} }\n  b: { command: y }\n`;
   const parsed = await parseConfigFile(text, "/w/portolan.yaml");
-  expect(parsed?.diagnostics).toMatchObject([{ code: "DECLARATION_INVALID", line: 4, column }]);
+  expect(parsed?.diagnostics).toMatchObject([{ code: "FILE_INVALID", line: 4, column }]);
   expect(parsed?.diagnostics[0]?.message).toContain(message);
   expect(parsed?.servers.map(({ alias }) => alias)).toEqual(["b"]);
 });

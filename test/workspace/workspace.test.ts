@@ -251,7 +251,7 @@ describe("the table of errors", () => {
 `;
     writeFileSync(join(folder, "manifest.yaml"), text);
     const error = await failure(open(folder, { watchFiles: true }));
-    expect(error.code).toBe("DECLARATION_INVALID");
+    expect(error.code).toBe("FILE_INVALID");
     const found = error.data.diagnostics as Diagnostic[];
     expect(found.every(({ file, line, column }) => file !== undefined && line !== undefined && column)).toBe(
       true,

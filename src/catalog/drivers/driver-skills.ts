@@ -1,7 +1,7 @@
 // Skills that prompts of drivers belong to. Their names are read; a prompt whose skill does not exist is not offered.
 
 import { basename, dirname } from "node:path";
-import type { DeclaredDriver, Driver, DriverPrompt } from "../../model/index.ts";
+import type { ConfiguredDriver, Driver, DriverPrompt } from "../../model/index.ts";
 import type { DriverReader } from "./driver-reader.ts";
 import { findRef, type RefKind } from "./driver-secrets.ts";
 import { driverFormats } from "../formats.ts";
@@ -15,10 +15,10 @@ const SKILL_REF: RefKind = {
 };
 
 export async function withSkills(
-  declared: DeclaredDriver,
+  declared: ConfiguredDriver,
   top: string,
   reader: DriverReader,
-): Promise<DeclaredDriver> {
+): Promise<ConfiguredDriver> {
   const { driver } = declared;
   const blocks = driver.prompts.filter(
     (prompt): prompt is SkillPrompt => prompt.integrateAs === "skill_block",
@@ -41,7 +41,7 @@ async function skillOf(
   if (found === undefined) return null;
   const skill = await readSkill(found, reader);
   const tell = (severity: "error" | "warning", message: string, hint: string): void => {
-    reader.diagnostics.push({ code: "DECLARATION_INVALID", severity, message, file, ...place, hint });
+    reader.diagnostics.push({ code: "FILE_INVALID", severity, message, file, ...place, hint });
   };
   if (skill === undefined) {
     const message = `skill_ref ${path}: the skill cannot be read, so that the prompt ${name} is not offered`;

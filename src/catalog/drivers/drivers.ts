@@ -2,7 +2,7 @@
 
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import type { Diagnostic } from "../../errors/index.ts";
-import type { Contract, ContractPolicy, DeclaredDriver, DeclaredServer } from "../../model/index.ts";
+import type { Contract, ContractPolicy, ConfiguredDriver, ServerConfig } from "../../model/index.ts";
 import { below, type DriverMemory, DriverReader, isFile } from "./driver-reader.ts";
 import { isBelow, readSecrets, type SecretsRef } from "./driver-secrets.ts";
 import { withSkills } from "./driver-skills.ts";
@@ -15,7 +15,7 @@ export const CONTRACTS_ALIAS = "contracts";
 
 export interface FoundDrivers {
   /** Undefined if the workspace has no drivers. */
-  readonly server?: DeclaredServer;
+  readonly server?: ServerConfig;
   readonly files: readonly { readonly file: string; readonly format: string; readonly valid: boolean }[];
   /** Other files beside drivers that are read or run with them, existing or not. */
   readonly beside: readonly string[];
@@ -76,7 +76,7 @@ export async function findDrivers(
 }
 
 export interface ReadDriver {
-  readonly declared: DeclaredDriver;
+  readonly declared: ConfiguredDriver;
   readonly ref?: SecretsRef;
 }
 
@@ -109,7 +109,7 @@ export async function readDriver(file: string, reader: DriverReader): Promise<Re
 /** Reads the contracts that bindings name by a path, and all contracts in the usual folders for bindings that name an id. */
 async function readContracts(
   top: string,
-  drivers: readonly DeclaredDriver[],
+  drivers: readonly ConfiguredDriver[],
   reader: DriverReader,
 ): Promise<Contract[]> {
   const usual = [join(top, ".tools"), join(top, "tools")];
@@ -178,7 +178,10 @@ function folderOf({ origin }: Contract, top: string): string {
 }
 
 /** A DRIVER.md may request a weaker sandbox mode, which only the workspace can grant. */
-function unagreed({ driver: { id, launch, origin } }: DeclaredDriver, policy: ContractPolicy): Diagnostic[] {
+function unagreed(
+  { driver: { id, launch, origin } }: ConfiguredDriver,
+  policy: ContractPolicy,
+): Diagnostic[] {
   const { askedMode } = launch;
   if (askedMode === undefined || Object.hasOwn(policy.sandbox ?? {}, id)) return [];
   return [
@@ -196,11 +199,11 @@ function unagreed({ driver: { id, launch, origin } }: DeclaredDriver, policy: Co
 }
 
 /** Of several drivers with one id, the one in the folder of that name is used. Without such a folder, none is. */
-function duplicates(drivers: readonly DeclaredDriver[]): {
-  readonly losers: ReadonlySet<DeclaredDriver>;
+function duplicates(drivers: readonly ConfiguredDriver[]): {
+  readonly losers: ReadonlySet<ConfiguredDriver>;
   readonly diagnostics: Diagnostic[];
 } {
-  const losers = new Set<DeclaredDriver>();
+  const losers = new Set<ConfiguredDriver>();
   const diagnostics: Diagnostic[] = [];
   for (const one of drivers) {
     const { id, origin } = one.driver;
@@ -228,7 +231,7 @@ async function checkVendored(text: string, file: string): Promise<readonly Diagn
     if (await isFile(path)) return [];
     const message = `the vendored program ${path} does not exist`;
     const hint = "Add the program; its path is relative to this file.";
-    return [{ code: "DECLARATION_INVALID", severity: "warning", message, hint, file, line, column }];
+    return [{ code: "FILE_INVALID", severity: "warning", message, hint, file, line, column }];
   });
   return (await Promise.all(found)).flat();
 }

@@ -2,7 +2,7 @@
 
 import { basename, dirname, join } from "node:path";
 import type { Diagnostic } from "../../errors/index.ts";
-import type { Contract, ContractsEndpoint, DeclaredDriver } from "../../model/index.ts";
+import type { Contract, ContractsEndpoint, ConfiguredDriver } from "../../model/index.ts";
 import { below, DriverReader, isFile } from "./driver-reader.ts";
 import { isBelow, readSecretsFile } from "./driver-secrets.ts";
 import { findDrivers, readContract, readDriver } from "./drivers.ts";
@@ -11,7 +11,7 @@ import { type CatalogFile, OWN_NAMES } from "../types.ts";
 
 /** Drivers whose bindings can be compared with contracts. */
 export interface DriversToBind {
-  readonly drivers: readonly DeclaredDriver[];
+  readonly drivers: readonly ConfiguredDriver[];
   readonly contracts: readonly Contract[];
   /** All drivers and secrets of the workspace around the files, and the ids of its drivers for other hosts. */
   readonly around: Pick<ContractsEndpoint, "drivers" | "secrets"> & { readonly foreign: readonly string[] };
@@ -92,7 +92,7 @@ export async function checkDriverFiles(wanted: readonly string[]): Promise<Check
 /** Returns drivers for other hosts, by the names of their folders, which should be their ids. */
 export function foreignDrivers(
   files: readonly { readonly file: string; readonly format: string }[],
-  drivers: readonly DeclaredDriver[],
+  drivers: readonly ConfiguredDriver[],
 ): string[] {
   const own = new Set(drivers.map(({ driver }) => driver.origin.file));
   return files
@@ -103,11 +103,11 @@ export function foreignDrivers(
 async function readAlone(files: readonly string[]): Promise<{
   readonly files: DriverReader["files"];
   readonly diagnostics: readonly Diagnostic[];
-  readonly drivers: readonly DeclaredDriver[];
+  readonly drivers: readonly ConfiguredDriver[];
   readonly contracts: readonly Contract[];
 }> {
   const reader = new DriverReader(new Map(), readConfigFile);
-  const drivers: DeclaredDriver[] = [];
+  const drivers: ConfiguredDriver[] = [];
   const contracts: Contract[] = [];
   const notes: Diagnostic[] = [];
   for (const file of files) {
@@ -133,7 +133,7 @@ function refUnchecked(
   { path, line, column }: { readonly path: string; readonly line: number; readonly column: number },
 ): Diagnostic {
   const message = `auth.ref ${path} is not checked: there is no workspace around this file`;
-  return { code: "DECLARATION_INVALID", severity: "info", message, file, line, column };
+  return { code: "FILE_INVALID", severity: "info", message, file, line, column };
 }
 
 /** Returns the nearest folder with drivers or a portolan.yaml. */

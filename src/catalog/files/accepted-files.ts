@@ -53,7 +53,7 @@ function refusal(file: string, server: string, before: FileText, now: FileText):
   const what =
     now.kind === "missing" ? "is gone" : before.kind === "missing" ? "is new" : "has changed or was replaced";
   return {
-    code: "DECLARATION_INVALID",
+    code: "FILE_INVALID",
     severity: "warning",
     message: `${file} ${what}, and the change is ignored: ${server} may have made it from its sandbox`,
     file,

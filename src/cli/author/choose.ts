@@ -103,7 +103,7 @@ function demanded(tool: ToolDefinition, id: string, contracts: readonly Contract
   }
   const bound = bindTool(contract, tool, { guess: true });
   if (bound !== undefined) return { tool, bound, notes: guessesOf(bound), demanded: true };
-  throw new PortolanError("DECLARATION_INVALID", `The tool ${tool.name} does not fit the contract ${id}.`, {
+  throw new PortolanError("FILE_INVALID", `The tool ${tool.name} does not fit the contract ${id}.`, {
     hint: "Its inputs or its result are others. Let it have a contract of its own, or write the mapping by hand.",
   });
 }

@@ -185,7 +185,7 @@ async function prove(choice: Choice, bound: Bound, { result, schema }: Sample): 
   }
   const said = `What ${tool.name} gave in a sample is not what ${contract.id} promises: ${wrong}`;
   if (guess)
-    throw new PortolanError("DECLARATION_INVALID", said, {
+    throw new PortolanError("FILE_INVALID", said, {
       hint: "Let it have a contract of its own, or correct the contract.",
     });
   return { tool, bound: undefined, near: contract.id, notes: [said] };

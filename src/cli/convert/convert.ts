@@ -70,7 +70,7 @@ export async function convertMcpfile(
   if (files.length === 0)
     throw errors.length > 0
       ? configError(errors, cli)
-      : new PortolanError("DECLARATION_INVALID", `${file} has no servers.`);
+      : new PortolanError("FILE_INVALID", `${file} has no servers.`);
   const written = await deliver(files, cli, options, { files, diagnostics });
   noteDiagnostics(diagnostics, cli);
   noteWritten(written, cli);
@@ -158,7 +158,7 @@ function nothingMade({ diagnostics, skipped }: ConvertedApi, cli: Cli): Portolan
   if (errors.length > 0) return configError(errors, cli, "The description cannot be converted");
   const reasons = skipped.slice(0, 20).map(({ operation, reason }) => `- ${operation}: ${reason}`);
   return new PortolanError(
-    "DECLARATION_INVALID",
+    "FILE_INVALID",
     `No operation can be a tool.${reasons.length === 0 ? "" : `\n${reasons.join("\n")}`}`,
     { data: { skipped } },
   );

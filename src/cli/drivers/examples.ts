@@ -79,14 +79,10 @@ function usable(contracts: Contracts, id: string): DriverReport {
       hint: `portolan why ${id}`,
     });
   if (report.server === "refused")
-    throw new PortolanError(
-      "DECLARATION_INVALID",
-      `${id} does not match its server: ${report.reason ?? ""}`,
-      {
-        server: id,
-        hint,
-      },
-    );
+    throw new PortolanError("FILE_INVALID", `${id} does not match its server: ${report.reason ?? ""}`, {
+      server: id,
+      hint,
+    });
   if (report.server === "unreachable")
     throw new PortolanError("SERVER_UNAVAILABLE", `${id} cannot be used now: ${report.reason ?? ""}`, {
       server: id,

@@ -134,7 +134,7 @@ function findSecrets(alias: string, { command, args, env, url, headers }: Server
         ? name
         : `${alias}_${name.replace(/^-+/, "")}`.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
       return {
-        code: "DECLARATION_INVALID" as const,
+        code: "FILE_INVALID" as const,
         severity: "warning" as const,
         server: alias,
         message: `${name} looks like a secret that is written out in the file`,

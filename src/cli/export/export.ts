@@ -12,7 +12,7 @@ import {
   renderFor,
   type Scope,
 } from "../../formats/clients/index.ts";
-import type { DeclaredServer } from "../../model/index.ts";
+import type { ServerConfig } from "../../model/index.ts";
 import { parseClient } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
@@ -78,10 +78,10 @@ function chooseClient(name: string | undefined): ClientId {
 }
 
 function chooseServers(
-  servers: readonly DeclaredServer[],
+  servers: readonly ServerConfig[],
   aliases: readonly string[],
   folder: string,
-): readonly DeclaredServer[] {
+): readonly ServerConfig[] {
   if (servers.length === 0)
     throw new PortolanError("SERVER_UNKNOWN", `There are no servers in the workspace ${folder}.`, {
       hint: "Add some: portolan import --write, or write them into portolan.yaml.",

@@ -12,7 +12,7 @@ import {
   parseClientFile,
   writeClientFile,
 } from "../../formats/clients/index.ts";
-import type { DeclaredServer } from "../../model/index.ts";
+import type { ServerConfig } from "../../model/index.ts";
 import { clientTitle } from "../arguments/client-names.ts";
 import { endpointLabel } from "../output/endpoint-label.ts";
 import type { Colors } from "../terminal/colors.ts";
@@ -43,7 +43,7 @@ export interface MergedServer {
 export async function mergeServers(
   client: ClientId,
   file: string,
-  servers: readonly DeclaredServer[],
+  servers: readonly ServerConfig[],
   computer: Computer,
 ): Promise<Merged> {
   const existing = await readExisting(file);
@@ -99,7 +99,7 @@ export function describeMerge(
 }
 
 function compare(
-  server: DeclaredServer,
+  server: ServerConfig,
   old: readonly ClientServer[],
   fresh: readonly ClientServer[],
 ): MergedServer {
@@ -114,7 +114,7 @@ function compare(
   return fields.length === 0 ? { alias, change: "same", runs } : { alias, change: "changed", fields, runs };
 }
 
-function changedFields(before: DeclaredServer, after: DeclaredServer): string[] {
+function changedFields(before: ServerConfig, after: ServerConfig): string[] {
   const [a, b] = [before, after].map((server) => toServerFields(server) as Record<string, unknown>);
   const names = new Set([...Object.keys(a ?? {}), ...Object.keys(b ?? {})]);
   return [...names].filter((name) => !isDeepStrictEqual(a?.[name], b?.[name]));

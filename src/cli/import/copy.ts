@@ -8,7 +8,7 @@ import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { type ClientServer, type ImportedFile, writeClientFile } from "../../formats/clients/index.ts";
 import { readText } from "../../formats/document/index.ts";
 import { addServer } from "../../formats/workspace/index.ts";
-import type { DeclaredServer } from "../../model/index.ts";
+import type { ServerConfig } from "../../model/index.ts";
 import { toServerFields } from "../workspace/server-fields.ts";
 
 export interface CopyResult {
@@ -45,7 +45,7 @@ export async function copyServers(
   files: readonly ImportedFile[],
 ): Promise<CopyResult> {
   const { file, text: basis } = await readOwn(folder);
-  const known = new Map<string, DeclaredServer>(catalog.servers.map((server) => [server.alias, server]));
+  const known = new Map<string, ServerConfig>(catalog.servers.map((server) => [server.alias, server]));
   const added: CopiedServer[] = [];
   const skipped: SkippedServer[] = [];
   let text = basis;
@@ -87,7 +87,7 @@ async function readOwn(folder: string): Promise<{ file: string; text: string | u
     const problem = readText(text, file).diagnostics.find(({ severity }) => severity === "error");
     if (problem !== undefined)
       throw new PortolanError(
-        "DECLARATION_INVALID",
+        "FILE_INVALID",
         `${file}:${problem.line ?? 1}:${problem.column ?? 1} ${problem.message}`,
         { hint: problem.hint ?? "Correct the file first; nothing was written.", data: { file } },
       );
@@ -96,10 +96,7 @@ async function readOwn(folder: string): Promise<{ file: string; text: string | u
   return { file: join(folder, "portolan.yaml"), text: undefined };
 }
 
-function thereAlready(
-  there: DeclaredServer,
-  server: ClientServer,
-): Pick<SkippedServer, "reason" | "message"> {
+function thereAlready(there: ServerConfig, server: ClientServer): Pick<SkippedServer, "reason" | "message"> {
   const place = `${basename(there.origin.file)}, line ${there.origin.line}`;
   if (there.origin.file === server.origin.file)
     return { reason: "there", message: "this workspace reads that file already" };
@@ -108,8 +105,8 @@ function thereAlready(
     : { reason: "taken", message: `another server has this alias (${place})` };
 }
 
-function sameEndpoint(a: DeclaredServer, b: DeclaredServer): boolean {
-  const fields = ({ alias, endpoint, origin }: DeclaredServer): unknown =>
+function sameEndpoint(a: ServerConfig, b: ServerConfig): boolean {
+  const fields = ({ alias, endpoint, origin }: ServerConfig): unknown =>
     toServerFields({ alias, endpoint, origin, enabled: true });
   return isDeepStrictEqual(fields(a), fields(b));
 }

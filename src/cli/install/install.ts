@@ -2,7 +2,7 @@
 
 import { type PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { InstallReport } from "../../launch/index.ts";
-import type { DeclaredServer, HttpProgram, StdioEndpoint } from "../../model/index.ts";
+import type { ServerConfig, HttpProgram, StdioEndpoint } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { refuseBothSides } from "../options/usage-error.ts";
 import { exitCodeOf } from "../output/output.ts";
@@ -51,7 +51,7 @@ export async function installServers(
   return failed === undefined ? 0 : exitCodeOf(failed);
 }
 
-async function chosen(cli: Cli, { words, server }: Words): Promise<DeclaredServer[]> {
+async function chosen(cli: Cli, { words, server }: Words): Promise<ServerConfig[]> {
   refuseBothSides(words, server, "server");
   if (server !== undefined)
     return [targetServer(takeTarget({ words: [], server }, cli).target, cli.options, cli.io.cwd)];
@@ -68,7 +68,7 @@ async function chosen(cli: Cli, { words, server }: Words): Promise<DeclaredServe
 
 async function installOne(
   { interrupt }: Cli,
-  { alias, launch: settings }: DeclaredServer,
+  { alias, launch: settings }: ServerConfig,
   endpoint: StdioEndpoint | HttpProgram,
   update: boolean,
   spinner: Spinner,

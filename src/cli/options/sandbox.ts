@@ -3,7 +3,7 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { didYouMean } from "../../errors/index.ts";
-import { parseNetworkRule, type SandboxDeclaration, type SandboxMode } from "../../model/index.ts";
+import { parseNetworkRule, type SandboxConfig, type SandboxMode } from "../../model/index.ts";
 import { requireServer, type Source } from "../workspace/source.ts";
 import { throwUsageErrors } from "./usage-error.ts";
 
@@ -76,7 +76,7 @@ export function sandboxOfCommand(
   { mode, modes, network, read, write }: SandboxOptions,
   cwd: string,
   problems: string[],
-): SandboxDeclaration | undefined {
+): SandboxConfig | undefined {
   for (const [server, own] of Object.entries(modes))
     problems.push(`--sandbox ${server}=${own} is for a server of the workspace; here it is --sandbox ${own}`);
   const hosts = networkOf(network, problems);
@@ -88,7 +88,7 @@ export function sandboxOfCommand(
       return found;
     });
   const [readable, writable] = [paths("--allow-read", read), paths("--allow-write", write)];
-  const sandbox: SandboxDeclaration = {
+  const sandbox: SandboxConfig = {
     ...(mode === undefined ? {} : { mode }),
     ...(hosts.length === 0 ? {} : { network: hosts }),
     ...(readable.length + writable.length === 0

@@ -91,7 +91,7 @@ export function configError(
   const [first] = errors;
   const hint = first?.hint === undefined ? undefined : relabel(first.hint, first, label);
   return new PortolanError(
-    "DECLARATION_INVALID",
+    "FILE_INVALID",
     lines.length === 1 ? (lines[0] as string) : `${what}:\n- ${lines.join("\n- ")}`,
     {
       hint: errors.length === 1 ? hint : "See them in their lines: portolan validate",

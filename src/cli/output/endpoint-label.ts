@@ -2,7 +2,7 @@
 
 import {
   type ContractsEndpoint,
-  type DeclaredEndpoint,
+  type ConfiguredEndpoint,
   type Invocation,
   type InvokedServer,
   type LocalProgram,
@@ -20,7 +20,7 @@ const KEY_PREFIX =
   /^(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|npm|AKIA|ASIA|AIza|ya29|eyJ|hf|ntn|secret|lin_api)[-_.A-Za-z0-9]{12,}$/;
 
 /** The command line or URL. Values that may be secret are shown as `…`; references such as `${NAME}` stay. */
-export function endpointLabel(endpoint: DeclaredEndpoint): string {
+export function endpointLabel(endpoint: ConfiguredEndpoint): string {
   if (endpoint.transport === "invoke") return invokedLabel(endpoint.server);
   if (endpoint.transport === "contracts") return contractsLabel(endpoint);
   if (endpoint.transport !== "stdio")

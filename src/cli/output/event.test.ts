@@ -27,8 +27,8 @@ const relaxed = (server: string, by: string, missing: string[] = []): HubEvent =
 test("one line each", () => {
   const colors = createColors(false);
   expect(describeEvent(denied("x.com"), colors)).toBe("03:04:05 a sandbox denied x.com:443 not on its list");
-  expect(describeEvent(relaxed("a", "declaration", ["network: x", "limits"]), colors)).toBe(
-    "03:04:05 a sandbox relaxed to warn (declaration); not enforced: network: x, limits",
+  expect(describeEvent(relaxed("a", "config", ["network: x", "limits"]), colors)).toBe(
+    "03:04:05 a sandbox relaxed to warn (config); not enforced: network: x, limits",
   );
 });
 
@@ -87,18 +87,14 @@ function serve(troubleOnly: boolean) {
 
 test("a gateway says at its start what is relaxed, and each denial once", () => {
   const { notes, events } = serve(false);
-  for (const event of [
-    relaxed("a", "declaration"),
-    relaxed("b", "PORTOLAN_SANDBOX"),
-    relaxed("a", "declaration"),
-  ])
+  for (const event of [relaxed("a", "config"), relaxed("b", "PORTOLAN_SANDBOX"), relaxed("a", "config")])
     events.record(event);
   events.begin([]);
   expect(notes).toEqual([
     "PORTOLAN_SANDBOX is warn: rules that cannot be enforced are only reported for b.",
-    "03:04:05 a sandbox relaxed to warn (declaration)",
+    "03:04:05 a sandbox relaxed to warn (config)",
   ]);
-  for (const event of [denied("x.com"), denied("x.com"), denied("y.com"), relaxed("a", "declaration")])
+  for (const event of [denied("x.com"), denied("x.com"), denied("y.com"), relaxed("a", "config")])
     events.record(event);
   expect(notes.slice(2).map((line) => line.slice(9))).toEqual([
     "a sandbox denied x.com:443 not on its list",
@@ -108,7 +104,7 @@ test("a gateway says at its start what is relaxed, and each denial once", () => 
 
 test("on stdio only what went wrong is said", () => {
   const { notes, events } = serve(true);
-  events.record(relaxed("a", "declaration"));
+  events.record(relaxed("a", "config"));
   events.begin([]);
   events.record(denied("x.com"));
   expect(notes).toEqual(["03:04:05 a sandbox denied x.com:443 not on its list"]);

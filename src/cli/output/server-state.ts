@@ -16,7 +16,7 @@ export function statePaint(state: ServerState, colors: Colors): Paint {
 
 /** `enforce (by default), enforced by bubblewrap` */
 export function sandboxLabel({ mode, by, backend }: { mode: string; by: string; backend: string }): string {
-  const setter = by === "declaration" ? "its config" : by === SANDBOX_VARIABLE ? by : `the ${by}`;
+  const setter = by === "config" ? "its config" : by === SANDBOX_VARIABLE ? by : `the ${by}`;
   const who = by === "default" ? "by default" : `set by ${setter}`;
   return `${mode} (${who})${backend === "none" ? ", not enforced" : `, enforced by ${backend}`}`;
 }

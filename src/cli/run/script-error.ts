@@ -13,7 +13,7 @@ export function scriptError(cli: Cli, diagnostics: readonly Diagnostic[], text: 
   const { io, output } = cli;
   const [first] = diagnostics;
   const all = configError(diagnostics, cli, "The script has errors");
-  const code = first?.code ?? "DECLARATION_INVALID";
+  const code = first?.code ?? "FILE_INVALID";
   if (diagnostics.length === 1 || output.form === "json" || output.quiet) {
     if (diagnostics.length === 1) showLine(cli, first ?? {}, text);
     const hint = diagnostics.length === 1 ? first?.hint : "Correct these lines; nothing was run.";

@@ -4,8 +4,8 @@ import { access, constants } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { isPortolanError } from "../../errors/index.ts";
 import {
-  type DeclaredEndpoint,
-  type DeclaredServer,
+  type ConfiguredEndpoint,
+  type ServerConfig,
   type InvokedServer,
   parseReferences,
   type Reference,
@@ -47,7 +47,7 @@ interface Found {
 
 /** Sorted by name. Disabled servers need nothing. */
 export async function findNeeds(
-  servers: readonly DeclaredServer[],
+  servers: readonly ServerConfig[],
   store: Pick<SecretStore, "get">,
 ): Promise<SecretNeed[]> {
   const groups = new Map<string, Found[]>();
@@ -100,7 +100,7 @@ interface PlacedText {
   readonly text: string;
 }
 
-function referencesOf({ alias, origin }: DeclaredServer, texts: readonly PlacedText[]): Found[] {
+function referencesOf({ alias, origin }: ServerConfig, texts: readonly PlacedText[]): Found[] {
   return texts.flatMap(({ where, text }) =>
     parseReferences(text).parts.flatMap((part) =>
       part.kind === "text" ? [] : [{ reference: part, owner: alias, file: origin.file, where }],
@@ -108,7 +108,7 @@ function referencesOf({ alias, origin }: DeclaredServer, texts: readonly PlacedT
   );
 }
 
-async function ofDrivers(servers: readonly DeclaredServer[]): Promise<Found[]> {
+async function ofDrivers(servers: readonly ServerConfig[]): Promise<Found[]> {
   const endpoints = servers.flatMap(({ endpoint }) => (endpoint.transport === "contracts" ? [endpoint] : []));
   if (endpoints.length === 0) return [];
   const { driverSecrets } = await import("./driver-secrets.ts");
@@ -123,7 +123,7 @@ async function ofDrivers(servers: readonly DeclaredServer[]): Promise<Found[]> {
 }
 
 /** The texts in which references are replaced; a command and its folder are literal. */
-async function textsOf(endpoint: DeclaredEndpoint): Promise<PlacedText[]> {
+async function textsOf(endpoint: ConfiguredEndpoint): Promise<PlacedText[]> {
   const named = (field: string, map: Readonly<Record<string, string>> = {}): PlacedText[] =>
     Object.entries(map).map(([name, text]) => ({ where: `${field}.${name}`, text }));
   if (endpoint.transport === "invoke") return invokedTexts(endpoint.server);

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { PortolanError } from "../../errors/index.ts";
-import type { DeclaredServer } from "../../model/index.ts";
+import type { ServerConfig } from "../../model/index.ts";
 import { Secret, type SecretStore, type SecretStoreOptions } from "../../secrets/index.ts";
 import type { Cli, CliIo } from "../context.ts";
 import { createOutput } from "../output/output.ts";
@@ -12,7 +12,7 @@ interface Setup {
   readonly tty?: boolean;
   readonly stdin?: readonly (string | Uint8Array)[];
   readonly answers?: (string | undefined)[];
-  readonly servers?: readonly DeclaredServer[];
+  readonly servers?: readonly ServerConfig[];
   readonly store?: Partial<SecretStore>;
 }
 
@@ -158,7 +158,7 @@ test("list shows a name once, with its places in order, and nothing that a termi
 });
 
 describe("check", () => {
-  const server = (alias: string, env: Record<string, string>): DeclaredServer => ({
+  const server = (alias: string, env: Record<string, string>): ServerConfig => ({
     alias,
     origin: { file: "/nowhere/portolan.yaml", line: 1, column: 1, format: "workspace" },
     enabled: true,

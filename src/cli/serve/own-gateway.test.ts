@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
-import type { DeclaredServer, Endpoint } from "../../model/index.ts";
+import type { ServerConfig, Endpoint } from "../../model/index.ts";
 import { ownGateway } from "./own-gateway.ts";
 
 const own = { host: "127.0.0.1", port: 7420, script: "/opt/portolan/dist/cli/main.js" };
-const server = (endpoint: Endpoint): DeclaredServer => ({
+const server = (endpoint: Endpoint): ServerConfig => ({
   alias: "a",
   enabled: true,
   origin: { file: "mcp.json", line: 1, column: 1, format: "cursor" },
   endpoint,
 });
-const url = (text: string): DeclaredServer => server({ transport: "http", url: text });
-const run = (...[command = "", ...args]: string[]): DeclaredServer =>
+const url = (text: string): ServerConfig => server({ transport: "http", url: text });
+const run = (...[command = "", ...args]: string[]): ServerConfig =>
   server({ transport: "stdio", command, args });
 
 test.each([

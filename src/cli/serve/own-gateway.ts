@@ -3,7 +3,7 @@
 import { basename } from "node:path";
 import { bracketed, isLoopbackHost } from "../../base/net/addresses.ts";
 import { defaultPort, portOf } from "../../base/net/urls.ts";
-import { type DeclaredServer, toCommandLine } from "../../model/index.ts";
+import { type ServerConfig, toCommandLine } from "../../model/index.ts";
 
 export interface OwnPlace {
   readonly host: string;
@@ -15,7 +15,7 @@ export interface OwnPlace {
 }
 
 /** The reason not to serve a server; undefined for all others. */
-export function ownGateway({ endpoint }: DeclaredServer, own: OwnPlace): string | undefined {
+export function ownGateway({ endpoint }: ServerConfig, own: OwnPlace): string | undefined {
   if (endpoint.transport === "stdio") {
     const { command, args } = toCommandLine(endpoint);
     return runsServe([command, ...args], own.script) ? "it runs portolan serve" : undefined;

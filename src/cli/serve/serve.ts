@@ -12,7 +12,7 @@ import {
   openGateway,
 } from "../../gateway/index.ts";
 import type { HubEvent } from "../../hub/index.ts";
-import { type DeclaredServer, GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
+import { type ServerConfig, GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { createPassphrasePrompt } from "../input/secret-input.ts";
 import { describeDiagnostic, diagnosticLine, noteDiagnostic } from "../output/diagnostic.ts";
@@ -106,7 +106,7 @@ export async function serve(cli: Cli, words: Words, raw: RawServeOptions): Promi
   }
 }
 
-function isOwn(server: DeclaredServer, own: OwnPlace, say: (text: string) => void): boolean {
+function isOwn(server: ServerConfig, own: OwnPlace, say: (text: string) => void): boolean {
   const reason = ownGateway(server, own);
   if (reason !== undefined) say(`${plainLine(server.alias, 100)} is left out: ${reason}.`);
   return reason !== undefined;

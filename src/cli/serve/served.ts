@@ -50,7 +50,7 @@ export async function findServed(
   return {
     ...toServed(source),
     folder,
-    bare: only === undefined && isDeclaration(source),
+    bare: only === undefined && isConfigFile(source),
     note: sourceNote(source, cli.io),
     sandbox,
   };
@@ -80,7 +80,7 @@ function fromTarget(cli: Cli, words: Words, only: readonly string[] | undefined)
 }
 
 /** True for a single config file other than portolan.yaml, which is a workspace even when it is named directly. */
-function isDeclaration({ path, files, config }: Source): boolean {
+function isConfigFile({ path, files, config }: Source): boolean {
   const [file] = files;
   return file?.file === path && file.format !== "workspace" && config.naming === undefined;
 }

@@ -3,7 +3,7 @@
 import { statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { didYouMean, PortolanError } from "../../errors/index.ts";
-import type { DeclaredServer } from "../../model/index.ts";
+import type { ServerConfig } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { findServer, loadSource, namesInFile, requireServer, type Source } from "../workspace/source.ts";
 import type { ResolvedTarget } from "./resolve.ts";
@@ -17,7 +17,7 @@ export async function takeFile(
   cli: Cli,
 ): Promise<{ source: Source; rest: readonly string[] } | undefined> {
   const [first, ...rest] = words;
-  if (first === undefined || server !== undefined || !isDeclaration(first, cli)) return undefined;
+  if (first === undefined || server !== undefined || !isConfigFile(first, cli)) return undefined;
   if (cli.options.workspace !== undefined)
     throw new PortolanError("USAGE", "The servers are given twice: by a file and by -w.", {
       hint: "Leave out one of them.",
@@ -31,7 +31,7 @@ export async function takeFile(
   });
 }
 
-function isDeclaration(word: string, { io }: Cli): boolean {
+function isConfigFile(word: string, { io }: Cli): boolean {
   if (!isFileName(word)) return false;
   if (statSync(resolve(io.cwd, word), { throwIfNoEntry: false })?.isFile() === true) return true;
   // Without a path, the word may be the name of a server.
@@ -96,8 +96,8 @@ export function isAssignment(word: string | undefined): boolean {
 }
 
 /** The server in `<server>.<name>`; undefined when there is none. */
-export function serverBefore({ config: { servers } }: Source, word: string): DeclaredServer | undefined {
-  const names = (server: DeclaredServer): string[] =>
+export function serverBefore({ config: { servers } }: Source, word: string): ServerConfig | undefined {
+  const names = (server: ServerConfig): string[] =>
     [server.alias, ...namesInFile(server)].filter((name) => word.startsWith(`${name}.`));
   return (
     servers.find((server) =>
@@ -125,12 +125,12 @@ export function unknownOf(source: Source, name: string, reason: string | undefin
   );
 }
 
-function onlyServer({ config: { servers } }: Source): DeclaredServer | undefined {
+function onlyServer({ config: { servers } }: Source): ServerConfig | undefined {
   return servers.length === 1 ? servers[0] : undefined;
 }
 
 /** The names of a server's tools and prompts; undefined when only a running server can list them. */
-export function ownNames({ endpoint }: DeclaredServer): readonly string[] | undefined {
+export function ownNames({ endpoint }: ServerConfig): readonly string[] | undefined {
   if (endpoint.transport === "contracts") return [];
   if (endpoint.transport !== "invoke") return undefined;
   const { tools, prompts } = endpoint.server;

@@ -2,7 +2,7 @@
 
 import { basename, resolve } from "node:path";
 import type { McpConfig, McpOptions } from "../../client/index.ts";
-import type { DeclaredServer, Endpoint, LaunchSettings } from "../../model/index.ts";
+import type { ServerConfig, Endpoint, LaunchSettings } from "../../model/index.ts";
 import type { ServerOptions } from "../options/parse.ts";
 import { isDirectory, rootsOf } from "../options/roots.ts";
 import { givenSandboxFlags, sandboxOfCommand } from "../options/sandbox.ts";
@@ -88,7 +88,7 @@ function urlConfig(target: Target & { kind: "url" }, options: ServerOptions, pro
 }
 
 /** Throws one USAGE error that lists all options that do not fit the target. */
-export function targetServer(target: Target, options: ServerOptions, cwd: string): DeclaredServer {
+export function targetServer(target: Target, options: ServerOptions, cwd: string): ServerConfig {
   const { signal } = new AbortController();
   const config = toConfig(target, options, cwd, { handlers: {}, signal, onDiagnostic: () => {} });
   return {

@@ -1,7 +1,7 @@
 // Session with a resolved target: a direct connection, one server of the workspace, or the whole workspace.
 
 import type { OwnName, ServerHealth, Workspace } from "../../hub/index.ts";
-import type { DeclaredServer } from "../../model/index.ts";
+import type { ServerConfig } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { healthError, type OpenOptions, refuseTargetOptions, withWorkspace } from "../workspace/open.ts";
 import { namesInFile, type Source } from "../workspace/source.ts";
@@ -76,7 +76,7 @@ function toTable(byFull: ReadonlyMap<string, OwnName>): Table {
 }
 
 /** Contracts are always listed by their full names, which do not contain a server. */
-function namesIn(workspace: Workspace, source: Source, config: DeclaredServer | undefined): Names {
+function namesIn(workspace: Workspace, source: Source, config: ServerConfig | undefined): Names {
   const isOneServer = config !== undefined && config.endpoint.transport !== "contracts";
   // The tables are read after the first list has arrived; a command lists once.
   const tables = new Map<Kind, Table>();
@@ -105,7 +105,7 @@ function namesIn(workspace: Workspace, source: Source, config: DeclaredServer | 
 
 function toConnection(
   workspace: Workspace,
-  config: DeclaredServer | undefined,
+  config: ServerConfig | undefined,
   health: readonly ServerHealth[],
   { listed, full }: Names,
 ): UsedConnection {

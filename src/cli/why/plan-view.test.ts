@@ -17,7 +17,7 @@ const PLAN: LaunchPlan = {
   env: ["API_KEY", "PATH"],
   sandbox: {
     mode: "warn",
-    by: "declaration",
+    by: "config",
     backend: "bubblewrap",
     policy: {
       mounts: [
@@ -31,7 +31,7 @@ const PLAN: LaunchPlan = {
       network: ["api.example.com", "*.example.com"],
       exec: { allow: ["git"], spawn: true },
       limits: { memoryBytes: 2 * 1024 ** 3, processes: 64, cpuSeconds: 60 },
-      declaredLimits: new Set(["processes"]),
+      configuredLimits: new Set(["processes"]),
     },
     missing: [{ rule: "limits.processes: 64", problem: "cannot be counted", remedy: "apt install x" }],
     unenforcedDefaults: [],
@@ -43,7 +43,7 @@ const PLAN: LaunchPlan = {
 test("what a grant leaves out", () => {
   const mounts = [
     { path: "/data", access: "write", reason: "declared" },
-    { path: "/data/portolan.yaml", access: "read", reason: "declaration" },
+    { path: "/data/portolan.yaml", access: "read", reason: "config file" },
     { path: "/data/store", access: "hidden", reason: "portolan" },
   ] as const;
   const { sandbox } = PLAN;
@@ -126,6 +126,6 @@ test("as JSON, without what may be secret", () => {
   expect(text).not.toContain("hidden-value");
   expect(JSON.parse(text)).toMatchObject({
     server: "files",
-    sandbox: { by: "declaration", policy: { declaredLimits: ["processes"] } },
+    sandbox: { by: "config", policy: { configuredLimits: ["processes"] } },
   });
 });

@@ -29,7 +29,7 @@ const REASONS: Readonly<Record<Mount["reason"], string>> = {
   "kept home": "its kept home",
   certificates: "certificates that it trusts",
   socket: "a way to other programs",
-  declaration: "decides about sandboxes",
+  "config file": "decides about sandboxes",
   portolan: "Portolan's own data",
 };
 
@@ -44,7 +44,7 @@ export function planJson(plan: LaunchPlan): object {
   const { policy } = sandbox;
   return {
     ...rest,
-    sandbox: { ...sandbox, policy: { ...policy, declaredLimits: [...policy.declaredLimits] } },
+    sandbox: { ...sandbox, policy: { ...policy, configuredLimits: [...policy.configuredLimits] } },
   };
 }
 

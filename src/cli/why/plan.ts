@@ -5,7 +5,7 @@ import type { Diagnostic } from "../../errors/index.ts";
 import type { WorkspaceConfig } from "../../hub/index.ts";
 import type { PlannedCommand } from "../../invoke/index.ts";
 import type { LaunchContext } from "../../launch/index.ts";
-import type { DeclaredServer } from "../../model/index.ts";
+import type { ServerConfig } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { rootsOf } from "../options/roots.ts";
 import { workspaceSandbox } from "../options/sandbox.ts";
@@ -76,7 +76,7 @@ function withDiagnostics(text: string, diagnostics: readonly Diagnostic[], view:
 
 /** The commands of an mcpfile: Portolan runs them as programs. */
 async function commandsOf(
-  { alias, endpoint }: DeclaredServer,
+  { alias, endpoint }: ServerConfig,
   context: LaunchContext,
 ): Promise<PlannedCommand[]> {
   if (endpoint.transport !== "invoke") return [];
@@ -85,9 +85,9 @@ async function commandsOf(
 }
 
 interface Chosen {
-  readonly config: DeclaredServer;
+  readonly config: ServerConfig;
   /** All servers of its workspace. */
-  readonly servers: readonly DeclaredServer[];
+  readonly servers: readonly ServerConfig[];
   readonly usedPaths?: WorkspaceConfig["usedPaths"];
 }
 

@@ -2,7 +2,7 @@
 
 import { type Diagnostic, ERROR_CODES, PortolanError } from "../../errors/index.ts";
 import type { ServerHealth } from "../../hub/index.ts";
-import type { DeclaredEndpoint, DeclaredServer } from "../../model/index.ts";
+import type { ConfiguredEndpoint, ServerConfig } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { takeOneWord } from "../options/usage-error.ts";
 import { describeDiagnostic } from "../output/diagnostic.ts";
@@ -71,7 +71,7 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
   });
 }
 
-async function toRuns({ endpoint }: DeclaredServer): Promise<WhyReport["runs"]> {
+async function toRuns({ endpoint }: ServerConfig): Promise<WhyReport["runs"]> {
   const program =
     endpoint.transport === "stdio" ? endpoint : "program" in endpoint ? endpoint.program : undefined;
   return {
@@ -84,7 +84,7 @@ async function toRuns({ endpoint }: DeclaredServer): Promise<WhyReport["runs"]> 
 }
 
 /** The names of the secrets and variables that an mcpfile's server refers to. */
-async function neededBy(endpoint: DeclaredEndpoint): Promise<string[]> {
+async function neededBy(endpoint: ConfiguredEndpoint): Promise<string[]> {
   if (endpoint.transport !== "invoke") return [];
   const { envNames } = await import("../../invoke/index.ts");
   return [...envNames(endpoint.server)].toSorted();
@@ -95,7 +95,7 @@ function isRefusal({ code }: Diagnostic): boolean {
 }
 
 function adviceOn(
-  config: DeclaredServer,
+  config: ServerConfig,
   health: ServerHealth,
   { healthy, refused }: { healthy: boolean; refused: boolean },
   { io }: Cli,

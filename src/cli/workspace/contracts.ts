@@ -4,7 +4,7 @@ import { dirname, resolve } from "node:path";
 import { exposedNames } from "../../client/index.ts";
 import type { Contracts } from "../../contracts/index.ts";
 import { didYouMean, PortolanError } from "../../errors/index.ts";
-import { type ContractsEndpoint, type DeclaredDriver, type DeclaredServer, idIn } from "../../model/index.ts";
+import { type ContractsEndpoint, type ConfiguredDriver, type ServerConfig, idIn } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { configError } from "../output/diagnostic.ts";
 import { aborted } from "../terminal/interrupt.ts";
@@ -37,7 +37,7 @@ export async function loadContracts(cli: Cli): Promise<ContractsSource> {
   });
 }
 
-export function requireDriver({ endpoint }: Pick<ContractsSource, "endpoint">, id: string): DeclaredDriver {
+export function requireDriver({ endpoint }: Pick<ContractsSource, "endpoint">, id: string): ConfiguredDriver {
   const found = endpoint.drivers.find(({ driver }) => driver.id === id);
   if (found !== undefined) return found;
   const known = endpoint.drivers.map(({ driver }) => driver.id);
@@ -78,7 +78,7 @@ export function driversFor({ contracts, drivers, root }: ContractsEndpoint, id: 
 
 /** Removes all other drivers, so that the command does not wait for their servers. */
 export function onlyDrivers(endpoint: ContractsEndpoint, ids: readonly string[]): ContractsEndpoint {
-  const kinds = ({ driver }: DeclaredDriver): readonly string[] =>
+  const kinds = ({ driver }: ConfiguredDriver): readonly string[] =>
     driver.resources.flatMap((one) => (one.integrateAs === "ref_kind" ? [one.refKindId] : []));
   const wanted = endpoint.drivers.filter(({ driver }) => ids.includes(driver.id));
   const claimed = new Set(wanted.flatMap(kinds));
@@ -96,7 +96,7 @@ export function withContracts<T>(
   use: (contracts: Contracts, opened: Opened) => Promise<T>,
   change: (endpoint: ContractsEndpoint) => ContractsEndpoint = (same) => same,
 ): Promise<T> {
-  const changed = (server: DeclaredServer): DeclaredServer =>
+  const changed = (server: ServerConfig): ServerConfig =>
     server.endpoint.transport === "contracts" ? { ...server, endpoint: change(server.endpoint) } : server;
   const config = { ...source.config, servers: source.config.servers.map(changed) };
   const open = { only: [alias], start: "eager", showsSource: true } as const;

@@ -2,7 +2,7 @@
 
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import type { HubEvent, ServerHealth, Workspace } from "../../hub/index.ts";
-import type { DeclaredServer } from "../../model/index.ts";
+import type { ServerConfig } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { answersRequests, createHandlers } from "../input/handlers.ts";
 import { createPassphrasePrompt } from "../input/secret-input.ts";
@@ -143,7 +143,7 @@ async function waitFor(
 }
 
 /** Options of the command line override the server config. */
-function adjust(server: DeclaredServer, { options }: Cli, { start }: OpenOptions): DeclaredServer {
+function adjust(server: ServerConfig, { options }: Cli, { start }: OpenOptions): ServerConfig {
   const limits = { ...server.limits, ...options.limits };
   return {
     ...server,

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { addServer, parseWorkspace } from "../../formats/workspace/index.ts";
-import type { DeclaredServer } from "../../model/index.ts";
+import type { ServerConfig } from "../../model/index.ts";
 import { toServerFields } from "./server-fields.ts";
 
 const origin = { file: "/home/me/project/.cursor/mcp.json", line: 1, column: 1, format: "cursor" };
 
-test.each<DeclaredServer>([
+test.each<ServerConfig>([
   { alias: "a", origin, enabled: true, endpoint: { transport: "stdio", command: "x" } },
   {
     alias: "b",
@@ -98,7 +98,7 @@ test.each<DeclaredServer>([
     "portolan.yaml",
   );
   expect(diagnostics.filter(({ severity }) => severity !== "info")).toEqual([]);
-  const { origin: _, ...read } = servers[0] as DeclaredServer;
+  const { origin: _, ...read } = servers[0] as ServerConfig;
   const { origin: __, ...wanted } = server;
   expect(JSON.parse(JSON.stringify(read))).toEqual(wanted);
 });

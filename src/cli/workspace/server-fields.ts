@@ -4,9 +4,9 @@ import { dirname, resolve } from "node:path";
 import { isWebSocketUrl } from "../../base/net/urls.ts";
 import { definedOnly, filled, toDockerFields, toLaunchFields } from "../../formats/manifest/index.ts";
 import type { ServerFields } from "../../formats/workspace/index.ts";
-import type { DeclaredEndpoint, DeclaredServer, LocalProgram } from "../../model/index.ts";
+import type { ConfiguredEndpoint, ServerConfig, LocalProgram } from "../../model/index.ts";
 
-export function toServerFields(server: DeclaredServer): ServerFields {
+export function toServerFields(server: ServerConfig): ServerFields {
   const { limits } = server;
   const timeouts = definedOnly({
     start: toDuration(limits?.startTimeoutMs),
@@ -34,7 +34,7 @@ export function toServerFields(server: DeclaredServer): ServerFields {
   });
 }
 
-function endpointFields(endpoint: DeclaredEndpoint, file: string): ServerFields {
+function endpointFields(endpoint: ConfiguredEndpoint, file: string): ServerFields {
   // portolan.yaml has no fields for these: it lists the mcpfile itself, and drivers are found by their folder.
   if (endpoint.transport === "invoke" || endpoint.transport === "contracts") return {};
   if (endpoint.transport !== "stdio") {

@@ -6,7 +6,7 @@ import type { ClientFiles } from "../../catalog/index.ts";
 import { type Diagnostic, didYouMean, PortolanError } from "../../errors/index.ts";
 import { type ClientId, CLIENTS, type ImportedFile } from "../../formats/clients/index.ts";
 import type { WorkspaceConfig } from "../../hub/index.ts";
-import type { DeclaredServer } from "../../model/index.ts";
+import type { ServerConfig } from "../../model/index.ts";
 import type { Cli, CliIo } from "../context.ts";
 import { configError } from "../output/diagnostic.ts";
 import { computerOf, pathLabeller, workspaceFolder } from "./folder.ts";
@@ -68,18 +68,18 @@ export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Sour
 }
 
 /** The server with this alias, or else with this name in its mcpfile. */
-export function findServer({ config: { servers } }: Source, word: string): DeclaredServer | undefined {
+export function findServer({ config: { servers } }: Source, word: string): ServerConfig | undefined {
   const named = servers.filter((server) => namesInFile(server).includes(word));
   return servers.find(({ alias }) => alias === word) ?? (named.length === 1 ? named[0] : undefined);
 }
 
 /** The name that an mcpfile gives its server; the alias may be only a part of it. */
-export function namesInFile({ endpoint }: DeclaredServer): readonly string[] {
+export function namesInFile({ endpoint }: ServerConfig): readonly string[] {
   return endpoint.transport === "invoke" ? [endpoint.server.info.name] : [];
 }
 
 /** The server with this alias. Throws an error with the nearest alias when there is none. */
-export function requireServer(source: Source, alias: string): DeclaredServer {
+export function requireServer(source: Source, alias: string): ServerConfig {
   const found = source.config.servers.find((server) => server.alias === alias);
   if (found !== undefined) return found;
   const known = source.config.servers.map((server) => server.alias);
@@ -113,7 +113,7 @@ export async function clientFiles({ io }: Pick<Cli, "io">, folder: string): Prom
 function mergeClients({ io }: Pick<Cli, "io">, folder: string, found: readonly ImportedFile[]): Source {
   // The config files of a project override those of the user.
   const files = found.toSorted((a, b) => Number(a.scope === "user") - Number(b.scope === "user"));
-  const servers = new Map<string, DeclaredServer>();
+  const servers = new Map<string, ServerConfig>();
   const diagnostics: Diagnostic[] = [];
   for (const { file, servers: configs, diagnostics: own } of files) {
     diagnostics.push(...own.map((diagnostic) => ({ ...diagnostic, file: diagnostic.file ?? file })));
@@ -139,7 +139,7 @@ function toSourceFile({ file, client, servers }: ImportedFile): SourceFile {
   return { file, format: client, servers: servers.map(({ alias }) => alias) };
 }
 
-function shadowed(second: DeclaredServer, used: string): Diagnostic {
+function shadowed(second: ServerConfig, used: string): Diagnostic {
   const { file, line, column } = second.origin;
   return {
     code: "NAME_AMBIGUOUS",
@@ -153,7 +153,7 @@ function shadowed(second: DeclaredServer, used: string): Diagnostic {
 }
 
 /** A server without a working directory runs in the folder of its config file, wherever the command runs. */
-function runIn(server: DeclaredServer, folder: string): DeclaredServer {
+function runIn(server: ServerConfig, folder: string): ServerConfig {
   const { endpoint } = server;
   if (endpoint.transport !== "stdio" || endpoint.cwd !== undefined) return server;
   return {

@@ -7,14 +7,14 @@ import type { Catalog } from "../../catalog/index.ts";
 import type { Tool } from "../../client/index.ts";
 import type { ImportedFile } from "../../formats/clients/index.ts";
 import type { ServerHealth, Workspace, WorkspaceConfig, WorkspaceOptions } from "../../hub/index.ts";
-import type { DeclaredServer, JsonObject } from "../../model/index.ts";
+import type { ServerConfig, JsonObject } from "../../model/index.ts";
 import type { CliIo } from "../context.ts";
 import { run } from "../program.ts";
 
 const cwd = tmpdir();
 const signals = Object.assign(new EventEmitter(), { exit: vi.fn() });
 
-function declare(alias: string, more: Partial<DeclaredServer> = {}): DeclaredServer {
+function declare(alias: string, more: Partial<ServerConfig> = {}): ServerConfig {
   return {
     alias,
     enabled: true,
@@ -25,7 +25,7 @@ function declare(alias: string, more: Partial<DeclaredServer> = {}): DeclaredSer
 }
 
 interface World {
-  readonly servers?: readonly DeclaredServer[];
+  readonly servers?: readonly ServerConfig[];
   readonly naming?: string;
   readonly imported?: readonly ImportedFile[];
   readonly health?: Record<string, Partial<ServerHealth>>;
@@ -150,7 +150,7 @@ describe("what is opened", () => {
     expect(ran.calls).toEqual([["a-echo", {}]]);
   });
 
-  test("options of the command line go before those of the declaration", async () => {
+  test("options of the command line go before those of the config", async () => {
     const { opened } = await portolan(["call", "a.echo", "--era", "legacy", "--timeout", "5"], two);
     const [config] = opened[0] ?? [];
     expect((config as WorkspaceConfig).servers[0]).toMatchObject({

@@ -87,7 +87,7 @@ export function defineDriver(definition: McpDriverDefinition): DriverHandle {
 /** Checks the types at run time, because code beside a driver may be written without types. */
 function typeErrors(fields: JsonObject, hooks: DriverHooks): Diagnostic[] {
   const wrong = (message: string, hint?: string): Diagnostic => ({
-    code: "DECLARATION_INVALID",
+    code: "FILE_INVALID",
     severity: "error",
     message,
     hint,
@@ -190,7 +190,7 @@ export function defineSecret(definition: SecretDefinition, fetch?: FetchSecret):
 export function invalid(what: string, diagnostics: readonly Diagnostic[]): PortolanError {
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   const shown = errors.map(({ message, hint }) => (hint === undefined ? message : `${message} (${hint})`));
-  return new PortolanError("DECLARATION_INVALID", `The ${what} is not valid: ${shown.join("; ")}`, {
+  return new PortolanError("FILE_INVALID", `The ${what} is not valid: ${shown.join("; ")}`, {
     hint: `Correct ${CODE}.`,
     data: { problems: errors },
   });

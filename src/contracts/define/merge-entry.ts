@@ -2,7 +2,7 @@
 
 import type { Diagnostic } from "../../errors/index.ts";
 import { parseDriver, readFrontmatter } from "../../formats/driver/index.ts";
-import type { DeclaredDriver, Driver, DriverSource } from "../../model/index.ts";
+import type { ConfiguredDriver, Driver, DriverSource } from "../../model/index.ts";
 import { type DriverHandle, invalid } from "./define.ts";
 import { DRIVER_FIELDS } from "./file-format.ts";
 import type { DriverHooks } from "../driver/bound-tool.ts";
@@ -16,7 +16,7 @@ export interface MergedEntry {
 
 /** Throws when the merged driver is not valid. */
 export function mergeEntry(
-  { driver: declared, source }: Pick<DeclaredDriver, "driver" | "source">,
+  { driver: declared, source }: Pick<ConfiguredDriver, "driver" | "source">,
   { hooks, given, text: code }: DriverHandle,
 ): MergedEntry {
   if (source === undefined || code === undefined) return { driver: declared, hooks, warnings: [] };
@@ -41,7 +41,7 @@ function hasKey({ text, serverJson }: DriverSource, file: string, key: string): 
 
 function differs({ id, origin }: Driver, field: string, key: string): Diagnostic {
   return {
-    code: "DECLARATION_INVALID",
+    code: "FILE_INVALID",
     severity: "warning",
     server: id,
     file: origin.file,

@@ -23,7 +23,7 @@ export function checkBump(before: Driver | Contract, after: Driver | Contract): 
     .map(({ what, why }) => `${what} (${why})`);
   return [
     {
-      code: "DECLARATION_INVALID",
+      code: "FILE_INVALID",
       severity: needs === "major" ? "error" : "warning",
       server: after.id,
       file: after.origin.file,

@@ -280,7 +280,7 @@ test("everything is said at once, with the place, and one broken binding refuses
   expect(bound).toEqual([]);
   expect(diagnostics).toHaveLength(2);
   expect(diagnostics[0]).toMatchObject({
-    code: "DECLARATION_INVALID",
+    code: "FILE_INVALID",
     server: "files-mcp",
     tool: "fs-read",
     file: "drivers/one/DRIVER.md",

@@ -181,7 +181,7 @@ function executeMismatch(
   ];
   return [
     {
-      code: "DECLARATION_INVALID",
+      code: "FILE_INVALID",
       severity: "error",
       server: driver.id,
       message: `${driver.id}: execute does not match implements (execute_binding_mismatch): ${parts.join("; ")}`,
@@ -200,7 +200,7 @@ function toDiagnostic(
   const { line, column } = (field && binding.origin.places?.[field]) ?? binding.origin;
   const what = contract === undefined ? driver.id : `${driver.id}, ${contract.id}`;
   return {
-    code: "DECLARATION_INVALID",
+    code: "FILE_INVALID",
     severity: severity ?? "error",
     message: `${what}: ${message}`,
     server: driver.id,

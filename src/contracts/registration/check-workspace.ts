@@ -132,7 +132,7 @@ function toDiagnostic(
 ): Diagnostic {
   const { file, line, column, places } = origin;
   return {
-    code: "DECLARATION_INVALID",
+    code: "FILE_INVALID",
     severity: "error",
     server,
     message,

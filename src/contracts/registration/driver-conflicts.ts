@@ -29,7 +29,7 @@ export function refKindConflicts(driver: Driver, others: readonly Driver[]): rea
       : other && `belongs to the driver ${other.id}`;
     if (taken !== undefined && !own.has(kind))
       diagnostics.push({
-        code: "DECLARATION_INVALID",
+        code: "FILE_INVALID",
         severity: "error",
         server: driver.id,
         file: driver.origin.file,

@@ -151,7 +151,7 @@ function checkSurfaces(driver: Driver, { prompts, resources }: ServerSurfaces): 
         ? `The server has no ${what}s.`
         : `The server has ${all.slice(0, MAX_SHOWN).join(", ")}${all.length > MAX_SHOWN ? ", …" : ""}.`;
     diagnostics.push({
-      code: "DECLARATION_INVALID",
+      code: "FILE_INVALID",
       severity: "warning",
       server: driver.id,
       message: `${driver.id}: the server has no ${what} "${name}", so that it is not offered`,

@@ -55,7 +55,7 @@ function read(
   const position = createLocator(text);
   const diagnostics: Diagnostic[] = [];
   const reportOffset = (offset: number, diagnostic: Omit<Diagnostic, "code">): void => {
-    diagnostics.push({ code: "DECLARATION_INVALID", ...diagnostic, file, ...position(offset) });
+    diagnostics.push({ code: "FILE_INVALID", ...diagnostic, file, ...position(offset) });
   };
   const report: ReportAt = (path, diagnostic) => {
     reportOffset(nearestOffset(document, path), { ...diagnostic, path: toPointer(path) });

@@ -89,11 +89,11 @@ test("a hard link elsewhere keeps the old text", async () => {
 });
 
 test.each([
-  ["mcp.json", '{ "a": ', "{}", "DECLARATION_INVALID"],
-  ["mcp.json", "{}", '{ "a": ', "DECLARATION_INVALID"],
-  ["config.toml", "a = ", "a = 1", "DECLARATION_INVALID"],
-  ["config.toml", "a = 1", "{}", "DECLARATION_INVALID"],
-  ["job.yaml", "a: [", "a: 1", "DECLARATION_INVALID"],
+  ["mcp.json", '{ "a": ', "{}", "FILE_INVALID"],
+  ["mcp.json", "{}", '{ "a": ', "FILE_INVALID"],
+  ["config.toml", "a = ", "a = 1", "FILE_INVALID"],
+  ["config.toml", "a = 1", "{}", "FILE_INVALID"],
+  ["job.yaml", "a: [", "a: 1", "FILE_INVALID"],
 ])("%s with %j is not replaced by %j", async (name, before, after, code) => {
   const file = join(root, name);
   await writeFile(file, before);

@@ -83,7 +83,7 @@ function checkParses(file: string, text: string, what: string): void {
   const source = withoutMark(text);
   const [problem] = source.trim() === "" ? [] : readDocument(format, source).problems;
   if (problem !== undefined)
-    throw new PortolanError("DECLARATION_INVALID", `${what} of ${file} is ${problem.message}`, {
+    throw new PortolanError("FILE_INVALID", `${what} of ${file} is ${problem.message}`, {
       hint: "Correct it by hand first; nothing was written.",
       data: { file, offset: problem.offset },
     });

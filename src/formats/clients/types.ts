@@ -1,7 +1,7 @@
 // Types of the clients' files: client, servers, context, notes about an export.
 
 import type { Diagnostic } from "../../errors/index.ts";
-import type { DeclaredServer, Endpoint } from "../../model/index.ts";
+import type { ServerConfig, Endpoint } from "../../model/index.ts";
 
 export type ClientId =
   | "claude-code"
@@ -19,7 +19,7 @@ export type ClientFormat = "json" | "toml" | "yaml";
 export type Scope = "user" | "project";
 
 /** A server as a client's file declares it. */
-export interface ClientServer extends DeclaredServer {
+export interface ClientServer extends ServerConfig {
   readonly endpoint: Endpoint;
   /** Its name in the file; the alias is this name made legal. */
   readonly name: string;
@@ -30,7 +30,7 @@ export interface ClientServer extends DeclaredServer {
 }
 
 /** A server to be written: from a client's file, or from any other config file. */
-export type WritableServer = DeclaredServer & Partial<Pick<ClientServer, "name" | "project" | "envFile">>;
+export type WritableServer = ServerConfig & Partial<Pick<ClientServer, "name" | "project" | "envFile">>;
 
 export interface ClientFile {
   readonly client: ClientId;

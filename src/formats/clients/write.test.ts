@@ -395,6 +395,6 @@ test("merging into nothing is writing anew; into what is broken it is refused", 
     } catch (error) {
       thrown = error;
     }
-    expect(isPortolanError(thrown) && thrown.code).toBe("DECLARATION_INVALID");
+    expect(isPortolanError(thrown) && thrown.code).toBe("FILE_INVALID");
   }
 });

@@ -45,7 +45,7 @@ function toText(client: ClientId, value: Readonly<Record<string, unknown>>): str
 /**
  * The existing text with these servers in it: those it has under the same name are brought up to date member by member, new ones are added,
  * and everything else (comments, order, unknown keys, other servers) stays byte for byte. `file` tells what `${workspaceFolder}` stands for.
- * Throws DECLARATION_INVALID when the text does not parse, NOT_SUPPORTED when it cannot be changed in place.
+ * Throws FILE_INVALID when the text does not parse, NOT_SUPPORTED when it cannot be changed in place.
  */
 export function mergeInto(
   client: ClientId,
@@ -61,7 +61,7 @@ export function mergeInto(
   if (problem !== undefined || !isObject(document.value)) {
     const { line, column } = createLocator(text)(problem?.offset ?? 0);
     throw new PortolanError(
-      "DECLARATION_INVALID",
+      "FILE_INVALID",
       `the file of ${CLIENT_TITLES[client]} cannot be read: ${problem?.message ?? "it is no object"} (line ${line}, column ${column})`,
       { data: { line, column, file: context.file } },
     );

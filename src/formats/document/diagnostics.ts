@@ -29,7 +29,7 @@ export class Diagnostics {
       return;
     }
     this.list.push({
-      code: "DECLARATION_INVALID",
+      code: "FILE_INVALID",
       severity,
       message,
       file: this.file,
@@ -57,7 +57,7 @@ export class Diagnostics {
       .map(({ diagnostic }) => diagnostic);
     if (this.#leftOut > 0) {
       const message = `${this.#leftOut} more problem${this.#leftOut === 1 ? "" : "s"} in this file`;
-      found.push({ code: "DECLARATION_INVALID", severity: "error", message, file: this.file });
+      found.push({ code: "FILE_INVALID", severity: "error", message, file: this.file });
     }
     return found;
   }

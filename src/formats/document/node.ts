@@ -1,4 +1,4 @@
-// A value of a declaration that knows where it stands, whichever syntax it was written in.
+// A value of a config file that knows where it stands, whichever syntax it was written in.
 
 import type { Diagnostic } from "../../errors/index.ts";
 

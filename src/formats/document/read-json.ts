@@ -50,7 +50,7 @@ function checkDepth(source: string): void {
     else if (scanner.getTokenLength() === 1 && (first === "}" || first === "]")) depth -= 1;
     tokens += 1;
     if (depth > MAX_DEPTH) throw tooDeep();
-    if (tokens > MAX_NODES * 4) throw new TooMuch("the file holds more values than a declaration has");
+    if (tokens > MAX_NODES * 4) throw new TooMuch("the file holds more values than a config file has");
   }
 }
 

@@ -65,7 +65,7 @@ export function compose(source: string): Document.Parsed {
   const first = documents.next().value as Document.Parsed;
   const second = documents.next();
   if (second.done !== true)
-    throw new TooMuch("the file holds several YAML documents; a declaration is one document");
+    throw new TooMuch("the file holds several YAML documents; a config file is one document");
   return first;
 }
 
@@ -75,7 +75,7 @@ function* parse(source: string): Generator<CST.Token> {
   for (const lexeme of new Lexer().lex(source)) {
     yield* parser.next(lexeme);
     lexemes += 1;
-    if (lexemes > MAX_LEXEMES) throw new TooMuch("the file holds more values than a declaration has");
+    if (lexemes > MAX_LEXEMES) throw new TooMuch("the file holds more values than a config file has");
     if (parser.stack.length > MAX_DEPTH + 1) throw tooDeep();
   }
   yield* parser.end();
@@ -91,7 +91,7 @@ function reportSyntax(document: Document.Parsed, locate: Locate, diagnostics: Di
     if (lines.has(place.line) || lines.size === MAX_SYNTAX_ERRORS) continue;
     lines.add(place.line);
     if (code === "TAG_RESOLVE_FAILED")
-      diagnostics.add(place, lowerFirst(message), "Tags have no meaning in a declaration; leave it out.");
+      diagnostics.add(place, lowerFirst(message), "Tags have no meaning in a config file; leave it out.");
     else diagnostics.add(place, `not valid YAML: ${lowerFirst(message)}`, hintFor(code));
   }
 }
@@ -129,7 +129,7 @@ function createYamlConverter(
 
   const convert = (node: Node | null | undefined, path: Path, fallback: Place): TextNode => {
     nodes += 1;
-    if (nodes > MAX_NODES) throw new TooMuch("the file holds more values than a declaration has");
+    if (nodes > MAX_NODES) throw new TooMuch("the file holds more values than a config file has");
     if (path.length > MAX_DEPTH) throw tooDeep();
     const place = placeOf(node, path, fallback);
     if (isAlias(node)) return { ...convert(follow(node.source, place), path, place), ...place };

@@ -76,7 +76,7 @@ describe("YAML", () => {
     [
       "two documents",
       "a: 1\n---\nb: 2\n",
-      "1:1 the file holds several YAML documents; a declaration is one document",
+      "1:1 the file holds several YAML documents; a config file is one document",
     ],
     [
       "a colon too many",
@@ -92,7 +92,7 @@ describe("YAML", () => {
   ])("%s is a problem at its place", (_, text, expected) => {
     const { diagnostics } = readYaml(text, "f.yaml");
     expect(diagnostics.map(short)).toContain(expected);
-    expect(diagnostics[0]).toMatchObject({ code: "DECLARATION_INVALID", severity: "error", file: "f.yaml" });
+    expect(diagnostics[0]).toMatchObject({ code: "FILE_INVALID", severity: "error", file: "f.yaml" });
   });
 
   test("values after a refused key are still there, the refused ones not", () => {
@@ -161,7 +161,7 @@ describe("hostile texts", () => {
       Array.from({ length: 500 }, (_, index) => `${" ".repeat(index)}a:`).join("\n"),
       "nested more than 64 deep",
     ],
-    ["many values", `[${"1,".repeat(million / 2 - 1)}]`, "more values than a declaration has"],
+    ["many values", `[${"1,".repeat(million / 2 - 1)}]`, "more values than a config file has"],
     ["many keys", Array.from({ length: 90_000 }, (_, index) => `k${index}: 1`).join("\n"), "more values"],
     ["many documents", "---\n".repeat(million / 4), "several YAML documents"],
     ["many commas", `[${",".repeat(million - 1)}`, "more values"],

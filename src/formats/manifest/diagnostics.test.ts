@@ -191,7 +191,7 @@ describe("problems", () => {
     );
     expect(parseManifest(text, "m.yaml").diagnostics).toEqual([
       {
-        code: "DECLARATION_INVALID",
+        code: "FILE_INVALID",
         severity: "error",
         message: 'config.servers[0].transport cannot be "stremable-http"',
         file: "m.yaml",
@@ -202,7 +202,7 @@ describe("problems", () => {
         server: "a",
       },
       {
-        code: "DECLARATION_INVALID",
+        code: "FILE_INVALID",
         severity: "error",
         message: 'unknown key "tool_alowlist" in config.servers[1]',
         file: "m.yaml",

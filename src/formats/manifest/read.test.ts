@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { DeclaredServer } from "../../model/index.ts";
+import type { ServerConfig } from "../../model/index.ts";
 import { looksLikeManifest, parseManifest } from "./read.ts";
 
 /** The manifest of the issue, as it is written there. */
@@ -66,7 +66,7 @@ function servers(...lines: string[]): string {
   return ["config:", "  servers:", ...lines.map((line) => `    ${line}`)].join("\n");
 }
 
-function first(text: string): DeclaredServer | undefined {
+function first(text: string): ServerConfig | undefined {
   const { servers: found, diagnostics } = parseManifest(text, "m.yaml");
   expect(diagnostics).toEqual([]);
   return found[0];

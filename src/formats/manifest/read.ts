@@ -1,7 +1,7 @@
 // Reads a bridge manifest: text in, servers and diagnostics out.
 
 import { type Diagnostic, didYouMean } from "../../errors/index.ts";
-import { type DeclaredServer, isObject } from "../../model/index.ts";
+import { type ServerConfig, isObject } from "../../model/index.ts";
 import {
   Diagnostics,
   nodeAt,
@@ -23,7 +23,7 @@ import {
 } from "../schema-builder/index.ts";
 import { ALIAS_PATTERN, aliasProblem } from "./alias.ts";
 import { folderOf } from "./paths.ts";
-import { toDeclaredServer, toDefaults, withDefaults } from "./server-config.ts";
+import { toServerConfig, toDefaults, withDefaults } from "./server-config.ts";
 import {
   DEFAULT_FIELDS,
   DESCRIPTION_PREFIX,
@@ -71,7 +71,7 @@ export interface ManifestSettings extends Omit<ManifestValue, "config" | "depend
 
 export interface ManifestResult {
   /** The servers without errors, with the defaults of `config` filled in. */
-  readonly servers: readonly DeclaredServer[];
+  readonly servers: readonly ServerConfig[];
   readonly settings: ManifestSettings;
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -86,7 +86,7 @@ export function parseManifest(text: string, file: string): ManifestResult {
   const named = checkAliases(config, diagnostics);
   checkEnabledServers(nodeAt(root, "config", "enabled_servers"), named, diagnostics);
   const servers = named.flatMap(({ alias, server, node }) => {
-    const declared = toDeclaredServer(server, {
+    const declared = toServerConfig(server, {
       ...context,
       alias,
       node,

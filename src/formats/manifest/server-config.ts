@@ -1,6 +1,6 @@
 // Server config from the fields of one server in a file.
 
-import type { DeclaredServer, LaunchSettings, Limits, Origin } from "../../model/index.ts";
+import type { ServerConfig, LaunchSettings, Limits, Origin } from "../../model/index.ts";
 import { nodeAt, type ObjectNode } from "../document/index.ts";
 import type { ReadContext } from "../schema-builder/index.ts";
 import { definedOnly, filled } from "./defined.ts";
@@ -10,7 +10,7 @@ import type { ServerValue } from "./server-schema.ts";
 
 /** Settings that apply to servers without settings of their own. */
 export type ServerDefaults = Pick<
-  DeclaredServer,
+  ServerConfig,
   "era" | "start" | "idleStopMs" | "limits" | "descriptionPrefix"
 >;
 
@@ -22,7 +22,7 @@ export interface ServerContext extends ReadContext {
 }
 
 /** Returns undefined when the server cannot be used; the reasons are among the diagnostics. */
-export function toDeclaredServer(server: ServerValue, context: ServerContext): DeclaredServer | undefined {
+export function toServerConfig(server: ServerValue, context: ServerContext): ServerConfig | undefined {
   const { alias, origin, node, diagnostics } = context;
   const transport = server.transport ?? inferTransport(server);
   if (transport === undefined) return undefined;
@@ -31,7 +31,7 @@ export function toDeclaredServer(server: ServerValue, context: ServerContext): D
   const launch = runsHere ? toLaunchSettings(server, context) : undefined;
   if (diagnostics.hasErrorIn(node)) return undefined;
   const { allowTools, blockTools, resourceTools, promptTools, tags, maxResultBytes, lanes } = server;
-  return definedOnly<DeclaredServer>({
+  return definedOnly<ServerConfig>({
     alias,
     origin,
     endpoint,
@@ -60,7 +60,7 @@ export function toDefaults(fields: DefaultFields): ServerDefaults {
 }
 
 /** Fills in the settings that the server leaves open; limits one by one. */
-export function withDefaults(server: DeclaredServer, defaults: ServerDefaults): DeclaredServer {
+export function withDefaults(server: ServerConfig, defaults: ServerDefaults): ServerConfig {
   const limits = filled({ ...defaults.limits, ...server.limits });
   return { ...defaults, ...server, ...(limits === undefined ? {} : { limits }) };
 }

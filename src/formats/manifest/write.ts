@@ -4,7 +4,7 @@ import {
   type InstallMethod,
   type LaunchSettings,
   type ResourceLimits,
-  type SandboxDeclaration,
+  type SandboxConfig,
   type UrlEndpoint,
   type VersionCheck,
   writtenSize,
@@ -28,7 +28,7 @@ export function toLaunchFields(launch: LaunchSettings | undefined): LaunchFields
 }
 
 /** The mode alone, where the sandbox has no other rules. */
-export function toSandboxFields(sandbox: SandboxDeclaration): SandboxFields {
+export function toSandboxFields(sandbox: SandboxConfig): SandboxFields {
   const { mode, backend, network, fs, env, exec, home, limits, pathArguments } = sandbox;
   const block: SandboxFields & object = definedOnly({
     mode,

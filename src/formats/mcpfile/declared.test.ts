@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { declareMcpfile } from "./declared.ts";
+import { readMcpfile } from "./declared.ts";
 
 const FILE = "/somewhere/x/mcpfile.yaml";
 const BESIDE = "/somewhere/x/mcpserver.yaml";
 const NEW = `kind: MCPToolDefinitions\nschemaVersion: "0.2.0"\nname: a\nversion: "1.0.0"\n`;
 const settings = (runtime: string): string =>
   `kind: MCPServerConfig\nschemaVersion: "0.2.0"\nruntime: {transportProtocol: streamablehttp, ${runtime}}\n`;
-const declare = (beside: string, text = NEW): ReturnType<typeof declareMcpfile> =>
-  declareMcpfile(text, FILE, { file: BESIDE, text: beside });
-const trusted = ({ servers }: ReturnType<typeof declareMcpfile>): unknown =>
+const declare = (beside: string, text = NEW): ReturnType<typeof readMcpfile> =>
+  readMcpfile(text, FILE, { file: BESIDE, text: beside });
+const trusted = ({ servers }: ReturnType<typeof readMcpfile>): unknown =>
   servers.map(({ endpoint }) => (endpoint.transport === "invoke" ? endpoint.server.clientTls : undefined));
 
 describe("the file beside an mcpfile", () => {
@@ -43,7 +43,7 @@ describe("the file beside an mcpfile", () => {
     expect(declare(settings("clientTlsConfig: {caCertFile: [x]}")).diagnostics).toMatchObject([
       { severity: "error", file: BESIDE, line: 3 },
     ]);
-    const unread = declareMcpfile(NEW, FILE, { file: BESIDE, problem: "it is a folder" });
+    const unread = readMcpfile(NEW, FILE, { file: BESIDE, problem: "it is a folder" });
     expect(unread.diagnostics).toMatchObject([{ severity: "error", code: "FILE_FAILED" }]);
   });
 
@@ -62,7 +62,7 @@ describe("the runtime in a file", () => {
     `{name: ${name}, version: 1.0.0, runtime: {transportProtocol: streamablehttp, streamableHttpConfig: {port: ${port}}}}`;
 
   test("of one server says where to listen", () => {
-    expect(declareMcpfile(`mcpFileVersion: 0.0.1\nservers: [${server("a", 1)}]`, FILE)).toMatchObject({
+    expect(readMcpfile(`mcpFileVersion: 0.0.1\nservers: [${server("a", 1)}]`, FILE)).toMatchObject({
       gateway: { port: 1 },
       diagnostics: [],
     });
@@ -70,7 +70,7 @@ describe("the runtime in a file", () => {
 
   test("of several does not", () => {
     const text = `mcpFileVersion: 0.0.1\nservers: [${server("a", 1)}, ${server("b", 2)}]`;
-    const { gateway, diagnostics } = declareMcpfile(text, FILE);
+    const { gateway, diagnostics } = readMcpfile(text, FILE);
     expect(gateway).toBeUndefined();
     expect(diagnostics.map(({ severity, server: name }) => [severity, name])).toEqual([
       ["info", "a"],

@@ -2,7 +2,7 @@
 
 import { basename, dirname } from "node:path";
 import type { Diagnostic } from "../../errors/index.ts";
-import { type DeclaredServer, type GatewaySettings, isObject } from "../../model/index.ts";
+import { type ServerConfig, type GatewaySettings, isObject } from "../../model/index.ts";
 import { type Place, quoted, toPointer } from "../document/index.ts";
 import { toAlias } from "../manifest/alias.ts";
 import { parseMcpfile } from "./read/parse.ts";
@@ -10,8 +10,8 @@ import { toClientTls } from "./read/server.ts";
 import type { McpRuntime } from "./schema/runtime-schema.ts";
 import { KINDS } from "./schema/versions.ts";
 
-interface McpfileDeclarations {
-  readonly servers: readonly DeclaredServer[];
+interface McpfileServers {
+  readonly servers: readonly ServerConfig[];
   /** For a gateway that serves this file and nothing else. */
   readonly gateway?: GatewaySettings;
   readonly diagnostics: readonly Diagnostic[];
@@ -28,11 +28,11 @@ export type BesideFile = { readonly file: string } & (
 const TOP: Place = { line: 1, column: 1, path: [] };
 
 /** The alias is the server's name made legal; of two servers with one alias the first is used. */
-export function declareMcpfile(text: string, file: string, beside?: BesideFile): McpfileDeclarations {
+export function readMcpfile(text: string, file: string, beside?: BesideFile): McpfileServers {
   const { entries, config, version, diagnostics, leftOut } = parseMcpfile(text, file);
   const settings = version === "0.2" && config === undefined ? readSettings(beside) : NONE;
   const trusted = toClientTls(settings.runtime, dirname(beside?.file ?? file));
-  const servers = new Map<string, DeclaredServer>();
+  const servers = new Map<string, ServerConfig>();
   const notes: Diagnostic[] = [];
   for (const { server, runtime, place } of entries) {
     const { name } = server.info;
@@ -107,7 +107,7 @@ function unused(
   if (names.length === 0) return [];
   return [
     {
-      code: "DECLARATION_INVALID",
+      code: "FILE_INVALID",
       severity: "info",
       message: `portolan serve does not use ${names.join(", ")} of the runtime`,
       server,

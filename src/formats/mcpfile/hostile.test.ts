@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { declareMcpfile, parseMcpfile, upgradeMcpfile } from "./index.ts";
+import { readMcpfile, parseMcpfile, upgradeMcpfile } from "./index.ts";
 
 const fixture = (name: string): string =>
   readFileSync(new URL(`../../../test/fixtures/mcpfiles/${name}`, import.meta.url), "utf8");
@@ -15,7 +15,7 @@ const FILES = ["seed.yaml", "everything-0.1.yaml", "everything-0.2.yaml", "mcpse
 function survives(text: string): void {
   // By the processor's clock: a busy machine is not the text's fault.
   const before = process.cpuUsage();
-  for (const read of [parseMcpfile, declareMcpfile, upgradeMcpfile]) {
+  for (const read of [parseMcpfile, readMcpfile, upgradeMcpfile]) {
     const { diagnostics } = read(text, "f.yaml");
     for (const { line, column, message } of diagnostics) {
       expect(message).not.toBe("");

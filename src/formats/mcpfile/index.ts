@@ -1,6 +1,6 @@
 // Public face of the mcpfile: tools as HTTP requests and commands.
 
-export { type BesideFile, declareMcpfile, isMcpfile, isMcpfileName, looksLikeMcpfile } from "./declared.ts";
+export { type BesideFile, readMcpfile, isMcpfile, isMcpfileName, looksLikeMcpfile } from "./declared.ts";
 export { type McpfileEntry, type McpfileResult, type McpServerConfig, parseMcpfile } from "./read/parse.ts";
 export { renderMcpfile, renderServerConfig } from "./write/render.ts";
 export type {

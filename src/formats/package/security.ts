@@ -1,6 +1,6 @@
 // The `security` section of a package as a sandbox. Its permissions are few and broad, so anything that they do not name is denied.
 
-import type { SandboxDeclaration } from "../../model/index.ts";
+import type { SandboxConfig } from "../../model/index.ts";
 
 /** The `security` section of a package, as its format defines it. */
 export interface PackageSecurity {
@@ -14,7 +14,7 @@ export interface PermissionNote {
 }
 
 export type PermissionResult =
-  | { readonly ok: true; readonly sandbox: SandboxDeclaration; readonly notes: readonly PermissionNote[] }
+  | { readonly ok: true; readonly sandbox: SandboxConfig; readonly notes: readonly PermissionNote[] }
   /** The required sandbox cannot be enforced, so the server must not start. */
   | { readonly ok: false; readonly problem: string; readonly hint: string };
 
@@ -45,7 +45,7 @@ export function impliesNetwork(name: string): boolean {
 
 /**
  * `network` alone is every public host. With the permission for a service beside it, that service is what the network is for.
- * `filesystem` names no folder, so it opens none: those that a caller grants, or a declaration adds, are all there is.
+ * `filesystem` names no folder, so it opens none: those that a caller grants, or a config adds, are all there is.
  */
 export function sandboxFromPermissions(security: PackageSecurity): PermissionResult {
   const { required, type } = security.sandbox ?? {};

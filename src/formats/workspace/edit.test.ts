@@ -101,28 +101,28 @@ servers:
       FILE,
       "a",
       {},
-      "DECLARATION_INVALID the server a would not be valid: servers.a says neither command nor url (line 17)",
+      "FILE_INVALID the server a would not be valid: servers.a says neither command nor url (line 17)",
     ],
     [
       "a bad address",
       undefined,
       "a",
       { url: "nowhere" },
-      "DECLARATION_INVALID the server a would not be valid: url is not a URL (line 4)",
+      "FILE_INVALID the server a would not be valid: url is not a URL (line 4)",
     ],
     [
       "a broken file",
       "servers: [",
       "a",
       { command: "x" },
-      "DECLARATION_INVALID portolan.yaml is not valid: not valid YAML",
+      "FILE_INVALID portolan.yaml is not valid: not valid YAML",
     ],
     [
       "servers that are a list",
       "servers: [a]",
       "a",
       { command: "x" },
-      "DECLARATION_INVALID portolan.yaml is not valid: servers must be an object",
+      "FILE_INVALID portolan.yaml is not valid: servers must be an object",
     ],
   ])("%s is refused", (_, text, alias, fields, expected) => {
     expect(refusal(() => addServer(text, alias, fields))).toContain(expected);
@@ -161,7 +161,7 @@ describe("remove", () => {
     expect(refusal(() => removeServer(FILE, "x"))).toBe("SERVER_UNKNOWN portolan.yaml declares no server x");
     const shared = "servers:\n  a: {command: x, env: &e {A: b}}\n  b: {command: y, env: *e}\n";
     expect(refusal(() => removeServer(shared, "a"))).toContain(
-      "DECLARATION_INVALID portolan.yaml cannot be changed",
+      "FILE_INVALID portolan.yaml cannot be changed",
     );
   });
 });

@@ -70,13 +70,9 @@ function settle(
     // An alias whose anchor is gone cannot be written; told below.
   }
   if (written !== undefined && reads(written, wanted)) return written;
-  throw new PortolanError(
-    "DECLARATION_INVALID",
-    "portolan.yaml cannot be changed without changing more of it",
-    {
-      hint: "Edit the file by hand; perhaps another part of it uses an anchor of this server.",
-    },
-  );
+  throw new PortolanError("FILE_INVALID", "portolan.yaml cannot be changed without changing more of it", {
+    hint: "Edit the file by hand; perhaps another part of it uses an anchor of this server.",
+  });
 }
 
 function reads(text: string, wanted: unknown): boolean {
@@ -108,7 +104,7 @@ function readForEdit(text: string): TextNode | undefined {
     node === undefined || node.kind === "null" || node.kind === "object";
   if (!usable(root) || !usable(servers))
     throw new PortolanError(
-      "DECLARATION_INVALID",
+      "FILE_INVALID",
       "portolan.yaml is not valid: servers must be an object with keys",
     );
   return root;
@@ -117,7 +113,7 @@ function readForEdit(text: string): TextNode | undefined {
 function toError(what: string, diagnostics: readonly Diagnostic[]): PortolanError {
   const [first] = diagnostics;
   const where = first?.line === undefined ? "" : ` (line ${first.line})`;
-  return new PortolanError("DECLARATION_INVALID", `${what}: ${first?.message ?? ""}${where}`, {
+  return new PortolanError("FILE_INVALID", `${what}: ${first?.message ?? ""}${where}`, {
     hint: first?.hint,
     data: { diagnostics },
   });

@@ -1,12 +1,7 @@
 // Reads portolan.yaml: text in, settings, servers and diagnostics out.
 
 import type { Diagnostic } from "../../errors/index.ts";
-import {
-  type ContractPolicy,
-  type DeclaredServer,
-  type GatewaySettings,
-  isObject,
-} from "../../model/index.ts";
+import { type ContractPolicy, type ServerConfig, type GatewaySettings, isObject } from "../../model/index.ts";
 import {
   Diagnostics,
   type Entry,
@@ -20,7 +15,7 @@ import {
   aliasProblem,
   folderOf,
   type ServerDefaults,
-  toDeclaredServer,
+  toServerConfig,
   toDefaults,
   withServer,
 } from "../manifest/index.ts";
@@ -51,7 +46,7 @@ export interface WorkspaceSettings {
 
 export interface WorkspaceResult {
   /** The servers without errors. `defaults` are not filled in, because they apply to servers of other files too. */
-  readonly servers: readonly DeclaredServer[];
+  readonly servers: readonly ServerConfig[];
   readonly settings: WorkspaceSettings;
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -93,7 +88,7 @@ function checkAlias(entry: Entry, diagnostics: Diagnostics): void {
   if (problem !== undefined) diagnostics.add(entry, problem.message, problem.hint);
 }
 
-function toServer(entry: Entry, workspace: WorkspaceValue, context: ReadContext): DeclaredServer | undefined {
+function toServer(entry: Entry, workspace: WorkspaceValue, context: ReadContext): ServerConfig | undefined {
   const { diagnostics } = context;
   const { key: alias, value: node } = entry;
   const server = workspace.servers?.[alias];
@@ -109,7 +104,7 @@ function toServer(entry: Entry, workspace: WorkspaceValue, context: ReadContext)
       "Write command (or npm, or docker) for a program to run, or url for a server to reach.",
     );
   const { file } = diagnostics;
-  return toDeclaredServer(server, {
+  return toServerConfig(server, {
     ...context,
     alias,
     node,

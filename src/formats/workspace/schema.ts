@@ -44,7 +44,7 @@ export const WORKSPACE = partialObject(
   {
     version: oneOfNumbers("The version of this format.", [1]).default(1),
     sources: union(
-      "Other declarations to read: files, or patterns with * and **, relative to this folder. When absent, the usual names are looked for.",
+      "Other config files to read: files, or patterns with * and **, relative to this folder. When absent, the usual names are looked for.",
       [text(), list("", text())],
     ),
     naming: NAMING,

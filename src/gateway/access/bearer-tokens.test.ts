@@ -48,7 +48,7 @@ test("without tokens there is nothing to do", async () => {
   expect((await resolveCallerTokens(settings, store, folder)).settings).toBe(settings);
 });
 
-test("all that is missing is said at once, in the words of the declaration", async () => {
+test("all that is missing is said at once, in the words of the config", async () => {
   const callers = [
     { name: "a", token: "${MISSING_A}" },
     { name: "b", token: "${MISSING_B}" },

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { binding, contract, driver, object, TEXT } from "../../../test/helpers/contracts.ts";
-import type { ContractsEndpoint, DeclaredServer } from "../../model/index.ts";
+import type { ContractsEndpoint, ServerConfig } from "../../model/index.ts";
 import { tagsOfTool } from "../member/tool-tags.ts";
 import { withPaths } from "./path-arguments.ts";
 
@@ -64,7 +64,7 @@ test("a contract has its own tags, those that all its drivers have, and perhaps 
     tags: ["other"],
     implements: [binding({ tool: "fs-list" })],
   });
-  const config: DeclaredServer = {
+  const config: ServerConfig = {
     alias: "contracts",
     origin,
     enabled: true,

@@ -5,7 +5,7 @@ import { stat } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 import { type DriverEntry, type DriverHandle, mergeEntry } from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
-import type { DeclaredDriver } from "../../model/index.ts";
+import type { ConfiguredDriver } from "../../model/index.ts";
 import { within } from "../../upstream/index.ts";
 import type { ServerContext } from "../processes/open-server-session.ts";
 
@@ -14,14 +14,14 @@ const LOAD_MS = 5_000;
 
 /** The driver with its code; undefined when its code may not run or cannot be loaded. */
 export async function withDriverCode(
-  declaredDriver: DeclaredDriver,
+  declaredDriver: ConfiguredDriver,
   { report, driverCode }: Pick<ServerContext, "report" | "driverCode">,
   loadMs: number = LOAD_MS,
 ): Promise<DriverEntry | undefined> {
   const { driver, entry } = declaredDriver;
   if (entry === undefined) return { driver };
   const refuse = (message: string, hint: string): undefined => {
-    report({ code: "DECLARATION_INVALID", severity: "error", server: driver.id, message, hint, file: entry });
+    report({ code: "FILE_INVALID", severity: "error", server: driver.id, message, hint, file: entry });
   };
   if (driverCode !== true)
     return refuse(
@@ -71,6 +71,6 @@ async function load(entry: string, server: string, ms: number): Promise<DriverHa
   });
   const handle = module.default as DriverHandle | undefined;
   if (handle?.kind !== "driver")
-    throw new PortolanError("DECLARATION_INVALID", "its default export is not the result of defineDriver()");
+    throw new PortolanError("FILE_INVALID", "its default export is not the result of defineDriver()");
   return handle;
 }

@@ -1,7 +1,7 @@
 // Inventory cache of one server: loaded from the last run, refreshed on changes, stored for the next run.
 
 import { toPortolanError, type ErrorCode, type Report } from "../../errors/index.ts";
-import type { DeclaredServer, Limits } from "../../model/index.ts";
+import type { ServerConfig, Limits } from "../../model/index.ts";
 import type { Redactor } from "../../secrets/index.ts";
 import type { Caller, Description, Upstream } from "../../upstream/index.ts";
 import type { EventBus } from "../events.ts";
@@ -20,7 +20,7 @@ const LIST_TIMEOUT_MS = 30_000;
 export const ALL_LISTS: ReadonlySet<ListName> = new Set(["tools", "prompts", "resources"]);
 
 export interface InventoryCacheOptions {
-  readonly config: DeclaredServer;
+  readonly config: ServerConfig;
   readonly caller: Caller;
   readonly limits: Limits;
   readonly inventoryStore: InventoryStore;

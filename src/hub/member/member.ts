@@ -1,7 +1,7 @@
 // Member: one server of a hub in one generation (one config of it), with its processes, inventory and last error.
 
 import { PortolanError, toPortolanError } from "../../errors/index.ts";
-import { type DeclaredServer, DEFAULT_LIMITS, type JsonObject } from "../../model/index.ts";
+import { type ServerConfig, DEFAULT_LIMITS, type JsonObject } from "../../model/index.ts";
 import {
   type Call,
   type LifecycleEvent,
@@ -57,7 +57,7 @@ export class Member {
   readonly inventoryCache: InventoryCache;
   readonly lastError: LastError;
   readonly processes: Processes;
-  config: DeclaredServer;
+  config: ServerConfig;
   since: Date = new Date();
   /** Moving average of response times. */
   latencyMs: number | undefined;
@@ -197,7 +197,7 @@ export class Member {
   }
 
   /** Applies other settings to the same processes: calls and sessions continue. */
-  configure(config: DeclaredServer): void {
+  configure(config: ServerConfig): void {
     this.config = config;
     this.#policy = policyOf(config);
     this.processes.configure(config);
@@ -324,7 +324,7 @@ export class Member {
   }
 }
 
-function policyOf({ start, idleStopMs, endpoint }: DeclaredServer): Policy {
+function policyOf({ start, idleStopMs, endpoint }: ServerConfig): Policy {
   const isNeverIdle = idleStopMs === undefined || idleStopMs <= 0 || endpoint.transport === "contracts";
   return {
     restarts: true,

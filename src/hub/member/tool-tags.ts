@@ -1,7 +1,7 @@
 // Tags of single tools: those of the server; for a contract also its own and those of its drivers.
 
 import { dirname, resolve } from "node:path";
-import type { Binding, Contract, ContractsEndpoint, DeclaredServer, Driver } from "../../model/index.ts";
+import type { Binding, Contract, ContractsEndpoint, ServerConfig, Driver } from "../../model/index.ts";
 
 export interface ToolTags {
   /** Tags that the tool always has. A rule that allows tags reads these. */
@@ -14,7 +14,7 @@ export interface ToolTags {
 const known = new WeakMap<ContractsEndpoint, ReadonlyMap<string, Required<ToolTags>>>();
 
 /** `own` is the server's own name for the tool. */
-export function tagsOfTool({ endpoint, tags = [] }: DeclaredServer, own: string): ToolTags {
+export function tagsOfTool({ endpoint, tags = [] }: ServerConfig, own: string): ToolTags {
   if (endpoint.transport !== "contracts") return { tags };
   let all = known.get(endpoint);
   if (all === undefined) {
@@ -29,7 +29,7 @@ export function tagsOfTool({ endpoint, tags = [] }: DeclaredServer, own: string)
 
 /** The contracts that a driver serves, each with the tags that it has with this driver. */
 export function contractsOfDriver(
-  { endpoint, tags = [] }: DeclaredServer,
+  { endpoint, tags = [] }: ServerConfig,
   id: string,
 ): readonly { readonly id: string; readonly tags: readonly string[] }[] {
   if (endpoint.transport !== "contracts") return [];

@@ -4,7 +4,7 @@ import type { Approve, Audit } from "../../contracts/index.ts";
 import { PortolanError, type Report, type Diagnostic } from "../../errors/index.ts";
 import type { LaunchContext } from "../../launch/index.ts";
 import type {
-  DeclaredServer,
+  ServerConfig,
   Endpoint,
   InvokedServer,
   InvokeEndpoint,
@@ -36,7 +36,7 @@ import {
 } from "./process-pool.ts";
 
 export interface ServerContext {
-  readonly config: DeclaredServer;
+  readonly config: ServerConfig;
   readonly pool: ProcessPool;
   readonly secrets: SecretStore;
   readonly redactor: Redactor;

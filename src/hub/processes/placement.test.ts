@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type ErrorCode, PortolanError } from "../../errors/index.ts";
-import type { DeclaredServer, Era } from "../../model/index.ts";
+import type { ServerConfig, Era } from "../../model/index.ts";
 import {
   type Caller,
   type Description,
@@ -38,7 +38,7 @@ function setUp(way: Way, era: Era, more: { pinned?: Era; fails?: () => PortolanE
   const endpoint = way === "http" ? { transport: "http", url: "http://x" } : { transport: way, command: "x" };
   const placement = new Placement({
     alias: "server",
-    config: { endpoint, era: more.pinned } as DeclaredServer,
+    config: { endpoint, era: more.pinned } as ServerConfig,
     timeoutMs: 60_000,
     report: () => {},
     main: () => main,

@@ -2,7 +2,7 @@
 // and uses a separate process or session where a server request would not show which caller it is for.
 
 import { changedError, isPortolanError, type PortolanError } from "../../errors/index.ts";
-import { type DeclaredServer, type JsonObject, type LogLevel, RPC } from "../../model/index.ts";
+import { type ServerConfig, type JsonObject, type LogLevel, RPC } from "../../model/index.ts";
 import {
   type Call,
   type Caller,
@@ -20,7 +20,7 @@ const COMMON = { owner: "" } as const;
 const MAX_LEARNED = 2_000;
 
 export interface PlacementOptions extends Omit<CallIsolationOptions, "open" | "maxDedicated"> {
-  readonly config: Pick<DeclaredServer, "endpoint" | "era" | "lanes">;
+  readonly config: Pick<ServerConfig, "endpoint" | "era" | "lanes">;
   readonly open: LegacySessionsOptions["open"];
   /** A legacy session was opened beside the main connection; its notifications concern the server too. */
   readonly sessionOpened?: (upstream: Upstream) => void;

@@ -2,7 +2,7 @@
 
 import type { PortolanError } from "../../errors/index.ts";
 import type { LaunchPlan } from "../../launch/index.ts";
-import type { DeclaredServer, JsonObject, Limits, LogLevel, LogMessage } from "../../model/index.ts";
+import type { ServerConfig, JsonObject, Limits, LogLevel, LogMessage } from "../../model/index.ts";
 import {
   type Call,
   createLaunchDiagnostics,
@@ -144,7 +144,7 @@ export class Processes {
   }
 
   /** Applies changed settings to the dedicated processes. */
-  configure(config: DeclaredServer): void {
+  configure(config: ServerConfig): void {
     this.#placement.configure(this.#placementOptions(config));
   }
 
@@ -170,7 +170,7 @@ export class Processes {
     });
   }
 
-  #placementOptions(config: DeclaredServer): PlacementOptions {
+  #placementOptions(config: ServerConfig): PlacementOptions {
     const { limits, report } = this.#options;
     return {
       alias: this.#alias,

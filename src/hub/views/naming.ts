@@ -1,7 +1,7 @@
 // Tool and prompt names in a hub: a pure function of the naming template, the alias and the server's own name.
 
 import { toWildcard } from "../../base/text/wildcard.ts";
-import type { ContractsEndpoint, DeclaredServer } from "../../model/index.ts";
+import type { ContractsEndpoint, ServerConfig } from "../../model/index.ts";
 import { exposedName, exposedNames } from "../../client/index.ts";
 
 export const DEFAULT_NAMING = "mcp_{alias}_{tool}";
@@ -10,7 +10,7 @@ export const DEFAULT_NAMING = "mcp_{alias}_{tool}";
 export type Naming = string | undefined;
 
 /** The name of a tool in the hub. A contract keeps its own name, whichever server it belongs to. */
-export function hubName(template: Naming, { alias, endpoint }: DeclaredServer, name: string): string {
+export function hubName(template: Naming, { alias, endpoint }: ServerConfig, name: string): string {
   if (endpoint.transport === "contracts") return namesOf(endpoint).get(name) ?? exposedName(name);
   if (template === undefined) return name;
   // One pass, so that a tool named "{alias}" is not expanded again.
@@ -20,7 +20,7 @@ export function hubName(template: Naming, { alias, endpoint }: DeclaredServer, n
 }
 
 /** Prompts of contracts keep their path, because model providers do not limit the names of prompts. */
-export function promptName(template: Naming, config: DeclaredServer, name: string): string {
+export function promptName(template: Naming, config: ServerConfig, name: string): string {
   return config.endpoint.transport === "contracts" ? name : hubName(template, config, name);
 }
 
@@ -38,12 +38,12 @@ function namesOf(endpoint: ContractsEndpoint): ReadonlyMap<string, string> {
 }
 
 /** True when this is the id of one of the server's contracts. */
-export function hasContract({ endpoint }: DeclaredServer, id: string): boolean {
+export function hasContract({ endpoint }: ServerConfig, id: string): boolean {
   return endpoint.transport === "contracts" && namesOf(endpoint).has(id);
 }
 
 /** True when the config allows this tool. */
-export function isAllowedTool({ allowTools, blockTools }: DeclaredServer, name: string): boolean {
+export function isAllowedTool({ allowTools, blockTools }: ServerConfig, name: string): boolean {
   return matchesAny(allowTools, name) !== false && matchesAny(blockTools, name) !== true;
 }
 

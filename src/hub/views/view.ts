@@ -1,7 +1,7 @@
 // View: what one kind of client sees of a hub, as one upstream. It has some of the servers and some of their tools.
 
 import { type Diagnostic, PortolanError, toPortolanError } from "../../errors/index.ts";
-import type { DeclaredServer, JsonObject, LogLevel } from "../../model/index.ts";
+import type { ServerConfig, JsonObject, LogLevel } from "../../model/index.ts";
 import {
   NO_STATS,
   type Call,
@@ -249,7 +249,7 @@ export class HubView implements Upstream {
   }
 
   /** The full name of a tool or prompt that may be given as `alias.tool`. */
-  fullName(name: string, serverOf: (alias: string) => DeclaredServer): string {
+  fullName(name: string, serverOf: (alias: string) => ServerConfig): string {
     const { toolRoutes, promptRoutes } = this.table;
     if (typeof name !== "string" || toolRoutes.has(name) || promptRoutes.has(name)) return name;
     const dot = name.indexOf(".");

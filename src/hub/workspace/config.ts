@@ -2,11 +2,11 @@
 
 import { type Catalog, fatalErrors, type UsedPaths } from "../../catalog/index.ts";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
-import { type DeclaredServer, type GatewaySettings, isObject } from "../../model/index.ts";
+import { type ServerConfig, type GatewaySettings, isObject } from "../../model/index.ts";
 
 /** The servers of a program, in place of a folder. */
 export interface WorkspaceConfig {
-  readonly servers: readonly DeclaredServer[];
+  readonly servers: readonly ServerConfig[];
   readonly naming?: string;
   readonly descriptionPrefix?: boolean | string;
   readonly envFile?: string;
@@ -28,7 +28,7 @@ export function checkConfig(config: WorkspaceConfig): WorkspaceConfig {
   if (Array.isArray(servers) && servers.every(isServer)) return config;
   throw new PortolanError(
     "CONFIG_INVALID",
-    "a workspace is a folder, a file, or { servers: DeclaredServer[] }",
+    "a workspace is a folder, a file, or { servers: ServerConfig[] }",
     {
       hint: "Each server has an alias, an origin, an endpoint and enabled.",
     },
@@ -42,7 +42,7 @@ export function fromCatalog(catalog: Catalog, report: (diagnostic: Diagnostic) =
     const more = errors.length === 1 ? "" : ` (and ${errors.length - 1} more)`;
     const line = first.line === undefined ? "" : `:${first.line}`;
     const where = first.file === undefined ? "" : `${first.file}${line}: `;
-    throw new PortolanError("DECLARATION_INVALID", `${where}${first.message}${more}`, {
+    throw new PortolanError("FILE_INVALID", `${where}${first.message}${more}`, {
       hint: first.hint,
       data: { diagnostics: errors },
     });
@@ -55,7 +55,7 @@ export function fromCatalog(catalog: Catalog, report: (diagnostic: Diagnostic) =
 }
 
 /** A program without a `cwd` runs in the workspace folder, wherever the caller is. */
-export function inWorkspaceFolder(server: DeclaredServer, folder: string): DeclaredServer {
+export function inWorkspaceFolder(server: ServerConfig, folder: string): ServerConfig {
   const { endpoint } = server;
   if (endpoint.transport !== "stdio" || endpoint.cwd !== undefined) return server;
   return {

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { CatalogChange } from "../../catalog/index.ts";
-import type { DeclaredServer } from "../../model/index.ts";
+import type { ServerConfig } from "../../model/index.ts";
 import { inWorkspaceFolder } from "./config.ts";
 import type { Hub } from "../hub.ts";
 import type { Member } from "../member/member.ts";
@@ -16,7 +16,7 @@ const EXCLUSIVE_DRAIN_MS = 5_000;
 export interface MembersOptions {
   readonly hub: Hub;
   readonly toMember: OpenedHub["member"];
-  readonly leaveOut: ((server: DeclaredServer) => boolean) | undefined;
+  readonly leaveOut: ((server: ServerConfig) => boolean) | undefined;
 }
 
 /** The servers that a change of the config files added, changed or removed, and the servers that failed. */
@@ -44,7 +44,7 @@ export class Members {
 
   /** Starts the servers. Resolves when the tools of all are known, except of a few that take much longer. */
   async begin(
-    servers: readonly DeclaredServer[],
+    servers: readonly ServerConfig[],
     waitMs: number,
     signal: AbortSignal | undefined,
   ): Promise<void> {
@@ -83,7 +83,7 @@ export class Members {
     await Promise.allSettled(this.#starts);
   }
 
-  #wants(server: DeclaredServer): boolean {
+  #wants(server: ServerConfig): boolean {
     return !this.#hub.closed && this.#leaveOut?.(server) !== true;
   }
 
@@ -96,7 +96,7 @@ export class Members {
   }
 
   /** Resolves when the tools are known: at once from the last run, or when the server is ready or has failed. */
-  async #join(server: DeclaredServer): Promise<void> {
+  async #join(server: ServerConfig): Promise<void> {
     const member = this.#toMember(server);
     this.#hub.add(member);
     const begun = this.#track(member.begin());
@@ -104,7 +104,7 @@ export class Members {
   }
 
   /** Applies a changed server config. The processes continue unless their identity changed. */
-  async #configure(server: DeclaredServer): Promise<void> {
+  async #configure(server: ServerConfig): Promise<void> {
     const current = this.#hub.members.find(({ alias }) => alias === server.alias);
     if (current === undefined) return this.#join(server);
     const next = this.#next.get(server.alias);
@@ -116,7 +116,7 @@ export class Members {
     await this.#replace(server, current);
   }
 
-  async #replace(server: DeclaredServer, current: Member): Promise<void> {
+  async #replace(server: ServerConfig, current: Member): Promise<void> {
     const { alias } = server;
     const before = this.#next.get(alias);
     let contracts = current.processes.handle?.upstream;
@@ -178,9 +178,9 @@ export class Members {
 }
 
 /** True when both configs result in the same processes. */
-function isSameProcess(a: DeclaredServer, b: DeclaredServer): boolean {
+function isSameProcess(a: ServerConfig, b: ServerConfig): boolean {
   if (b.endpoint.transport === "contracts") return false;
-  const identity = ({ endpoint, era, limits, launch, enabled }: DeclaredServer): unknown => [
+  const identity = ({ endpoint, era, limits, launch, enabled }: ServerConfig): unknown => [
     endpoint,
     era,
     limits,
@@ -191,7 +191,7 @@ function isSameProcess(a: DeclaredServer, b: DeclaredServer): boolean {
 }
 
 /** True when two processes would conflict: they share a kept HOME, or a port that the URL names. */
-function isExclusive({ enabled, endpoint, launch }: DeclaredServer): boolean {
+function isExclusive({ enabled, endpoint, launch }: ServerConfig): boolean {
   if (!enabled) return false;
   return launch?.sandbox?.home === "kept" || ("program" in endpoint && endpoint.program !== undefined);
 }

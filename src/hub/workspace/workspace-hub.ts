@@ -2,7 +2,7 @@
 
 import { type CatalogChange, loadCatalog, watchCatalog } from "../../catalog/index.ts";
 import type { Diagnostic, Report } from "../../errors/index.ts";
-import type { DeclaredServer } from "../../model/index.ts";
+import type { ServerConfig } from "../../model/index.ts";
 import {
   createSecretStore,
   type PromptPassphrase,
@@ -24,7 +24,7 @@ export interface WorkspaceOptions extends Omit<
   /** Only the servers with these aliases. */
   readonly only?: readonly string[];
   /** Excludes servers, whatever the config files say. */
-  readonly leaveOut?: (server: DeclaredServer) => boolean;
+  readonly leaveOut?: (server: ServerConfig) => boolean;
   /** Stops waiting for servers. */
   readonly signal?: AbortSignal;
   /** Apply changes of the config files as they are saved. Default: true. */
@@ -116,7 +116,7 @@ export async function openWorkspaceHub(
   if (options.onEvent !== undefined) opened.events.on(options.onEvent, { calls: options.callEvents });
   if (options.reportsFailures === true) opened.events.on(failureReporter(report), { calls: false });
   const { only } = options;
-  const leaveOut = (server: DeclaredServer): boolean =>
+  const leaveOut = (server: ServerConfig): boolean =>
     only?.includes(server.alias) === false || options.leaveOut?.(server) === true;
   const members = new Members({ hub, toMember: opened.member, leaveOut });
   let gateway = JSON.stringify(config.gateway);

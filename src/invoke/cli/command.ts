@@ -53,7 +53,7 @@ function checkProgram(word: CliWord | undefined, schema: JsonSchema): void {
   });
   if (parts.length === 0 || !fixed)
     throw new PortolanError(
-      "DECLARATION_INVALID",
+      "FILE_INVALID",
       "the command must begin with the name of a program; only an argument with an enum may be part of it",
     );
 }

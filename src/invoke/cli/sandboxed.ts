@@ -9,7 +9,7 @@ import type {
   CliWord,
   InvokedServer,
   ReportDenied,
-  SandboxDeclaration,
+  SandboxConfig,
   Template,
 } from "../../model/index.ts";
 import { listOperations } from "../operations.ts";
@@ -75,7 +75,7 @@ export async function checkSandboxes(
   server: InvokedServer,
   context: Omit<SandboxContext, "reportDenied">,
 ): Promise<void> {
-  const declared = new Map<string, SandboxDeclaration>();
+  const declared = new Map<string, SandboxConfig>();
   for (const { invocation } of listOperations(server))
     if (invocation.kind === "cli" && invocation.sandbox !== undefined)
       declared.set(JSON.stringify(invocation.sandbox), invocation.sandbox);

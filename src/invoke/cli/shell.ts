@@ -32,12 +32,12 @@ export function prepareScript(
     const part = given.kind === "variable" ? replaceVariables(given, env) : given;
     const { quotes, atWordStart } = scanner;
     const problem = findProblem(scanner, part, schema);
-    if (problem !== undefined) throw new PortolanError("DECLARATION_INVALID", problem);
+    if (problem !== undefined) throw new PortolanError("FILE_INVALID", problem);
     scanner.gap();
     return { gap: part, quotes, atWordStart };
   });
   if (!scanner.balanced && prepared.some((piece) => typeof piece !== "string"))
-    throw new PortolanError("DECLARATION_INVALID", "the quotes of the script do not match");
+    throw new PortolanError("FILE_INVALID", "the quotes of the script do not match");
   return {
     fill(run) {
       const values: string[] = [];

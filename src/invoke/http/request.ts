@@ -94,8 +94,7 @@ function checkHeaders(headers: HttpInvocation["headers"]): void {
       : RESERVED.has(name.toLowerCase())
         ? "is set by HTTP itself"
         : undefined;
-    if (problem !== undefined)
-      throw new PortolanError("DECLARATION_INVALID", `the header "${name}" ${problem}`);
+    if (problem !== undefined) throw new PortolanError("FILE_INVALID", `the header "${name}" ${problem}`);
   }
 }
 

@@ -159,5 +159,5 @@ function credentialsOf({ username, password }: URL): string | undefined {
 }
 
 function invalid(message: string): PortolanError {
-  return new PortolanError("DECLARATION_INVALID", message);
+  return new PortolanError("FILE_INVALID", message);
 }

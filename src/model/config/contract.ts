@@ -336,7 +336,7 @@ export interface ContractPolicy {
 }
 
 /** A driver of a workspace. */
-export interface DeclaredDriver {
+export interface ConfiguredDriver {
   readonly driver: Driver;
   /** Path of the module beside the DRIVER.md that adds code to the driver. */
   readonly entry?: string;

@@ -8,7 +8,7 @@ import type {
   ResourceTemplateDefinition,
   ToolDefinition,
 } from "../protocol/mcp.ts";
-import type { SandboxDeclaration } from "../sandbox/sandbox.ts";
+import type { SandboxConfig } from "../sandbox/sandbox.ts";
 
 export interface InvokedServer {
   readonly info: Implementation;
@@ -105,7 +105,7 @@ export interface CliInvocation {
   readonly timeoutMs?: number;
   readonly maxOutputBytes?: number;
   /** Sandbox of the command: the sandbox of its file, narrowed by its own. */
-  readonly sandbox?: SandboxDeclaration;
+  readonly sandbox?: SandboxConfig;
 }
 
 /** One word, or a variable that becomes zero or more words. */

@@ -1,6 +1,6 @@
 // Server definitions and server configs: endpoint, era, limits and settings of one server, independent of the config file format.
 
-import type { Contract, ContractPolicy, DeclaredDriver, SecretEntry } from "./contract.ts";
+import type { Contract, ContractPolicy, ConfiguredDriver, SecretEntry } from "./contract.ts";
 import type { InvokedServer } from "./invoked-server.ts";
 import type { LaunchSettings } from "../sandbox/sandbox.ts";
 
@@ -63,14 +63,14 @@ export interface InvokeEndpoint {
 export interface ContractsEndpoint {
   readonly transport: "contracts";
   readonly contracts: readonly Contract[];
-  readonly drivers: readonly DeclaredDriver[];
+  readonly drivers: readonly ConfiguredDriver[];
   readonly secrets: readonly SecretEntry[];
   readonly policy: ContractPolicy;
   /** Folder that paths of contracts are relative to. */
   readonly root: string;
 }
 
-export type DeclaredEndpoint = Endpoint | InvokeEndpoint | ContractsEndpoint;
+export type ConfiguredEndpoint = Endpoint | InvokeEndpoint | ContractsEndpoint;
 
 /** Protocol era of a server: negotiated (`auto`) or fixed. */
 export type EraPin = "auto" | "legacy" | "modern";
@@ -137,11 +137,11 @@ export interface ContextRule {
 }
 
 /** Server config: one server of a config file. The endpoint may contain references such as `${NAME}`, which are resolved at the start. */
-export interface DeclaredServer {
+export interface ServerConfig {
   /** Name of the server in logs and prefix of its tools. It is unique in a workspace. */
   readonly alias: string;
   readonly origin: Origin;
-  readonly endpoint: DeclaredEndpoint;
+  readonly endpoint: ConfiguredEndpoint;
   readonly enabled: boolean;
   readonly era?: EraPin;
   readonly limits?: Partial<Limits>;

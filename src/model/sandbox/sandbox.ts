@@ -24,7 +24,7 @@ export interface ResourceLimits {
  * Sandbox policy of one server. Absent fields have the values of the default profile: a read-only system and the server's own folder,
  * a private HOME and /tmp, no network. Paths are absolute or begin with `~/`.
  */
-export interface SandboxDeclaration {
+export interface SandboxConfig {
   readonly mode?: SandboxMode;
   /** Required backend. The default is the one that this machine has for the kind of server. */
   readonly backend?: SandboxBackendName;
@@ -91,7 +91,7 @@ export interface VersionCheck {
 export interface LaunchSettings {
   /** If true, the working folder is only the folder of the config file, and the sandbox grants no access to it. */
   readonly cwdImplied?: boolean;
-  readonly sandbox?: SandboxDeclaration;
+  readonly sandbox?: SandboxConfig;
   /** Existing folder that is the HOME of the server, with and without a sandbox. It belongs to one of several users. */
   readonly homeFolder?: string;
   /** Mode that the command line sets. It overrides the mode of the config. */

@@ -58,7 +58,7 @@ function readStrictJson(source: string, diagnostics: SpecDiagnostics): SpecText 
   };
 }
 
-/** With comments and trailing commas, or broken: then the reader of declarations says where. */
+/** With comments and trailing commas, or broken: then the reader of config files says where. */
 function readLooseJson(source: string, file: string, diagnostics: SpecDiagnostics): SpecText | undefined {
   if (Buffer.byteLength(source) > MAX_BYTES) {
     diagnostics.error([], "the file is not valid JSON");

@@ -76,14 +76,10 @@ export async function readLock(file: string): Promise<Lock> {
   if (lock !== undefined) return lock;
   const [first] = diagnostics.filter(({ severity }) => severity === "error");
   const place = first?.line === undefined ? "" : `:${first.line}:${first.column ?? 1}`;
-  throw new PortolanError(
-    "DECLARATION_INVALID",
-    `${file}${place}: ${first?.message ?? "it is not a lock file"}`,
-    {
-      hint: "Restore it from version control, for example: git checkout portolan.lock. After a merge, resolve its conflicts.",
-      data: { problems: diagnostics },
-    },
-  );
+  throw new PortolanError("FILE_INVALID", `${file}${place}: ${first?.message ?? "it is not a lock file"}`, {
+    hint: "Restore it from version control, for example: git checkout portolan.lock. After a merge, resolve its conflicts.",
+    data: { problems: diagnostics },
+  });
 }
 
 /**

@@ -20,7 +20,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { needs } from "../../../test/helpers/needs.ts";
 import { isRoot, USERS } from "../../../test/helpers/sandbox.ts";
-import { type Denied, limitRule, type SandboxDeclaration } from "../../model/index.ts";
+import { type Denied, limitRule, type SandboxConfig } from "../../model/index.ts";
 import { ChildGroup, type Program, type Spawnable } from "../../process/index.ts";
 import { type PolicyRequest, createPolicy } from "../policy/create-policy.ts";
 import { programFolders } from "../policy/program-folders.ts";
@@ -79,7 +79,7 @@ async function sandboxed(command: readonly string[], request: Wish = {}): Promis
   const program: Program = { file, args, cwd: request.cwd, env };
   const { policy, problems } = await createPolicy({
     configFiles: createConfigFiles(),
-    ...{ program, declaration: undefined, roots: [], keptHome: undefined, homedir: at("home") },
+    ...{ program, config: undefined, roots: [], keptHome: undefined, homedir: at("home") },
     ...{ programFolders: await programFolders(file, args, request.cwd), ...request },
   });
   expect(problems).toEqual([]);
@@ -116,7 +116,7 @@ async function run(command: readonly string[], request: Wish = {}): Promise<Ran>
 
 const shell = (script: string, request: Wish = {}): Promise<Ran> => run(["sh", "-c", script], request);
 const node = (script: string, request: Wish = {}): Promise<Ran> => run(["node", "-e", script], request);
-const fs = (granted: SandboxDeclaration["fs"]): Wish => ({ declaration: { fs: granted } });
+const fs = (granted: SandboxConfig["fs"]): Wish => ({ config: { fs: granted } });
 
 describe("a sandbox", needs("bubblewrap", "an ordinary user"), () => {
   describe.each(USERS)("of %s", (as) => {
@@ -147,14 +147,14 @@ describe("a sandbox", needs("bubblewrap", "an ordinary user"), () => {
       ];
       const { out, err } = await run(words, {
         ...{ as, cwd: at("work"), cwdGranted: false },
-        declaration: { fs: { write: [at("work/given")] } },
+        config: { fs: { write: [at("work/given")] } },
       });
       expect(out.split("\n")).toEqual(["content of work/given/file", "usable"]);
       const lines = err.trim().split("\n");
       expect(lines).toHaveLength(5);
       for (const line of lines) expect(line).toMatch(/(?:Permission denied|Read-only file system)$/);
       const { out: seen } = await run(["sh", "-c", 'readlink "$0"; cat "$0/file"', at("linked")], {
-        ...{ as, declaration: { fs: { read: [at("work/given")] } } },
+        ...{ as, config: { fs: { read: [at("work/given")] } } },
       });
       expect(seen.split("\n")).toEqual([at("work/given"), "content of work/given/file"]);
     });
@@ -227,7 +227,7 @@ describe("a sandbox", needs("bubblewrap", "an ordinary user"), () => {
       const { out } = await shell("cat /proc/self/limits", {
         ...{
           as,
-          declaration: { limits: { memoryBytes: 2 ** 29, openFiles: 64, fileBytes: 4096, cpuSeconds: 9 } },
+          config: { limits: { memoryBytes: 2 ** 29, openFiles: 64, fileBytes: 4096, cpuSeconds: 9 } },
         },
       });
       expect(out).toMatch(/Max data size\s+536870912\s+536870912/);
@@ -236,7 +236,7 @@ describe("a sandbox", needs("bubblewrap", "an ordinary user"), () => {
       expect(out).toMatch(/Max cpu time\s+9\s+9/);
       expect(out).toMatch(/Max core file size\s+0\s+0/);
       const greedy = await node("Buffer.alloc(2 ** 30).fill(1); console.log('had it')", {
-        ...{ as, declaration: { limits: { memoryBytes: 2 ** 29 } } },
+        ...{ as, config: { limits: { memoryBytes: 2 ** 29 } } },
       });
       expect(greedy.out).not.toContain("had it");
     });
@@ -263,7 +263,7 @@ describe("a sandbox", needs("bubblewrap", "an ordinary user"), () => {
         `const { Worker } = require("node:worker_threads");
         new Worker("console.log('worker')", { eval: true });
         try { require("node:child_process").execFileSync("/bin/true"); console.log("child"); } catch (e) { console.log(e.code); }`,
-        { as, declaration: { exec: { spawn: false } } },
+        { as, config: { exec: { spawn: false } } },
       );
       expect(out.split("\n").sort()).toEqual(["EPERM", "worker"]);
     });
@@ -277,7 +277,7 @@ describe("a sandbox", needs("bubblewrap", "an ordinary user"), () => {
             `require("node:dns").lookup("evil.test", (e) => console.log(e?.code));
           require("node:dns").lookup("own.localhost", (e) => console.log(e ?? "known"));
           try { require("node:child_process").execFileSync("/bin/true"); console.log("child"); } catch (e) { console.log(e.code); }`,
-            { as, declaration: { network: ["own.localhost"], exec: { spawn } } },
+            { as, config: { network: ["own.localhost"], exec: { spawn } } },
           );
           expect(err).toBe("");
           expect(out.split("\n").sort()).toEqual(["ENOTFOUND", spawn ? "child" : "EPERM", "known"].sort());
@@ -308,7 +308,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
     test("with exec.allow only those programs are there", async () => {
       const { out } = await shell(
         "cat /etc/hostname 2>/dev/null; for p in cat ls node git; do command -v $p; done; cat --version | head -1 2>/dev/null; echo end",
-        { as, declaration: { exec: { allow: ["cat"] } } },
+        { as, config: { exec: { allow: ["cat"] } } },
       );
       expect(out.split("\n")[0]).toMatch(/\/cat$/);
       expect(out).toContain("end");
@@ -362,20 +362,20 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
   });
 
   test("it gives way to others when niceness is set", async () => {
-    const { out } = await shell("nice", { declaration: { limits: { niceness: 7 } } });
+    const { out } = await shell("nice", { config: { limits: { niceness: 7 } } });
     expect(Number(out)).toBeGreaterThanOrEqual(7);
   });
 
   test("rules that it cannot enforce are reported as the config writes them", async () => {
-    const declaration = { limits: { processes: 5 }, exec: { spawn: false }, network: ["example.com"] };
+    const config = { limits: { processes: 5 }, exec: { spawn: false }, network: ["example.com"] };
     const program = { file: "/bin/sh", args: [], cwd: undefined, env: {} };
     const { policy } = await createPolicy({
       configFiles: createConfigFiles(),
-      ...{ program, declaration, roots: [], programFolders: [], keptHome: undefined, homedir: at("home") },
+      ...{ program, config, roots: [], programFolders: [], keptHome: undefined, homedir: at("home") },
     });
     const problems = (await backend.missing(policy)).map(({ rule }) => rule);
     expect(problems).toEqual(isRoot ? ["limits.processes: 5"] : []);
-    expect(await backend.missing({ ...policy, declaredLimits: new Set() })).toEqual([]);
+    expect(await backend.missing({ ...policy, configuredLimits: new Set() })).toEqual([]);
   });
 
   test("limits are named as they are written, and so is the most that it is given", async () => {
@@ -385,7 +385,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
       configFiles: createConfigFiles(),
       program,
     };
-    const { policy } = await createPolicy({ ...without, declaration: { limits: { memoryBytes: 3e8 } } });
+    const { policy } = await createPolicy({ ...without, config: { limits: { memoryBytes: 3e8 } } });
     const many: SandboxPolicy["mounts"] = Array.from({ length: 1_001 }, (_, index) => ({
       ...{ path: `/srv/${index}`, access: "read", reason: "declared" },
     }));

@@ -175,7 +175,7 @@ function missing(policy: SandboxPolicy, found: BubblewrapProbe): RuleProblem[] {
   return [
     ...problems,
     ...tooManyPaths(policy),
-    ...[...policy.declaredLimits].flatMap((name) => missingLimit(name, policy, found)),
+    ...[...policy.configuredLimits].flatMap((name) => missingLimit(name, policy, found)),
   ];
 }
 
@@ -198,7 +198,7 @@ function enforcedPolicy(policy: SandboxPolicy, found: BubblewrapProbe): Enforced
   const unenforcedDefaults: RuleProblem[] = [];
   for (const [key, wanted] of Object.entries(policy.limits) as [keyof ResourceLimits, number | undefined][]) {
     const problems = missingLimit(key, policy, found);
-    if (problems.length > 0) unenforcedDefaults.push(...(policy.declaredLimits.has(key) ? [] : problems));
+    if (problems.length > 0) unenforcedDefaults.push(...(policy.configuredLimits.has(key) ? [] : problems));
     else if (wanted !== undefined) limits[key] = settableLimit(key, wanted);
   }
   return { policy: { ...policy, limits }, unenforcedDefaults };

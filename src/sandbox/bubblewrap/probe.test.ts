@@ -64,7 +64,7 @@ describe.skipIf(process.platform !== "linux")("a probe", () => {
     const backend = createBubblewrap({ bwrap: join(folder, "no-bwrap") });
     const problems = await backend.missing({
       ...{ mounts: [], home: "/home/user", network: [], exec: { allow: undefined, spawn: true }, limits: {} },
-      declaredLimits: new Set<never>(),
+      configuredLimits: new Set<never>(),
     });
     expect(problems).toMatchObject([{ rule: "sandbox", problem: "bubblewrap is not installed" }]);
     expect(problems[0]?.remedy).toContain("install");

@@ -72,7 +72,7 @@ export function dockerArgs(
 
 /** An image has its own system, so that paths of the machine need not be hidden unless a mount shows them. */
 export function mountsOf({ mounts }: SandboxPolicy): Mount[] {
-  const reasons = new Set(["declared", "root", "kept home", "declaration"]);
+  const reasons = new Set(["declared", "root", "kept home", "config file"]);
   const shown = mounts.filter(({ reason, access }) => access !== "hidden" && reasons.has(reason));
   const covers = (outer: string, inner: string): boolean =>
     inner.startsWith(outer.endsWith("/") ? outer : `${outer}/`);
@@ -142,14 +142,14 @@ const FLAGS: Readonly<Record<keyof ResourceLimits, string>> = {
 
 /** A limit of the sandbox config wins over the options; a default limit does not. */
 export function limitsOf(
-  { limits, declaredLimits }: SandboxPolicy,
+  { limits, configuredLimits }: SandboxPolicy,
   options: readonly DockerOption[],
 ): ResourceLimits {
   const given = new Set(
     options.map(({ name, value = "" }) => (name === "ulimit" ? `ulimit ${value.split("=")[0]}` : name)),
   );
   const names = Object.keys(limits) as (keyof ResourceLimits)[];
-  const kept = names.filter((name) => declaredLimits.has(name) || !given.has(FLAGS[name]));
+  const kept = names.filter((name) => configuredLimits.has(name) || !given.has(FLAGS[name]));
   return Object.fromEntries(kept.map((name) => [name, limits[name]]));
 }
 

@@ -58,7 +58,7 @@ const policy = (more: Partial<SandboxPolicy> = {}): SandboxPolicy => ({
   network: [],
   exec: { allow: undefined, spawn: true },
   limits: {},
-  declaredLimits: new Set(),
+  configuredLimits: new Set(),
   ...more,
 });
 const args = (line: string, more: Partial<SandboxPolicy> = {}, port?: number): readonly string[] =>
@@ -83,7 +83,7 @@ describe("the command line", () => {
     const words = args("docker run --memory 9g --pids-limit 7 --ulimit nofile=9 image", {
       network: ["*"],
       limits: { memoryBytes: 1024, processes: 5, openFiles: 6, cpuSeconds: 7, fileBytes: 8, niceness: 10 },
-      declaredLimits: new Set(["memoryBytes"] as const),
+      configuredLimits: new Set(["memoryBytes"] as const),
       mounts: [
         { path: "/usr", access: "read", reason: "system" },
         { path: "/data", access: "read", reason: "declared" },
@@ -107,7 +107,7 @@ describe("the command line", () => {
     const words = args("docker run -i image", {
       mounts: [
         { path: "/srv", access: "write", reason: "declared" },
-        { path: "/srv/conf/portolan.yaml", access: "read", reason: "declaration" },
+        { path: "/srv/conf/portolan.yaml", access: "read", reason: "config file" },
         { path: "/srv/data/portolan", access: "hidden", reason: "portolan" },
       ],
     }).join(" ");
@@ -122,7 +122,7 @@ describe("the command line", () => {
   test("has a declared limit only once", () => {
     const words = args("docker run --ulimit nofile=9999 --ulimit core=1 image", {
       limits: { openFiles: 6 },
-      declaredLimits: new Set(["openFiles"] as const),
+      configuredLimits: new Set(["openFiles"] as const),
     }).join(" ");
     expect(words).toContain("--ulimit nofile=6:6");
     expect(words).toContain("--ulimit core=1");
@@ -256,7 +256,7 @@ describe("rules that an engine cannot enforce are named", () => {
     expect(problems("docker run -v /read/other:/x:ro image", { mounts })).toEqual([]);
     const fixed = [
       { path: "/write", access: "write", reason: "declared" },
-      { path: "/write/portolan.yaml", access: "read", reason: "declaration" },
+      { path: "/write/portolan.yaml", access: "read", reason: "config file" },
     ] as const;
     expect(problems("docker run -v /write:/x image", { mounts: fixed })).toHaveLength(1);
     for (const flag of ["/write:/x:ro", "/write/sub:/x"])

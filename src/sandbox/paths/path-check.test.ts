@@ -40,7 +40,7 @@ function policy(): SandboxPolicy {
       { path: at("work/hidden"), access: "hidden", reason: "declared" },
     ],
     ...{ home: at("home"), cwd: at("work/sub"), network: [] },
-    ...{ exec: { allow: undefined, spawn: true }, limits: {}, declaredLimits: new Set<never>() },
+    ...{ exec: { allow: undefined, spawn: true }, limits: {}, configuredLimits: new Set<never>() },
   };
 }
 

@@ -15,7 +15,7 @@ export interface DeclaredPath {
 }
 
 /** `/folder/`, `/folder/**` and `/folder` are the same folder. */
-export function parseDeclared(written: string, homedir: string): DeclaredPath {
+export function parseConfigured(written: string, homedir: string): DeclaredPath {
   const path = normalize(expandHome(written, homedir).replace(/(?:\/\*\*)?\/*$/, "") || sep);
   const names = path.split(sep).filter((name) => name !== "");
   const first = names.findIndex((name) => /[*?]/.test(name));

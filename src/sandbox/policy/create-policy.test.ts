@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { SandboxDeclaration } from "../../model/index.ts";
+import type { SandboxConfig } from "../../model/index.ts";
 import { createConfigFiles } from "./protected-paths.ts";
 import type { Mount } from "../types.ts";
 import { type PolicyRequest, DEFAULT_LIMITS, type CreatedPolicy, createPolicy } from "./create-policy.ts";
@@ -24,11 +24,11 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function make(declaration?: SandboxDeclaration, more: Partial<PolicyRequest> = {}): Promise<CreatedPolicy> {
+function make(config?: SandboxConfig, more: Partial<PolicyRequest> = {}): Promise<CreatedPolicy> {
   const program = { file: "/bin/sh", args: [], cwd: undefined, env: { PATH: "/usr/bin:/bin" } };
   return createPolicy({
     configFiles: createConfigFiles(),
-    ...{ program, declaration, roots: [], programFolders: [at("own")], keptHome: undefined },
+    ...{ program, config, roots: [], programFolders: [at("own")], keptHome: undefined },
     ...{ homedir: at("home"), ...more },
   });
 }
@@ -52,7 +52,7 @@ describe("the default profile", () => {
       limits: DEFAULT_LIMITS,
     });
     expect(policy.exec).toEqual({ allow: undefined, spawn: true });
-    expect(policy.declaredLimits.size).toBe(0);
+    expect(policy.configuredLimits.size).toBe(0);
     const system = policy.mounts.filter(({ reason }) => reason === "system");
     expect(system.every(({ access }) => access === "read")).toBe(true);
     const paths = system.map(({ path }) => path);
@@ -114,7 +114,7 @@ describe("the default profile", () => {
   test("declared limits are distinguished from defaults", async () => {
     const { policy } = await make({ limits: { processes: 10, cpuSeconds: 5 } });
     expect(policy.limits).toEqual({ ...DEFAULT_LIMITS, processes: 10, cpuSeconds: 5 });
-    expect([...policy.declaredLimits].sort()).toEqual(["cpuSeconds", "processes"]);
+    expect([...policy.configuredLimits].sort()).toEqual(["cpuSeconds", "processes"]);
   });
 });
 

@@ -1,7 +1,7 @@
 // Creates the sandbox policy of one server from the default profile, its sandbox config and the caller's folders.
 
 import { normalize, sep } from "node:path";
-import type { ResourceLimits, SandboxDeclaration } from "../../model/index.ts";
+import type { ResourceLimits, SandboxConfig } from "../../model/index.ts";
 import type { Program } from "../../process/index.ts";
 import { hiddenPaths, type HiddenPaths, type NamedPath } from "../paths/hidden-paths.ts";
 import { missingPath } from "../paths/missing-path.ts";
@@ -9,13 +9,13 @@ import { withRealPaths, depth, isInside, writableLink, resolveLinks } from "../p
 import type { SandboxPolicy, RuleProblem, Mount } from "../types.ts";
 import { protectedMounts, type ConfigFiles } from "./protected-paths.ts";
 import { systemWithOnly } from "./allowed-programs.ts";
-import { declaredMounts, deniedMounts, writableFolders } from "./grants.ts";
+import { configuredMounts, deniedMounts, writableFolders } from "./grants.ts";
 import { socketCovers } from "./sockets.ts";
 import { systemPaths } from "./system-paths.ts";
 
 export interface PolicyRequest {
   readonly program: Program;
-  readonly declaration: SandboxDeclaration | undefined;
+  readonly config: SandboxConfig | undefined;
   /** Folders of the caller, granted for writing. */
   readonly roots: readonly string[];
   /** The folders of the program itself; see `programFolders`. */
@@ -55,12 +55,12 @@ export const DEFAULT_LIMITS: ResourceLimits = {
 };
 
 export async function createPolicy(request: PolicyRequest): Promise<CreatedPolicy> {
-  const { program, declaration } = request;
+  const { program, config } = request;
   const writable = await writableFolders(request);
   const linkable = [...writable, ...(request.writableByServers ?? [])];
   const [system, declared, homes] = await Promise.all([
     systemMounts(request, writable),
-    declaredMounts(request, linkable),
+    configuredMounts(request, linkable),
     withRealPaths([request.homedir]),
   ]);
   const own = await ownMounts(request, { writable, linkable }, homes);
@@ -74,7 +74,7 @@ export async function createPolicy(request: PolicyRequest): Promise<CreatedPolic
   const left = given.filter((mount) => !protectedPaths.refused.includes(mount));
   const layers = layered([...system.mounts, ...left, ...protectedPaths.mounts]);
   const grants = layers.filter(({ access }) => access !== "hidden");
-  const denials = declaration?.fs?.deny ?? [];
+  const denials = config?.fs?.deny ?? [];
   const [denied, sockets] = await Promise.all([
     deniedMounts(denials, request.homedir, grants, program.file, linkable),
     socketCovers(grants, declared.mounts, request.homedir),
@@ -103,7 +103,7 @@ export async function createPolicy(request: PolicyRequest): Promise<CreatedPolic
       ? NOTHING_NAMED
       : hiddenPaths({ ...program, cwd }, { mounts, home: usual, cwd }, homedir);
   const home = closed.includes(usual) ? otherHome(usual, mounts) : usual;
-  const limits = Object.entries(declaration?.limits ?? {}).filter(([, value]) => value !== undefined);
+  const limits = Object.entries(config?.limits ?? {}).filter(([, value]) => value !== undefined);
   const parts = [system, own, declared, protectedPaths, denied, sockets];
   const steered = await steeredCwd(program.cwd, request.cwdGranted === false ? writable : linkable, grants);
   return {
@@ -112,10 +112,10 @@ export async function createPolicy(request: PolicyRequest): Promise<CreatedPolic
       home,
       cwd: cwd === sep && program.cwd === undefined ? home : cwd,
       closed: closed.filter((path) => path !== home),
-      network: declaration?.network ?? [],
-      exec: { allow: declaration?.exec?.allow, spawn: declaration?.exec?.spawn ?? true },
+      network: config?.network ?? [],
+      exec: { allow: config?.exec?.allow, spawn: config?.exec?.spawn ?? true },
       limits: { ...DEFAULT_LIMITS, ...Object.fromEntries(limits) },
-      declaredLimits: new Set(limits.map(([name]) => name as keyof ResourceLimits)),
+      configuredLimits: new Set(limits.map(([name]) => name as keyof ResourceLimits)),
     },
     problems: [...parts.flatMap(({ problems }) => problems), ...steered],
     notGranted: named,
@@ -136,10 +136,10 @@ interface Part {
 }
 
 async function systemMounts(
-  { program, declaration }: PolicyRequest,
+  { program, config }: PolicyRequest,
   writable: readonly string[],
 ): Promise<Part & { readonly hidden: readonly Mount[] }> {
-  const allow = declaration?.exec?.allow;
+  const allow = config?.exec?.allow;
   const mounts = (list: readonly string[], access: Mount["access"] = "read"): Mount[] =>
     list.map((path) => ({ path, access, reason: "system" }));
   if (allow === undefined) return { mounts: mounts(await systemPaths()), hidden: [], problems: [] };
@@ -209,7 +209,7 @@ function layered(mounts: readonly Mount[]): Mount[] {
 }
 
 function isGuard({ reason }: Mount): boolean {
-  return reason === "declaration" || reason === "portolan";
+  return reason === "config file" || reason === "portolan";
 }
 
 function rank(mount: Mount): number {

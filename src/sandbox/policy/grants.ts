@@ -3,7 +3,7 @@
 
 import { sep } from "node:path";
 import { type MissingPath, missingPath } from "../paths/missing-path.ts";
-import { expandPattern, folderOf, parseDeclared } from "../paths/path-pattern.ts";
+import { expandPattern, folderOf, parseConfigured } from "../paths/path-pattern.ts";
 import { withRealPaths, isInside, writableLink, resolveLinks } from "../paths/paths.ts";
 import type { RuleProblem, Mount } from "../types.ts";
 import type { PolicyRequest } from "./create-policy.ts";
@@ -29,25 +29,25 @@ interface Grant {
  * decide what the policy grants.
  */
 export async function writableFolders({
-  declaration,
+  config,
   roots,
   keptHome,
   homedir,
-}: Pick<PolicyRequest, "declaration" | "roots" | "keptHome" | "homedir">): Promise<string[]> {
-  const written = declaration?.fs?.write ?? [];
+}: Pick<PolicyRequest, "config" | "roots" | "keptHome" | "homedir">): Promise<string[]> {
+  const written = config?.fs?.write ?? [];
   const declared = await Promise.all(written.map((one) => paths("fs.write", one, homedir)));
   const found = declared.flatMap((one) => (Array.isArray(one) ? one : []));
   return withRealPaths([...found, ...roots, ...(keptHome === undefined ? [] : [keptHome])]);
 }
 
-export async function declaredMounts(
-  { declaration, roots, homedir }: PolicyRequest,
+export async function configuredMounts(
+  { config, roots, homedir }: PolicyRequest,
   writable: readonly string[],
 ): Promise<Mounts> {
   const problems: RuleProblem[] = [];
   const grants: Grant[] = [];
   for (const access of ["read", "write"] as const) {
-    for (const written of declaration?.fs?.[access] ?? []) {
+    for (const written of config?.fs?.[access] ?? []) {
       const rule = `fs.${access}: ${written}`;
       const found = await paths(rule, written, homedir);
       if (Array.isArray(found)) grants.push(...found.map((path) => ({ rule, path, access })));
@@ -86,7 +86,7 @@ export async function deniedMounts(
   const own = grants.flatMap(({ path, reason }) => (reason === "own" ? [path] : []));
   own.push((await resolveLinks(program))?.real ?? program);
   for (const written of denied) {
-    const declared = parseDeclared(written, homedir);
+    const declared = parseConfigured(written, homedir);
     const tell = (problem: string, remedy: string): number =>
       found.problems.push({ rule: `fs.deny: ${written}`, problem, remedy });
     if (declared.pattern !== undefined) {
@@ -124,7 +124,7 @@ function createFirst({ remedy }: MissingPath): string {
 }
 
 async function paths(rule: string, written: string, homedir: string): Promise<string[] | RuleProblem> {
-  const declared = parseDeclared(written, homedir);
+  const declared = parseConfigured(written, homedir);
   if (declared.pattern === undefined) return [declared.path];
   const found = await expandPattern(declared);
   if (found !== undefined && found.length > 0) return found;

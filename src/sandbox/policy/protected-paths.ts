@@ -136,7 +136,7 @@ async function configFilesIn(ground: Ground, config: string): Promise<ProtectedP
         remedy: `Make it a file of its own: cp ${real} ${real}.new && mv ${real}.new ${real}`,
       });
     }
-    mounts.set(real, { path: real, access: "read", reason: "declaration" });
+    mounts.set(real, { path: real, access: "read", reason: "config file" });
   }
   return { mounts: [...mounts.values()], refused, problems: [...problems.values()] };
 }

@@ -38,7 +38,7 @@ function policy(mounts: Mount[], more: Partial<SandboxPolicy> = {}): SandboxPoli
     network: [],
     exec: { allow: undefined, spawn: true },
     limits: {},
-    declaredLimits: new Set(),
+    configuredLimits: new Set(),
     ...more,
   };
 }
@@ -107,7 +107,7 @@ describe("srt", without(missing), () => {
       network: ["api.example.com", "*"],
       exec: { allow: ["/usr/bin/git"], spawn: false },
       limits: { memoryBytes: 1, processes: 2 },
-      declaredLimits: new Set(["memoryBytes"]),
+      configuredLimits: new Set(["memoryBytes"]),
     });
     expect((await backend.missing(asked)).map(({ rule }) => rule)).toEqual([
       ...["network: api.example.com", "network: *", "exec.allow: /usr/bin/git", "exec.spawn: false"],
@@ -168,7 +168,7 @@ describe("srt", without(missing), () => {
     const mounts: Mount[] = [
       { path: join(folder, "fixed"), access: "write", reason: "declared" },
       { path: at("data"), access: "hidden", reason: "portolan" },
-      { path: at("conf/portolan.yaml"), access: "read", reason: "declaration" },
+      { path: at("conf/portolan.yaml"), access: "read", reason: "config file" },
       { path: at("data/own"), access: "read", reason: "own" },
       read(process.execPath),
     ];

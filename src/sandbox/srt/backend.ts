@@ -123,7 +123,7 @@ function missing(policy: SandboxPolicy, report: BackendReport): RuleProblem[] {
     });
   if (policy.exec.allow !== undefined) cannot(`exec.allow: ${policy.exec.allow.join(", ")}`);
   if (!policy.exec.spawn) cannot("exec.spawn: false");
-  for (const name of policy.declaredLimits) cannot(limitRule(name, policy.limits[name]));
+  for (const name of policy.configuredLimits) cannot(limitRule(name, policy.limits[name]));
   for (const { path } of policy.mounts) if (/[*?[\]{}]/.test(path)) cannot(`fs: ${path}`);
   // On macOS, srt prefers a granted folder over a hidden path inside of it.
   if (process.platform === "darwin")
@@ -133,10 +133,10 @@ function missing(policy: SandboxPolicy, report: BackendReport): RuleProblem[] {
 }
 
 /** srt sets no limits. */
-function unenforcedDefaults({ limits, declaredLimits }: SandboxPolicy): RuleProblem[] {
+function unenforcedDefaults({ limits, configuredLimits }: SandboxPolicy): RuleProblem[] {
   const names = Object.keys(limits) as (keyof SandboxPolicy["limits"])[];
   return names
-    .filter((name) => !declaredLimits.has(name))
+    .filter((name) => !configuredLimits.has(name))
     .map((name) => ({
       rule: limitRule(name, limits[name]),
       problem: `${PACKAGE} cannot enforce it`,
@@ -197,7 +197,7 @@ async function runTrue(
       network: [],
       exec: { allow: undefined, spawn: true },
       limits: {},
-      declaredLimits: new Set(),
+      configuredLimits: new Set(),
     },
   );
   try {

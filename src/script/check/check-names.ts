@@ -100,7 +100,7 @@ class NameCheck implements CheckedNames {
 
   #error(at: number, message: string, hint?: string): void {
     if (this.diagnostics.length <= SCRIPT_LIMITS.errors)
-      this.diagnostics.push(this.#source.diagnostic("DECLARATION_INVALID", at, message, hint));
+      this.diagnostics.push(this.#source.diagnostic("FILE_INVALID", at, message, hint));
   }
 
   #define(name: string, known: Known): void {

@@ -1,16 +1,16 @@
 // Which server of a workspace a package is.
 
 import { expect, test } from "vitest";
-import type { DeclaredServer } from "../../model/index.ts";
+import type { ServerConfig } from "../../model/index.ts";
 import { findPackageServer } from "./find-package.ts";
 
-const server = (alias: string, args: string[] = ["server.mjs"]): DeclaredServer => ({
+const server = (alias: string, args: string[] = ["server.mjs"]): ServerConfig => ({
   alias,
   origin: { file: "portolan.yaml", line: 1, column: 1, format: "workspace" },
   endpoint: { transport: "stdio", command: args[0] === "-y" ? "npx" : "node", args },
   enabled: true,
 });
-const find = (...servers: DeclaredServer[]): string => findPackageServer("@alice/github-mcp", servers).alias;
+const find = (...servers: ServerConfig[]): string => findPackageServer("@alice/github-mcp", servers).alias;
 
 test("its npm name, or its alias, in this order", () => {
   const npm = server("b", ["-y", "@alice/github-mcp@^1"]);

@@ -1,17 +1,17 @@
 // Finds the server of a package among the server configs of a workspace.
 
 import { didYouMean, PortolanError } from "../../errors/index.ts";
-import { type DeclaredServer, parseProgram } from "../../model/index.ts";
+import { type ServerConfig, parseProgram } from "../../model/index.ts";
 
 /**
  * The server that runs the npm package of this name, else the one whose alias is the module part: `github-mcp` or `github` for
  * `@alice/github-mcp`.
  */
-export function findPackageServer(packageName: string, servers: readonly DeclaredServer[]): DeclaredServer {
+export function findPackageServer(packageName: string, servers: readonly ServerConfig[]): ServerConfig {
   const usable = servers.filter(({ endpoint }) => endpoint.transport !== "contracts");
   const module = packageName.replace(/^@[^/]*\//, "");
   const aliases = [module, module.replace(/-mcp$/, "")];
-  const rules: readonly ((server: DeclaredServer) => boolean)[] = [
+  const rules: readonly ((server: ServerConfig) => boolean)[] = [
     (server) => npmNameOf(server) === packageName,
     ({ alias }) => aliases.includes(alias),
   ];
@@ -33,12 +33,12 @@ export function findPackageServer(packageName: string, servers: readonly Declare
   });
 }
 
-function aliasRank({ alias }: DeclaredServer, aliases: readonly string[]): number {
+function aliasRank({ alias }: ServerConfig, aliases: readonly string[]): number {
   const rank = aliases.indexOf(alias);
   return rank === -1 ? aliases.length : rank;
 }
 
-function npmNameOf({ endpoint }: DeclaredServer): string | undefined {
+function npmNameOf({ endpoint }: ServerConfig): string | undefined {
   if (endpoint.transport !== "stdio") return undefined;
   try {
     const found = parseProgram(endpoint);

@@ -5,12 +5,7 @@ import { parseUrl } from "../../base/net/urls.ts";
 import type { McpConfig, McpConnection } from "../../client/index.ts";
 import { changedError, isPortolanError, PortolanError } from "../../errors/index.ts";
 import type { Workspace, WorkspaceConfig, WorkspaceOptions } from "../../hub/index.ts";
-import {
-  type DeclaredServer,
-  escapeReferences,
-  formatReference,
-  parsePackageSpec,
-} from "../../model/index.ts";
+import { type ServerConfig, escapeReferences, formatReference, parsePackageSpec } from "../../model/index.ts";
 import { findPackageServer } from "./find-package.ts";
 import type {
   FoundServer,
@@ -40,7 +35,7 @@ export type ScriptTarget =
 
 export function createWorkspaceServers(options: WorkspaceServersOptions): ScriptServers {
   const { config, openWorkspace, connect } = options;
-  const serverOf = (packageName: string): DeclaredServer =>
+  const serverOf = (packageName: string): ServerConfig =>
     findPackageServer(packageName, config?.servers ?? []);
   const isPackage = (target: string): boolean => /^@[\w.-]+\/[\w.-]+$/.test(target);
   const find = (packageName: string): FoundServer => {
@@ -118,7 +113,7 @@ function reveal(parts: SettingParts): string {
 }
 
 /** Adds the variables to a server config. Stored secrets stay references, which the hub resolves and redacts. */
-function withEnv(server: DeclaredServer, env: OpenServerOptions["env"]): DeclaredServer {
+function withEnv(server: ServerConfig, env: OpenServerOptions["env"]): ServerConfig {
   if (Object.keys(env).length === 0) return server;
   const texts = Object.fromEntries(
     Object.entries(env).map(([name, parts]) => [name, parts.map(toReferenceText).join("")]),

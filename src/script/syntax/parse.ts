@@ -26,7 +26,7 @@ export function parseStatements(text: string, file: string): ParsedScript {
   const diagnostics: Diagnostic[] = [];
   const lines = new TextLines(source.text, statements);
   const add = (offset: number, message: string, hint?: string): void => {
-    diagnostics.push(source.diagnostic("DECLARATION_INVALID", offset, message, hint));
+    diagnostics.push(source.diagnostic("FILE_INVALID", offset, message, hint));
   };
   while (cursor.at < cursor.text.length) {
     if (diagnostics.length >= SCRIPT_LIMITS.errors) {

@@ -185,8 +185,8 @@ test("a rule that is not enforced is reported once, with its reason and the sett
         },
       },
     }) as unknown as LaunchNews;
-  onLaunch(planned("declaration", "sandbox"));
-  onLaunch(planned("declaration", "sandbox"));
+  onLaunch(planned("config", "sandbox"));
+  onLaunch(planned("config", "sandbox"));
   const other = setUp();
   other.onLaunch(planned("command line", "limits.memory"));
   expect([...reported, ...other.reported].map(({ message, hint }) => [message, hint])).toEqual([

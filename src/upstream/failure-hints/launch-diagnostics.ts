@@ -51,7 +51,7 @@ const MAX_ITEMS = 8;
 const NOT_THERE = "the server's sandbox has a network of its own, where nothing listens at this address";
 
 const WARN_SET_BY: Readonly<Record<LaunchPlan["sandbox"]["by"], string>> = {
-  declaration: "its config says `sandbox: warn`",
+  config: "its config says `sandbox: warn`",
   "command line": "the command line says `--sandbox warn`",
   PORTOLAN_SANDBOX: "PORTOLAN_SANDBOX is `warn`",
   default: "the sandbox mode is `warn`",

@@ -2,7 +2,7 @@
 
 import { toWildcard } from "../../base/text/wildcard.ts";
 import { PortolanError } from "../../errors/index.ts";
-import { isObject, type SandboxDeclaration } from "../../model/index.ts";
+import { isObject, type SandboxConfig } from "../../model/index.ts";
 import type { PathCheck } from "../../sandbox/index.ts";
 import type { Call } from "../upstream.ts";
 import { within } from "../waiting.ts";
@@ -14,7 +14,7 @@ export interface PathGuardOptions {
   readonly server: string;
   /** Undefined without a sandbox: then all paths are allowed. */
   readonly check: PathCheck | undefined;
-  readonly declared?: SandboxDeclaration["pathArguments"];
+  readonly declared?: SandboxConfig["pathArguments"];
   /** The time limit of the check for calls without a timeout of their own. */
   readonly timeoutMs: number;
 }

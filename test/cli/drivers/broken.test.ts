@@ -130,7 +130,7 @@ describe("one driver that is wrong", () => {
     here.write("portolan.yaml", "version: 1\nservers: { x: { comand: node } }\n");
     const ran = await here.run("call", "t1");
     expect(ran.code).toBe(2);
-    expect(envelope(ran).code).toBe("DECLARATION_INVALID");
+    expect(envelope(ran).code).toBe("FILE_INVALID");
   });
 });
 

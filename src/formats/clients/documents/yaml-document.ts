@@ -18,7 +18,7 @@ import type { Path } from "../types.ts";
 
 export type YamlTree = Document.Parsed;
 
-/** Within the bounds of every other declaration: some texts would end the process inside the parser. */
+/** Within the bounds of every other config file: some texts would end the process inside the parser. */
 export function parseYamlTree(text: string): YamlTree {
   try {
     return composeYaml(text);

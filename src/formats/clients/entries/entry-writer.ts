@@ -1,6 +1,6 @@
 // Writer of one entry: values in the client's syntax, settings of the server, and notes about settings that the client lacks.
 
-import type { Limits, SandboxDeclaration } from "../../../model/index.ts";
+import type { Limits, SandboxConfig } from "../../../model/index.ts";
 import { type ValuePlace, writeValue } from "../references/interpolation.ts";
 import { CLIENT_TITLES } from "../known/detect.ts";
 import type { ClientId, ExportNote, WritableServer } from "../types.ts";
@@ -70,7 +70,7 @@ export class EntryWriter {
   }
 
   /** The sandbox, for a client that has one. */
-  takeSandbox(): SandboxDeclaration | undefined {
+  takeSandbox(): SandboxConfig | undefined {
     this.#taken.add("sandbox");
     return this.#server.launch?.sandbox;
   }

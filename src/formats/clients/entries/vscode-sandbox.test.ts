@@ -1,7 +1,7 @@
 // VS Code's sandbox, read and written.
 
 import { expect, test } from "vitest";
-import type { DeclaredServer, SandboxDeclaration } from "../../../model/index.ts";
+import type { ServerConfig, SandboxConfig } from "../../../model/index.ts";
 import { renderFor, mergeInto, parseClientFile } from "../index.ts";
 
 const FILE = "/repo/.vscode/mcp.json";
@@ -63,7 +63,7 @@ test("denied hosts take no chances, and what is wrong is told", () => {
   ]);
 });
 
-function server(sandbox: SandboxDeclaration): DeclaredServer {
+function server(sandbox: SandboxConfig): ServerConfig {
   return {
     alias: "a",
     origin: { file: "/repo/portolan.yaml", line: 1, column: 1, format: "workspace" },
@@ -74,7 +74,7 @@ function server(sandbox: SandboxDeclaration): DeclaredServer {
 }
 
 test("written, and read again", () => {
-  const sandbox: SandboxDeclaration = {
+  const sandbox: SandboxConfig = {
     mode: "enforce",
     network: ["a.com"],
     fs: { write: ["/repo/data"], deny: ["/repo/data/x"] },
@@ -104,7 +104,7 @@ test("a sandbox that stands in the file stays when nothing is said about it", ()
 });
 
 test("a container that is reached by an address cannot be given to a client", () => {
-  const http: DeclaredServer = {
+  const http: ServerConfig = {
     ...server({}),
     endpoint: {
       transport: "http",

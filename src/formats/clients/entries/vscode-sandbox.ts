@@ -1,11 +1,6 @@
 // VS Code's sandbox of a server (`sandboxEnabled`, `sandbox`) as Portolan's, and back.
 
-import {
-  isObject,
-  type LaunchSettings,
-  parseNetworkRule,
-  type SandboxDeclaration,
-} from "../../../model/index.ts";
+import { isObject, type LaunchSettings, parseNetworkRule, type SandboxConfig } from "../../../model/index.ts";
 import type { ReadContext } from "../known/context.ts";
 import { type EntryReader, kindOf } from "./entry-reader.ts";
 import type { EntryWriter } from "./entry-writer.ts";
@@ -65,7 +60,7 @@ function readHosts(reader: EntryReader, allowed: readonly string[], denied: read
 /** Writes the rules that VS Code supports; the others become a note. */
 export function writeSandbox(
   writer: EntryWriter,
-  sandbox: SandboxDeclaration | undefined,
+  sandbox: SandboxConfig | undefined,
 ): Readonly<Record<string, unknown>> {
   if (sandbox === undefined || sandbox.mode === "off") return {};
   const { fs, network = [], mode: _, ...rest } = sandbox;

@@ -15,7 +15,7 @@ export function checkBinding(driver: Driver, binding: Binding, contract: Contrac
     if (found.length >= MOST_FINDINGS) return;
     const { file, line, column } = binding.origin;
     found.push({
-      code: "DECLARATION_INVALID",
+      code: "FILE_INVALID",
       severity,
       message: `${at === "" ? label : `${label}.${at}`} ${message}`,
       server: driver.id,

@@ -7,7 +7,7 @@ import {
   type LaunchSettings,
   matchesRule,
   parseNetworkRule,
-  type SandboxDeclaration,
+  type SandboxConfig,
 } from "../../../model/index.ts";
 import {
   type Diagnostics,
@@ -43,7 +43,7 @@ export function toLaunchSettings(driver: McpDriverValue, context: LaunchContext)
 function toSandbox(
   driver: McpDriverValue,
   { root, diagnostics, remote }: LaunchContext,
-): SandboxDeclaration | undefined {
+): SandboxConfig | undefined {
   const { network, sandbox } = driver;
   const inner = entryOf(nodeAt(root, "sandbox"), "network");
   if (inner !== undefined && nodeAt(root, "network") !== undefined)
@@ -51,7 +51,7 @@ function toSandbox(
   if (remote && sandbox === undefined && network === undefined) return undefined;
   const { fs, env, home, limits, pathArguments, exec } = sandbox ?? {};
   const egress = (network ?? sandbox?.network)?.egress ?? [];
-  return definedOnly<SandboxDeclaration>({ fs, env, home, limits, pathArguments, network: egress, exec });
+  return definedOnly<SandboxConfig>({ fs, env, home, limits, pathArguments, network: egress, exec });
 }
 
 function noteUnused({ root, diagnostics, remote }: LaunchContext): void {

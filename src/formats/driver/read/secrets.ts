@@ -137,7 +137,7 @@ function problem(
   hint: string,
   severity: Diagnostic["severity"] = "error",
 ): Diagnostic {
-  return { code: "DECLARATION_INVALID", severity, message, file, line, column, hint };
+  return { code: "FILE_INVALID", severity, message, file, line, column, hint };
 }
 
 function placed(first: Origin, here: Origin): string {

@@ -4,7 +4,7 @@ import {
   LEGACY_REVISIONS,
   MODERN_REVISION,
   parseJsonPath,
-  type SandboxDeclaration,
+  type SandboxConfig,
 } from "../../../model/index.ts";
 import { nodeAt, quoted, toLabel, toPlain } from "../../document/index.ts";
 import {
@@ -115,7 +115,7 @@ const PROGRAMS = union("", [flag(), texts("")]);
 const EXEC = object("Which programs it may run.", {
   allow: PROGRAMS.describe("false: none beside itself; or the only ones that it may run."),
   spawn: PROGRAMS.describe("The only programs that it may run; or false: none."),
-}).transform(({ allow, spawn }): SandboxDeclaration["exec"] => {
+}).transform(({ allow, spawn }): SandboxConfig["exec"] => {
   const programs = [allow, spawn].filter((one) => typeof one === "object").flat();
   const none = allow === false || spawn === false;
   if (none || (typeof spawn === "object" && programs.length === 0)) return { spawn: false };

@@ -13,7 +13,7 @@ import type {
   InstallMethod,
   LaunchSettings,
   ResourceLimits,
-  SandboxDeclaration,
+  SandboxConfig,
 } from "../../../model/index.ts";
 import { hostRule } from "../read/launch.ts";
 import { writeIsoDuration } from "../schema/auth-schema.ts";
@@ -194,14 +194,7 @@ function writeMethod(method: InstallMethod): Fields {
   return { method: "download", url, extract_bin: extractBin, verify_sha256: sha256 };
 }
 
-function writeSandbox({
-  fs,
-  env,
-  exec,
-  home,
-  limits,
-  pathArguments,
-}: SandboxDeclaration): Fields | undefined {
+function writeSandbox({ fs, env, exec, home, limits, pathArguments }: SandboxConfig): Fields | undefined {
   return filledOnly({
     fs,
     exec: exec && filledOnly(exec),

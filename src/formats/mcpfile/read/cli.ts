@@ -4,7 +4,7 @@ import type {
   CliInvocation,
   CliPart,
   CliWord,
-  SandboxDeclaration,
+  SandboxConfig,
   Template,
   TemplatePart,
 } from "../../../model/index.ts";
@@ -89,7 +89,7 @@ function readSandbox(
   inner: Sandbox | undefined,
   node: ObjectNode,
   context: Context,
-): SandboxDeclaration | undefined {
+): SandboxConfig | undefined {
   const own = nodeAt(node, "sandbox");
   if (inner !== undefined) noteRelaxedSandbox(inner, own, context);
   return narrowSandbox(context.sandbox, inner, own, context.diagnostics);

@@ -1,6 +1,6 @@
 // Context of reading one mcpfile: its version and schemas, its diagnostics, and a budget of work.
 
-import type { SandboxDeclaration } from "../../../model/index.ts";
+import type { SandboxConfig } from "../../../model/index.ts";
 import type { Diagnostics, Place, ScalarNode } from "../../document/index.ts";
 import type { ReadContext } from "../../schema-builder/index.ts";
 import type { McpfileFormat } from "../schema/file-schema.ts";
@@ -13,7 +13,7 @@ export interface Context extends ReadContext {
   readonly within: (node: ScalarNode, offset: number) => Place;
   readonly budget: Budget;
   /** The sandbox rules of the file, which apply to every command. */
-  readonly sandbox?: SandboxDeclaration;
+  readonly sandbox?: SandboxConfig;
   /** The sandbox of the file has an error. No command runs with it, because the remaining rules would allow too much. */
   readonly sandboxBroken?: boolean;
 }

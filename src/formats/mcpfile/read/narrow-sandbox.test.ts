@@ -1,7 +1,7 @@
 // A command's sandbox inside of its file's: it takes away, and never adds.
 
 import { expect, test } from "vitest";
-import type { SandboxDeclaration } from "../../../model/index.ts";
+import type { SandboxConfig } from "../../../model/index.ts";
 import { parseMcpfile } from "./parse.ts";
 import { renderMcpfile } from "../write/render.ts";
 import { upgradeMcpfile } from "../write/upgrade.ts";
@@ -33,7 +33,7 @@ function read(file: string | undefined, command: string | undefined) {
   };
 }
 
-test.each<[string | undefined, string | undefined, SandboxDeclaration | undefined]>([
+test.each<[string | undefined, string | undefined, SandboxConfig | undefined]>([
   [undefined, undefined, undefined],
   ["warn", undefined, { mode: "warn" }],
   [undefined, "{ network: [a.com] }", { network: ["a.com"] }],

@@ -7,7 +7,7 @@ import {
   type NetworkRule,
   parseNetworkRule,
   type ResourceLimits,
-  type SandboxDeclaration,
+  type SandboxConfig,
   type SandboxMode,
 } from "../../../model/index.ts";
 import { definedOnly, filled } from "../../manifest/index.ts";
@@ -17,11 +17,11 @@ const STRICTNESS: Readonly<Record<SandboxMode, number>> = { off: 0, warn: 1, enf
 
 /** Both together; what would be more than `outer` is a problem. Without an `outer` a command's own is all there is. */
 export function narrowSandbox(
-  outer: SandboxDeclaration | undefined,
-  inner: SandboxDeclaration | undefined,
+  outer: SandboxConfig | undefined,
+  inner: SandboxConfig | undefined,
   node: TextNode | undefined,
   diagnostics: Diagnostics,
-): SandboxDeclaration | undefined {
+): SandboxConfig | undefined {
   if (outer === undefined || inner === undefined || node === undefined) return inner ?? outer;
   const widens = (what: string, ...path: (string | number)[]): void =>
     diagnostics.add(
@@ -34,7 +34,7 @@ export function narrowSandbox(
   checkLists(outer, inner, widens);
   checkLimits(outer, inner, widens);
   const deny = [...new Set([...(outer.fs?.deny ?? []), ...(inner.fs?.deny ?? [])])];
-  return definedOnly<SandboxDeclaration>({
+  return definedOnly<SandboxConfig>({
     ...outer,
     ...inner,
     fs: filled(definedOnly({ ...outer.fs, ...inner.fs, deny: deny.length === 0 ? undefined : deny })),
@@ -47,7 +47,7 @@ export function narrowSandbox(
 
 type Widens = (what: string, ...path: (string | number)[]) => void;
 
-function checkWords(outer: SandboxDeclaration, inner: SandboxDeclaration, widens: Widens): void {
+function checkWords(outer: SandboxConfig, inner: SandboxConfig, widens: Widens): void {
   const { mode = "enforce" } = outer;
   if (inner.mode !== undefined && STRICTNESS[inner.mode] < STRICTNESS[mode]) widens(inner.mode, "mode");
   if (inner.backend !== undefined && outer.backend !== undefined && inner.backend !== outer.backend)
@@ -57,11 +57,7 @@ function checkWords(outer: SandboxDeclaration, inner: SandboxDeclaration, widens
     widens("starting other processes", "exec", "spawn");
 }
 
-function checkPaths(
-  { fs: outer }: SandboxDeclaration,
-  { fs: inner }: SandboxDeclaration,
-  widens: Widens,
-): void {
+function checkPaths({ fs: outer }: SandboxConfig, { fs: inner }: SandboxConfig, widens: Widens): void {
   const writable = outer?.write ?? [];
   const readable = [...(outer?.read ?? []), ...writable];
   inner?.read?.forEach((path, index) => {
@@ -72,7 +68,7 @@ function checkPaths(
   });
 }
 
-function checkLists(outer: SandboxDeclaration, inner: SandboxDeclaration, widens: Widens): void {
+function checkLists(outer: SandboxConfig, inner: SandboxConfig, widens: Widens): void {
   const rules = rulesOf(outer.network);
   inner.network?.forEach((host, index) => {
     const [rule] = rulesOf([host]);
@@ -88,7 +84,7 @@ function checkLists(outer: SandboxDeclaration, inner: SandboxDeclaration, widens
 }
 
 /** A limit that the file leaves open may be set; a lower niceness is more. */
-function checkLimits(outer: SandboxDeclaration, inner: SandboxDeclaration, widens: Widens): void {
+function checkLimits(outer: SandboxConfig, inner: SandboxConfig, widens: Widens): void {
   for (const key of Object.keys(LIMIT_NAMES) as (keyof ResourceLimits)[]) {
     const [most, wanted] = [outer.limits?.[key], inner.limits?.[key]];
     if (most === undefined || wanted === undefined) continue;
@@ -97,7 +93,7 @@ function checkLimits(outer: SandboxDeclaration, inner: SandboxDeclaration, widen
   }
 }
 
-function setOf(outer: SandboxDeclaration, inner: SandboxDeclaration): SandboxDeclaration["env"] {
+function setOf(outer: SandboxConfig, inner: SandboxConfig): SandboxConfig["env"] {
   if (outer.env?.set === undefined && inner.env?.set === undefined) return {};
   return { set: { ...outer.env?.set, ...inner.env?.set } };
 }

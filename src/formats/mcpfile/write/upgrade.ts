@@ -47,7 +47,7 @@ function meansTheSame({ server, runtime }: McpfileEntry, file: string): boolean 
 
 function cannot({ server, place: { line, column } }: McpfileEntry, file: string): Diagnostic {
   return {
-    code: "DECLARATION_INVALID",
+    code: "FILE_INVALID",
     severity: "error",
     message: `server ${JSON.stringify(server.info.name)} cannot be written in 0.2.0 without a change of meaning`,
     file,
