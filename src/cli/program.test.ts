@@ -268,7 +268,7 @@ describe("targets and options", () => {
     [["list", "no-such-program-anywhere"], "TARGET_INVALID", /neither/],
     [["list", URL_TARGET, "--", "node"], "USAGE", /both/],
     [["list", "node", "server.js"], "TARGET_INVALID", /alone/],
-    [["list", URL_TARGET, "server.js"], "USAGE", /too much/],
+    [["list", URL_TARGET, "server.js"], "USAGE", /unexpected argument/],
     [["list", "npx", "-y", "server"], "USAGE", /unknown option '-y'/],
     [["list", "--"], "TARGET_INVALID", /No command/],
     [["list", "node x | y"], "TARGET_INVALID", /shell/],

@@ -379,7 +379,7 @@ describe("a server's program", () => {
 
   test("is not one that npx would fetch anew at each start", () => {
     for (const args of [["github:someone/thing"], ["--unheard-of", "thing"], ["-c", "ls"]])
-      expect(() => parseProgram({ command: "npx", args })).toThrow(/"npx" cannot be used like this/);
+      expect(() => parseProgram({ command: "npx", args })).toThrow(/Portolan cannot run this npx command/);
   });
 
   test("is fetched from the registry that is named, and kept apart by it", async () => {

@@ -183,9 +183,13 @@ async function toProgram(
   const ending = files.filter((path) => path.endsWith(`/${wanted}`));
   const path = files.find((path) => path === wanted) ?? (ending.length === 1 ? ending[0] : undefined);
   if (path === undefined)
-    throw new PortolanError("INSTALL_FAILED", `The archive contains no "${wanted}".`, {
-      hint: `It contains: ${files.slice(0, 10).join(", ")}.`,
-    });
+    throw ending.length > 1
+      ? new PortolanError("INSTALL_FAILED", `The archive contains several files "${wanted}".`, {
+          hint: `Give the whole path of one of them: ${ending.slice(0, 10).join(", ")}.`,
+        })
+      : new PortolanError("INSTALL_FAILED", `The archive contains no "${wanted}".`, {
+          hint: `It contains: ${files.slice(0, 10).join(", ")}.`,
+        });
   await chmod(join(content, path), 0o755);
   return path;
 }

@@ -65,8 +65,12 @@ function comparedTo(
 
 function noEngine(server: string, engine: string, detail: string | undefined): PortolanError {
   const why = detail === undefined ? "" : `: ${detail}`;
-  return new PortolanError("INSTALL_FAILED", `${engine} does not work here${why}`, {
-    server,
-    hint: "See what is missing: portolan doctor",
-  });
+  return new PortolanError(
+    "INSTALL_FAILED",
+    `The container engine ${engine} cannot be used on this machine${why}`,
+    {
+      server,
+      hint: "See what is missing: portolan doctor",
+    },
+  );
 }

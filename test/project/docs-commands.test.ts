@@ -85,6 +85,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   "docs/guides/debugging.md": { files: FILE_SERVER },
   "docs/guides/driver-code.md": { files: CONTRACT_FILES },
   "docs/guides/drivers.md": { files: CONTRACT_FILES },
+  "docs/guides/embedding.md": { files: { "workspace/portolan.yaml": BOTH_SERVERS["portolan.yaml"] } },
   "docs/guides/login.md": {},
   "docs/guides/openapi.md": { files: { "petstore.json": PETSTORE } },
   "docs/guides/operation.md": { files: BOTH_SERVERS },

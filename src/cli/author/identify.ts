@@ -31,9 +31,13 @@ export function identify(words: Words, given: string | undefined, folder: string
     throw new PortolanError("USAGE", `--kind must be ${KINDS.join(", ")}, got ${JSON.stringify(given)}.`);
   const [first, extra] = words.words;
   if (extra !== undefined)
-    throw new PortolanError("USAGE", `author takes one server; ${JSON.stringify(extra)} is too much.`, {
-      hint: "Its arguments stand after --, or inside of its quotes.",
-    });
+    throw new PortolanError(
+      "USAGE",
+      `author takes one server; unexpected argument ${JSON.stringify(extra)}.`,
+      {
+        hint: "Its arguments stand after --, or inside of its quotes.",
+      },
+    );
   const windows = cli.io.platform === "win32";
   if (first === undefined) {
     if (words.server === undefined)
@@ -71,13 +75,22 @@ export function identify(words: Words, given: string | undefined, folder: string
 
 function fromNpm(name: string, args: readonly string[], cli: Cli): Identified {
   if (!NPM_NAME.test(name))
-    throw new PortolanError("TARGET_INVALID", `${JSON.stringify(name)} is no npm package.`);
+    throw new PortolanError("TARGET_INVALID", `${JSON.stringify(name)} is not the name of an npm package.`, {
+      hint: "Write its name, with a version if you like: npm:@scope/server@1.2.",
+    });
   const server: DriverServer = { kind: "npm", package: name, args, env: {} };
   return local(server, ["npx", "-y", name, ...args], cli);
 }
 
 function fromImage(image: string, args: readonly string[], cli: Cli): Identified {
-  if (!IMAGE.test(image)) throw new PortolanError("TARGET_INVALID", `${JSON.stringify(image)} is no image.`);
+  if (!IMAGE.test(image))
+    throw new PortolanError(
+      "TARGET_INVALID",
+      `${JSON.stringify(image)} is not the name of a container image.`,
+      {
+        hint: "Write its name, best with a version: docker:ghcr.io/acme/server:1.2.",
+      },
+    );
   const names = Object.keys(cli.options.env).flatMap((name) => ["-e", name]);
   const server: DriverServer = { kind: "docker", image, args, env: {} };
   const identified = local(server, ["docker", "run", "-i", "--rm", ...names, image, ...args], cli);

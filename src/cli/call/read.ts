@@ -15,7 +15,7 @@ export async function read(cli: Cli, words: Words, options: ResultOptions): Prom
   const [uri, extra] = target.rest;
   if (uri === undefined) throw missing;
   if (extra !== undefined)
-    throw new PortolanError("USAGE", `read takes one URI; ${JSON.stringify(extra)} is too much.`);
+    throw new PortolanError("USAGE", `read takes one URI; unexpected argument ${JSON.stringify(extra)}.`);
   const saver = await openSaver(cli, options);
   const result = await fetchResource(cli, target, uri);
   const { out } = options;

@@ -116,7 +116,7 @@ function takeOne(words: readonly string[], kind: "openapi" | "mcpfile"): string 
   if (extra !== undefined)
     throw new PortolanError(
       "USAGE",
-      `convert ${kind} takes one ${what}; ${JSON.stringify(extra)} is too much.`,
+      `convert ${kind} takes one ${what}; unexpected argument ${JSON.stringify(extra)}.`,
       {
         hint: kind === "openapi" ? "Give --only once for each pattern." : undefined,
       },

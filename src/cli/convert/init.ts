@@ -16,7 +16,10 @@ export async function initMcpfile(cli: Cli, words: readonly string[]): Promise<n
   const { io, output } = cli;
   const [given = NAME, extra] = words;
   if (extra !== undefined)
-    throw new PortolanError("USAGE", `init mcpfile takes one path; ${JSON.stringify(extra)} is too much.`);
+    throw new PortolanError(
+      "USAGE",
+      `init mcpfile takes one path; unexpected argument ${JSON.stringify(extra)}.`,
+    );
   const path = resolve(io.cwd, given);
   const isFolder = /[/\\]$/.test(given) || (await stat(path).catch(() => undefined))?.isDirectory() === true;
   const file = isFolder ? join(path, NAME) : path;

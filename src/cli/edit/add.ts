@@ -57,9 +57,13 @@ function toFields(
   const example = `portolan add ${alias} -- <command...>, or portolan add ${alias} <url>`;
   refuseBothSides(rest, server, "server");
   if (extra !== undefined)
-    throw new PortolanError("USAGE", `add takes a name and a server; ${JSON.stringify(extra)} is too much.`, {
-      hint: `Write a command after --: ${example}`,
-    });
+    throw new PortolanError(
+      "USAGE",
+      `add takes a name and a server; unexpected argument ${JSON.stringify(extra)}.`,
+      {
+        hint: `Write a command after --: ${example}`,
+      },
+    );
   const isUrl = place !== undefined && hasScheme(place);
   const command =
     server ?? (isUrl || place === undefined ? [] : splitWords(place, cli.io.platform === "win32"));

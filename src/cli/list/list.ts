@@ -27,7 +27,7 @@ export async function list(cli: Cli, words: Words, options: ListOptions): Promis
   if (target.rest.length > 0 && contract === undefined) {
     throw new PortolanError(
       "USAGE",
-      `list takes one target; ${JSON.stringify(target.rest[0])} is too much.`,
+      `list takes one target; unexpected argument ${JSON.stringify(target.rest[0])}.`,
       {
         hint: "Put quotes around a command, or write it after --.",
       },

@@ -90,9 +90,13 @@ function readWords({ words, server }: Words, cli: Cli): { workspace?: string; gi
   const [first, extra] = words;
   const { workspace } = cli.options;
   if (extra !== undefined)
-    throw new PortolanError("USAGE", `serve takes one workspace; ${JSON.stringify(extra)} is too much.`, {
-      hint: "Put quotes around a command, or write it after --.",
-    });
+    throw new PortolanError(
+      "USAGE",
+      `serve takes one workspace; unexpected argument ${JSON.stringify(extra)}.`,
+      {
+        hint: "Put quotes around a command, or write it after --.",
+      },
+    );
   const ways = [first, workspace, server].filter((way) => way !== undefined);
   if (ways.length > 1)
     throw new PortolanError("USAGE", "More than one thing to serve is given.", {

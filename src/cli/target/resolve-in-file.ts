@@ -55,7 +55,7 @@ export function resolveServerInFile(source: Source, rest: readonly string[]): Re
   const [alias, extra] = rest;
   const only = onlyServer(source);
   if (extra !== undefined)
-    throw new PortolanError("USAGE", `list takes one server; ${JSON.stringify(extra)} is too much.`);
+    throw new PortolanError("USAGE", `list takes one server; unexpected argument ${JSON.stringify(extra)}.`);
   if (alias !== undefined)
     return {
       kind: "server",

@@ -107,9 +107,13 @@ export function toJsonSchema(schema: AnySchema, side: "input" | "output"): JsonS
   const own = (schema as { readonly toJSONSchema?: unknown }).toJSONSchema;
   if (typeof own === "function")
     return toPlain((own as (options: object) => unknown).call(schema, { target: SCHEMA_TARGET, io: side }));
-  throw new PortolanError("CONFIG_INVALID", "This schema cannot be written as JSON Schema.", {
-    hint: "Give a JSON Schema, or a schema of a library that supports Standard JSON Schema, such as Zod 4.",
-  });
+  throw new PortolanError(
+    "CONFIG_INVALID",
+    "The input or output schema of a contract cannot be converted to JSON Schema.",
+    {
+      hint: "Give a JSON Schema, or a schema of a library that supports Standard JSON Schema, such as Zod 4.",
+    },
+  );
 }
 
 function toPlain(value: unknown): JsonSchema {

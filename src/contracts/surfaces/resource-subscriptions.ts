@@ -162,7 +162,7 @@ export class ResourceSubscriptions {
 
   #owner(): Owner {
     const owner = this.#owners.at(-1);
-    if (owner === undefined) throw new PortolanError("CONNECTION_CLOSED", "the contracts are closed");
+    if (owner === undefined) throw new PortolanError("CONNECTION_CLOSED", "the workspace was closed");
     return owner;
   }
 

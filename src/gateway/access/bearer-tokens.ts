@@ -99,7 +99,9 @@ export async function resolveCallerTokens(
   const headers = endpoint.transport === "stdio" ? {} : (endpoint.headers ?? {});
   for (const [name] of tokens)
     if (headers[name] === "")
-      throw new PortolanError("CONFIG_INVALID", `the token of the caller ${name} is empty`);
+      throw new PortolanError("CONFIG_INVALID", `the token of the caller ${name} is empty`, {
+        hint: `Set the secret that gateway.callers names as the token of ${name}.`,
+      });
   return {
     settings: {
       ...settings,

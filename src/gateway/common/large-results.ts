@@ -72,7 +72,10 @@ export class LargeResults {
     const base = `${SCHEME}${pathname.slice(1)}`;
     const wanted = searchParams.get("find");
     if (wanted !== null && wanted.length > MAX_FIND_CHARS)
-      throw new PortolanError("INPUT_INVALID", `find takes at most ${MAX_FIND_CHARS} characters`);
+      throw new PortolanError(
+        "INPUT_INVALID",
+        `the parameter find of ${uri} is longer than ${MAX_FIND_CHARS} characters`,
+      );
     const contents =
       wanted === null || stored.isBase64
         ? slice(stored, base, uri, searchParams)

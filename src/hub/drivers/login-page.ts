@@ -28,8 +28,9 @@ export async function showLogin(
   { driver, signal, needsCallback }: RunOptions & { readonly needsCallback: boolean },
 ): Promise<LoginResult> {
   if (person === undefined)
-    throw new PortolanError("AUTH_REQUIRED", `no browser is available to open ${address}`, {
+    throw new PortolanError("AUTH_REQUIRED", `the login at ${address} needs a person`, {
       server: driver.id,
+      hint: `Log in in a terminal: portolan login ${driver.id}`,
     });
   if (!isSecureUrl(new URL(address)))
     throw new PortolanError("AUTH_REQUIRED", `the login page ${address} was not opened: it is not https`, {

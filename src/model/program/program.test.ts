@@ -152,7 +152,7 @@ describe("a program that its config names by kind", () => {
       ...{ kind: "docker", engine: "docker", image: "a/b:1", args: ["x"] },
       options: [{ name: "env", value: "TOKEN" }],
     });
-    expect(() => parseProgram({ kind: "npm", package: "./here" })).toThrow("cannot be used");
+    expect(() => parseProgram({ kind: "npm", package: "./here" })).toThrow("cannot run this npm command");
   });
 
   test("has a command line for other clients, which means the same", () => {

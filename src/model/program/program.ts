@@ -120,7 +120,7 @@ export function programName(command: string): string {
 
 function asNpm(found: NpxCommand | string, command: string): ParsedProgram {
   if (typeof found !== "string") return { kind: "npm", ...found };
-  throw new PortolanError("CONFIG_INVALID", `"${command}" cannot be used like this: ${found}.`, {
+  throw new PortolanError("CONFIG_INVALID", `Portolan cannot run this ${command} command: ${found}.`, {
     hint: "Write npm: PACKAGE, or npx -y PACKAGE and then the program's own arguments. Anything else: install it yourself, and name its program.",
   });
 }

@@ -12,7 +12,7 @@ export function findTool(name: string, tools: readonly ToolDefinition[], server:
   if (found !== undefined && others.length === 0) return found;
   const names = tools.map((tool) => tool.name);
   if (found !== undefined)
-    throw new PortolanError("NAME_AMBIGUOUS", `${server} has several tools of that name.`, {
+    throw new PortolanError("NAME_AMBIGUOUS", `${JSON.stringify(name)} matches several tools of ${server}.`, {
       server,
       hint: `Write one of ${[found, ...others].map((tool) => tool.name).join(", ")}.`,
     });

@@ -102,7 +102,7 @@ export class Session {
     } catch (error) {
       const reason = isPortolanError(error)
         ? error
-        : new PortolanError("CONNECTION_CLOSED", "negotiation failed", { cause: error });
+        : new PortolanError("CONNECTION_CLOSED", "the MCP handshake failed", { cause: error });
       await session.peer.close(reason);
       throw error;
     }
