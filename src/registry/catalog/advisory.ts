@@ -24,8 +24,20 @@ export function parseAdvisory(value: unknown, now: Date, before?: Advisory): Adv
     if (isWrong) problems.push(problem);
   };
   if (!isObject(value)) return { problems: ["An advisory is an object."] };
-  const { id, title, severity, summary, details, cwe, affected, patches, workarounds, references, reporter, withdrawn } =
-    value;
+  const {
+    id,
+    title,
+    severity,
+    summary,
+    details,
+    cwe,
+    affected,
+    patches,
+    workarounds,
+    references,
+    reporter,
+    withdrawn,
+  } = value;
   wrong(typeof id !== "string" || !ID.test(id), "id must be an identifier such as MLLD-2026-0001.");
   wrong(!isText(title, MAX_TITLE), `title must be a text of at most ${MAX_TITLE} characters.`);
   wrong(!SEVERITIES.some((one) => one === severity), `severity must be one of ${SEVERITIES.join(", ")}.`);
@@ -44,7 +56,10 @@ export function parseAdvisory(value: unknown, now: Date, before?: Advisory): Adv
     reporter !== undefined && (!isObject(reporter) || !isText(reporter["name"], 200)),
     "reporter must be an object with a name.",
   );
-  wrong(withdrawn !== undefined && withdrawn !== true && !isDate(withdrawn), "withdrawn must be true or a date.");
+  wrong(
+    withdrawn !== undefined && withdrawn !== true && !isDate(withdrawn),
+    "withdrawn must be true or a date.",
+  );
   problems.push(...affectedProblems(affected));
   if (problems.length > 0) return { problems };
   const date = now.toISOString();
@@ -91,7 +106,9 @@ export function advisoriesFor(
         prefixes.some((prefix) => hashes.some((hash) => hash.startsWith(prefix)))
       );
     })
-    .sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) || (a.id < b.id ? -1 : 1));
+    .sort(
+      (a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) || (a.id < b.id ? -1 : 1),
+    );
 }
 
 /** A prerelease of an affected version is affected too, which ranges of npm deny: `1.2.0-rc.1` is not in `<2`. */

@@ -74,16 +74,33 @@ function toPackage(entry: JsonObject): IndexPackage | undefined {
     if (!Object.hasOwn(parsed, version)) return undefined;
     tagged[tag] = version;
   }
-  return { description, keywords, author, ...(license === undefined ? {} : { license }), tags: tagged, versions: parsed };
+  return {
+    description,
+    keywords,
+    author,
+    ...(license === undefined ? {} : { license }),
+    tags: tagged,
+    versions: parsed,
+  };
 }
 
-function toVersion({ integrity, status, message, publishedAt, changedAt, files }: JsonObject): IndexVersion | undefined {
+function toVersion({
+  integrity,
+  status,
+  message,
+  publishedAt,
+  changedAt,
+  files,
+}: JsonObject): IndexVersion | undefined {
   if (typeof integrity !== "string" || parseIntegrity(integrity)?.algorithm !== "sha256") return undefined;
   const known = STATUSES.find((one) => one === status);
   if (known === undefined || !isDate(publishedAt)) return undefined;
   if (message !== undefined && !isText(message)) return undefined;
   if (changedAt !== undefined && !isDate(changedAt)) return undefined;
-  if (files !== undefined && (!isTexts(files, 50) || files.some((file) => parseIntegrity(file) === undefined)))
+  if (
+    files !== undefined &&
+    (!isTexts(files, 50) || files.some((file) => parseIntegrity(file) === undefined))
+  )
     return undefined;
   return {
     integrity,

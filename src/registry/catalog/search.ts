@@ -77,9 +77,7 @@ export function createSearch(
         const score = scoreOf(entry, terms);
         if (score > 0) scored.push({ entry, score, count: downloads(entry.name) ?? 0 });
       }
-      scored.sort(
-        (a, b) => b.score - a.score || b.count - a.count || (a.entry.name < b.entry.name ? -1 : 1),
-      );
+      scored.sort((a, b) => b.score - a.score || b.count - a.count || (a.entry.name < b.entry.name ? -1 : 1));
       const results = scored.slice(offset, offset + limit).map(({ entry, score }): SearchResult => {
         const { lowerName, ownName, words, lowerKeywords, lowerDescription, ...shown } = entry;
         void [lowerName, ownName, words, lowerKeywords, lowerDescription];
@@ -92,7 +90,12 @@ export function createSearch(
 }
 
 function toTerms(query: string): string[] {
-  return query.slice(0, MAX_QUERY).toLowerCase().split(/[\s,]+/).filter((term) => term !== "").slice(0, MAX_TERMS);
+  return query
+    .slice(0, MAX_QUERY)
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((term) => term !== "")
+    .slice(0, MAX_TERMS);
 }
 
 /** Every term must occur. Without terms, all packages match. */

@@ -1,6 +1,13 @@
 // The signed index: two lines of JSON, the signature and the index. The signature covers the bytes of the second line.
 
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto";
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign,
+  verify,
+} from "node:crypto";
 import { PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
 import { parseIndex } from "./parse-index.ts";
@@ -86,7 +93,8 @@ function parseHead(line: string): Head | undefined {
   if (!isObject(value) || value["algorithm"] !== "ed25519") return undefined;
   const { key, signature } = value;
   if (typeof key !== "string" || typeof signature !== "string") return undefined;
-  const isKey = Buffer.from(key, "base64").length === 32 && Buffer.from(key, "base64").toString("base64") === key;
+  const isKey =
+    Buffer.from(key, "base64").length === 32 && Buffer.from(key, "base64").toString("base64") === key;
   return isKey ? { key, signature: Buffer.from(signature, "base64") } : undefined;
 }
 

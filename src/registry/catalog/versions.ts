@@ -1,6 +1,12 @@
 // Version resolution: the version of a package that a range, an exact version, a tag or nothing stands for.
 
-import { compareVersions, parseRange, parseVersion, satisfies, type Version } from "../../base/text/versions.ts";
+import {
+  compareVersions,
+  parseRange,
+  parseVersion,
+  satisfies,
+  type Version,
+} from "../../base/text/versions.ts";
 import { didYouMean, PortolanError } from "../../errors/index.ts";
 import type { IndexPackage, IndexVersion } from "./types.ts";
 
@@ -42,7 +48,7 @@ export function resolveVersion(
     ? tags[text === "" ? "latest" : text]
     : undefined;
   if (text === "")
-    return isAvailable(tagged) ? tagged : best(all.filter(isRelease))?.text ?? best(all)?.text;
+    return isAvailable(tagged) ? tagged : (best(all.filter(isRelease))?.text ?? best(all)?.text);
   if (isAvailable(text)) return text;
   if (isRange(text)) {
     const range = parseRange(text);
@@ -97,8 +103,13 @@ export function tagsAfterPublish(
 }
 
 /** The tags after versions were deleted: no tag leads to a deleted version, and `latest` moves to the highest release. */
-export function tagsAfterDelete({ tags, versions }: Pick<IndexPackage, "tags" | "versions">): Record<string, string> {
-  const kept = Object.fromEntries(Object.entries(tags).filter(([, text]) => versions[text]?.status !== "deleted"));
+export function tagsAfterDelete({
+  tags,
+  versions,
+}: Pick<IndexPackage, "tags" | "versions">): Record<string, string> {
+  const kept = Object.fromEntries(
+    Object.entries(tags).filter(([, text]) => versions[text]?.status !== "deleted"),
+  );
   if (kept["latest"] !== undefined) return kept;
   const next = best(candidates(versions).filter(isRelease))?.text;
   return next === undefined ? kept : { ...kept, latest: next };

@@ -94,5 +94,7 @@ async function readTable(file: string): Promise<Table> {
 }
 
 function render(table: Table): string {
-  return JSON.stringify(Object.fromEntries([...table].map(([name, versions]) => [name, Object.fromEntries(versions)])));
+  return JSON.stringify(
+    Object.fromEntries([...table].map(([name, versions]) => [name, Object.fromEntries(versions)])),
+  );
 }

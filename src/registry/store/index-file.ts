@@ -61,9 +61,13 @@ export async function openIndexFile(layout: Layout, options: IndexFileOptions): 
     const bytes = await readLimited(layout.index, MAX_INDEX_BYTES);
     const { index, publicKey, sha256 } = verifyIndex(bytes, layout.index);
     if (publicKey !== key.publicKey)
-      throw new PortolanError("FILE_FAILED", `${layout.index} was signed with another key than ${layout.key}`, {
-        hint: "Restore both files from the same backup.",
-      });
+      throw new PortolanError(
+        "FILE_FAILED",
+        `${layout.index} was signed with another key than ${layout.key}`,
+        {
+          hint: "Restore both files from the same backup.",
+        },
+      );
     const state = { index, bytes, sha256 };
     known = { state, mark };
     return state;
@@ -110,12 +114,21 @@ export async function openIndexFile(layout: Layout, options: IndexFileOptions): 
       const state = await readFile();
       if (state === undefined) return update(async () => undefined);
       // A quarter of the validity has passed: a client that reads now may keep the index for a while.
-      return isOld(state.index, options) ? update(async (now) => (isOld(now, options) ? now : undefined)) : state;
+      return isOld(state.index, options)
+        ? update(async (now) => (isOld(now, options) ? now : undefined))
+        : state;
     },
   };
 }
 
-const EMPTY: RegistryIndex = { format: 1, sequence: 0, issuedAt: "", expiresAt: "", packages: {}, advisories: [] };
+const EMPTY: RegistryIndex = {
+  format: 1,
+  sequence: 0,
+  issuedAt: "",
+  expiresAt: "",
+  packages: {},
+  advisories: [],
+};
 
 function isOld({ issuedAt, expiresAt }: RegistryIndex, { now, validForMs }: IndexFileOptions): boolean {
   const time = now().getTime();

@@ -22,7 +22,12 @@ export interface PreparedVersion {
 }
 
 /** Checks the document by the strict rules. The registry sets the dates and drops counts. Throws with all errors. */
-export function prepareVersion(text: string, file: string, now: Date, permissions: readonly string[]): PreparedVersion {
+export function prepareVersion(
+  text: string,
+  file: string,
+  now: Date,
+  permissions: readonly string[],
+): PreparedVersion {
   const { draft, diagnostics: found } = parsePackage(text, file, { mode: "strict", permissions, now });
   // The registry sets this date, so a document without it is whole.
   const diagnostics = found.filter(({ message }) => !message.startsWith("metadata.publishedAt is missing"));
@@ -41,10 +46,14 @@ export function prepareVersion(text: string, file: string, now: Date, permission
 
 function invalidPackage(diagnostics: readonly Diagnostic[]): PortolanError {
   const errors = diagnostics.filter(({ severity }) => severity === "error");
-  const lines = errors.map(({ file = "", line = 1, column = 1, message }) => `${file}:${line}:${column} ${message}`);
+  const lines = errors.map(
+    ({ file = "", line = 1, column = 1, message }) => `${file}:${line}:${column} ${message}`,
+  );
   return new PortolanError(
     "DECLARATION_INVALID",
-    lines.length === 1 ? (lines[0] as string) : `The package has ${lines.length} errors:\n- ${lines.join("\n- ")}`,
+    lines.length === 1
+      ? (lines[0] as string)
+      : `The package has ${lines.length} errors:\n- ${lines.join("\n- ")}`,
     {
       hint: errors.length === 1 ? errors[0]?.hint : "Correct the named lines of the file.",
       data: { status: 422, diagnostics },
@@ -75,12 +84,17 @@ export function addVersion(
   });
   if (same !== undefined) {
     const isGone = before?.versions[same]?.status === "deleted";
-    throw new PortolanError("INPUT_INVALID", `${name}@${same} was published before${isGone ? " and unpublished" : ""}.`, {
-      hint: "A version never changes. Raise the version number, and publish again.",
-      data: { status: 409, name, version: same },
-    });
+    throw new PortolanError(
+      "INPUT_INVALID",
+      `${name}@${same} was published before${isGone ? " and unpublished" : ""}.`,
+      {
+        hint: "A version never changes. Raise the version number, and publish again.",
+        data: { status: 409, name, version: same },
+      },
+    );
   }
-  if (Object.keys(before?.versions ?? {}).length >= MAX_VERSIONS) throw full(`${name} has ${MAX_VERSIONS} versions.`);
+  if (Object.keys(before?.versions ?? {}).length >= MAX_VERSIONS)
+    throw full(`${name} has ${MAX_VERSIONS} versions.`);
   if (before === undefined && Object.keys(packages).length >= MAX_PACKAGES)
     throw full(`The registry has ${MAX_PACKAGES} packages.`);
   const entry: IndexVersion = {
@@ -96,7 +110,11 @@ export function addVersion(
   return { ...packages, [name]: { ...facts, tags, versions } };
 }
 
-function toFacts({ description, author, metadata }: PackageMetadata): Omit<IndexPackage, "tags" | "versions"> {
+function toFacts({
+  description,
+  author,
+  metadata,
+}: PackageMetadata): Omit<IndexPackage, "tags" | "versions"> {
   return {
     description,
     keywords: (metadata.keywords ?? []).slice(0, MAX_KEYWORDS),

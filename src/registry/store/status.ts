@@ -38,7 +38,8 @@ export function changeStatus(
     });
   if (status === "deleted" && wanted !== "*" && !Object.hasOwn(before.versions, wanted))
     throw noVersion(name, wanted, before.versions);
-  const isWanted = (version: string): boolean => wanted === "*" || version === wanted || satisfies(version, wanted);
+  const isWanted = (version: string): boolean =>
+    wanted === "*" || version === wanted || satisfies(version, wanted);
   const matching = Object.keys(before.versions).filter(isWanted);
   if (matching.length === 0) throw noVersion(name, wanted, before.versions);
   const changed = matching.filter((version) => {
@@ -60,7 +61,11 @@ export function changeStatus(
   return { packages: { ...packages, [name]: { ...before, tags, versions } }, changed };
 }
 
-function noVersion(name: string, wanted: string, versions: Readonly<Record<string, IndexVersion>>): PortolanError {
+function noVersion(
+  name: string,
+  wanted: string,
+  versions: Readonly<Record<string, IndexVersion>>,
+): PortolanError {
   return new PortolanError("INPUT_INVALID", `${name} has no version ${wanted}.`, {
     hint:
       didYouMean(wanted, Object.keys(versions)) ??

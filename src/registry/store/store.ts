@@ -84,7 +84,10 @@ export async function openStore(folder: string, options: StoreOptions = {}): Pro
   let prepared: { readonly of: IndexState; readonly search: SearchIndex } | undefined;
   await sweep(layout, await index.read(), now);
 
-  const publish = async (text: string, { tag, file = "package.json", checkName }: PublishOptions): Promise<Published> => {
+  const publish = async (
+    text: string,
+    { tag, file = "package.json", checkName }: PublishOptions,
+  ): Promise<Published> => {
     if (tag !== undefined && !isTagName(tag))
       throw new PortolanError("INPUT_INVALID", `${JSON.stringify(tag.slice(0, 60))} cannot be a tag.`, {
         hint: "Write a lower-case word that is not a version, such as beta.",
@@ -140,7 +143,9 @@ export async function openStore(folder: string, options: StoreOptions = {}): Pro
       const { index: after } = await index.update(async (before) => {
         const result = changeStatus(before, name, change, now());
         changed = result.changed;
-        return changed.length === 0 ? undefined : { packages: result.packages, advisories: before.advisories };
+        return changed.length === 0
+          ? undefined
+          : { packages: result.packages, advisories: before.advisories };
       });
       if (change.status === "deleted") await removeUnused(layout, after, name);
       return changed;
@@ -184,10 +189,14 @@ async function hostedFiles(layout: Layout, metadata: PackageMetadata): Promise<s
     if (size === undefined || parsed === undefined) continue;
     const { size: declared } = metadata.source;
     if (declared !== undefined && main !== undefined && sameIntegrity(main, parsed) && declared !== size)
-      throw new PortolanError("INPUT_INVALID", `source.size is ${declared}, but the uploaded file has ${size} bytes.`, {
-        hint: "Correct source.size.",
-        data: { status: 422 },
-      });
+      throw new PortolanError(
+        "INPUT_INVALID",
+        `source.size is ${declared}, but the uploaded file has ${size} bytes.`,
+        {
+          hint: "Correct source.size.",
+          data: { status: 422 },
+        },
+      );
     found.push(hash);
   }
   return found;

@@ -1,0 +1,74 @@
+// Several registries in order. A scope that is assigned to registries comes only from them.
+
+import { PortolanError } from "../../errors/index.ts";
+import type { SearchOptions, SearchResult } from "../catalog/search.ts";
+import { scopeOf } from "../catalog/types.ts";
+import {
+  type FoundPackage,
+  openRegistry,
+  type RegistryClient,
+  type RegistryOptions,
+  type RegistrySettings,
+} from "./client.ts";
+
+export interface Registries {
+  readonly all: readonly RegistryClient[];
+  /** The registries that may serve a name, in order. */
+  registriesFor(name: string): readonly RegistryClient[];
+  /**
+   * The package in the first registry that has it. A registry that cannot be reached is an error: a later one might have
+   * a foreign package of the same name.
+   */
+  find(name: string, wanted?: string): Promise<FoundPackage>;
+  /** Results of all registries. A name is shown only for the registry that it would be installed from. */
+  search(
+    query: string,
+    options?: SearchOptions,
+  ): Promise<readonly (SearchResult & { readonly registry: string })[]>;
+}
+
+export function openRegistries(settings: readonly RegistrySettings[], options: RegistryOptions): Registries {
+  const all = settings.map((one) => openRegistry(one, options));
+  const registriesFor = (name: string): readonly RegistryClient[] => {
+    const scope = scopeOf(name);
+    if (scope === undefined)
+      throw new PortolanError(
+        "USAGE",
+        `${JSON.stringify(name.slice(0, 100))} is not the name of a package.`,
+        {
+          hint: "Write @user/name in lower case, such as @alice/github-mcp.",
+        },
+      );
+    const own = all.filter(({ settings: { scopes } }) =>
+      scopes?.some((one) => one.replace(/^@/, "") === scope),
+    );
+    return own.length > 0 ? own : all.filter(({ settings: { scopes } }) => scopes === undefined);
+  };
+  return {
+    all,
+    registriesFor,
+    find: async (name, wanted) => {
+      const candidates = registriesFor(name);
+      for (const registry of candidates) if (await registry.has(name)) return registry.find(name, wanted);
+      const [first] = candidates;
+      if (candidates.length === 1 && first !== undefined) return first.find(name, wanted);
+      throw new PortolanError("INSTALL_FAILED", `No registry has the package ${name}.`, {
+        hint: "Run portolan search to find its name.",
+        data: { registries: candidates.map(({ label }) => label) },
+      });
+    },
+    search: async (query, search = {}) => {
+      const taken = new Set<string>();
+      const results: (SearchResult & { readonly registry: string })[] = [];
+      for (const registry of all) {
+        const { packages } = await registry.index();
+        for (const result of (await registry.search(query, search)).results) {
+          const isOwn = registriesFor(result.name).includes(registry);
+          if (isOwn && !taken.has(result.name)) results.push({ ...result, registry: registry.label });
+        }
+        for (const name of Object.keys(packages)) taken.add(name);
+      }
+      return results.sort((a, b) => b.score - a.score).slice(0, search.limit ?? 20);
+    },
+  };
+}
