@@ -70,12 +70,14 @@ export async function signIndex(cli: Cli, raw: RawRegistryServeOptions): Promise
   const days = raw.validFor === undefined ? 7 : Number(raw.validFor);
   if (!Number.isInteger(days) || days < 1 || days > 3_650)
     throw new PortolanError("USAGE", "--valid-for must be a number of days from 1 to 3650.");
-  await using store = await openStore(await registryFolder(cli, raw.folder), {
-    validForMs: days * 86_400_000,
-  });
-  const { index } = await store.sign();
-  if (cli.output.form === "json") cli.output.json({ sequence: index.sequence, expiresAt: index.expiresAt });
-  else cli.output.print(`Signed. Clients accept the index until ${index.expiresAt}.`);
+  const store = await openStore(await registryFolder(cli, raw.folder), { validForMs: days * 86_400_000 });
+  try {
+    const { index } = await store.sign();
+    if (cli.output.form === "json") cli.output.json({ sequence: index.sequence, expiresAt: index.expiresAt });
+    else cli.output.print(`Signed. Clients accept the index until ${index.expiresAt}.`);
+  } finally {
+    await store.close();
+  }
   return 0;
 }
 

@@ -54,16 +54,8 @@ export async function info(cli: Cli, spec: string, raw: RawRegistryOptions): Pro
 export async function versions(cli: Cli, spec: string, raw: RawRegistryOptions): Promise<number> {
   const { output } = cli;
   const { name } = parseSpec(spec);
-  const found = (
-    await (await openNamed(cli, raw)).find(name).catch((error: unknown) => {
-      // A package without a version that can be installed is still listed.
-      if (error instanceof PortolanError && /no version that can be installed/.test(error.message))
-        return undefined;
-      throw error;
-    })
-  )?.package;
-  if (found === undefined)
-    throw new PortolanError("INSTALL_FAILED", `All versions of ${name} were unpublished.`);
+  // A package whose versions were all unpublished is listed too.
+  const found = await (await openNamed(cli, raw)).findPackage(name);
   const sorted = sortVersions(Object.keys(found.versions));
   if (output.form === "json") {
     output.json({ name, latest: resolveVersion(found), tags: found.tags, versions: found.versions });

@@ -2,7 +2,13 @@
 
 import { isLoopbackHost } from "../../base/net/addresses.ts";
 import { PortolanError } from "../../errors/index.ts";
-import { fingerprintOf, openStore, REGISTRY_DEFAULTS, startRegistryServer } from "../../registry/index.ts";
+import {
+  fingerprintOf,
+  openStore,
+  REGISTRY_DEFAULTS,
+  type RegistryStore,
+  startRegistryServer,
+} from "../../registry/index.ts";
 import type { Cli } from "../context.ts";
 import type { RawOptions } from "../options/parse.ts";
 import { count } from "../terminal/format.ts";
@@ -24,7 +30,7 @@ export async function serveRegistry(
   written: string | undefined,
   raw: RawRegistryServeOptions,
 ): Promise<number> {
-  const { output, interrupt } = cli;
+  const { output } = cli;
   const { host = REGISTRY_DEFAULTS.host } = raw;
   const port = wholeNumber("--port", raw.port, REGISTRY_DEFAULTS.port, 65_535);
   const maxFileBytes = wholeNumber(
@@ -38,11 +44,31 @@ export async function serveRegistry(
     output.note(
       output.noteColors.yellow(plainLine(error instanceof Error ? error.message : String(error), 500)),
     );
-  await using store = await openStore(folder, { report });
-  await using server = await startRegistryServer({
+  const store = await openStore(folder, { report });
+  try {
+    return await serveStore(cli, store, { host, port, maxFileBytes, report });
+  } finally {
+    await store.close();
+  }
+}
+
+interface Serving {
+  readonly host: string;
+  readonly port: number;
+  readonly maxFileBytes: number;
+  readonly report: (error: unknown) => void;
+}
+
+async function serveStore(
+  { output, interrupt }: Cli,
+  store: RegistryStore,
+  { host, port, maxFileBytes, report }: Serving,
+): Promise<number> {
+  const server = await startRegistryServer({
     ...{ store, host, port, maxFileBytes },
     report: (error, request) => report(new Error(`${request.method} ${request.path}: ${error.message}`)),
   });
+  const { folder } = store.layout;
   const { packages } = (await store.read()).index;
   const key = fingerprintOf(store.publicKey);
   const isTokenKnown = (await store.tokens.list()).length > 0;
@@ -64,6 +90,7 @@ export async function serveRegistry(
       ),
     );
   await aborted(interrupt.signal);
+  await server.close();
   return 0;
 }
 

@@ -35,14 +35,12 @@ export async function publish(cli: Cli, document: string, raw: RawRegistryOption
   if (output.form === "json") output.json(answer);
   else {
     const tagged = Object.entries(tags).flatMap(([tag, at]) => (at === version ? [tag] : []));
-    const note = tagged.length === 0 ? "" : ` as ${tagged.join(", ")}`;
+    const note = tagged.length === 0 ? "" : ` as ${plainLine(tagged.join(", "))}`;
     const kept =
       files.length === 0
         ? ""
         : ` The registry keeps ${files.length === 1 ? "its file" : `${files.length} files`}.`;
-    output.print(
-      `Published ${plainLine(name)}@${plainLine(version)}${plainLine(note)} in ${registry.label}.${kept}`,
-    );
+    output.print(`Published ${plainLine(name)}@${plainLine(version)}${note} in ${registry.label}.${kept}`);
   }
   return 0;
 }

@@ -52,8 +52,8 @@ export function fingerprintOf(publicKey: string): string {
 export function signIndex(index: RegistryIndex, key: SigningKey): Buffer {
   const payload = Buffer.from(JSON.stringify(index));
   const signature = sign(null, Buffer.concat([CONTEXT, payload]), createPrivateKey(key.privateKey));
-  const head = { algorithm: "ed25519", key: key.publicKey, signature: signature.toString("base64") };
-  return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), payload, Buffer.from("\n")]);
+  const head = renderHead(key.publicKey, signature.toString("base64"));
+  return Buffer.concat([Buffer.from(`${head}\n`), payload, Buffer.from("\n")]);
 }
 
 /** Checks the signature first, and reads the index only then. Throws an error that names `source`. */
@@ -93,9 +93,18 @@ function parseHead(line: string): Head | undefined {
   if (!isObject(value) || value["algorithm"] !== "ed25519") return undefined;
   const { key, signature } = value;
   if (typeof key !== "string" || typeof signature !== "string") return undefined;
-  const isKey =
-    Buffer.from(key, "base64").length === 32 && Buffer.from(key, "base64").toString("base64") === key;
-  return isKey ? { key, signature: Buffer.from(signature, "base64") } : undefined;
+  const bytes = Buffer.from(signature, "base64");
+  const isKey = Buffer.from(key, "base64").length === 32 && isCanonical(key) && isCanonical(signature);
+  // Exactly one text for each signature: two files with different hashes must not both be valid.
+  return isKey && renderHead(key, signature) === line ? { key, signature: bytes } : undefined;
+}
+
+function renderHead(key: string, signature: string): string {
+  return JSON.stringify({ algorithm: "ed25519", key, signature });
+}
+
+function isCanonical(base64: string): boolean {
+  return Buffer.from(base64, "base64").toString("base64") === base64;
 }
 
 function isSigned(payload: Uint8Array, { key, signature }: Head): boolean {

@@ -1,8 +1,8 @@
 // Several registries in order. A scope that is assigned to registries comes only from them.
 
-import { PortolanError } from "../../errors/index.ts";
+import { didYouMean, PortolanError } from "../../errors/index.ts";
 import type { SearchOptions, SearchResult } from "../catalog/search.ts";
-import { scopeOf } from "../catalog/types.ts";
+import { type IndexPackage, scopeOf } from "../catalog/types.ts";
 import {
   type FoundPackage,
   openRegistry,
@@ -20,6 +20,8 @@ export interface Registries {
    * a foreign package of the same name.
    */
   find(name: string, wanted?: string): Promise<FoundPackage>;
+  /** The package with all its versions, also deleted ones. */
+  findPackage(name: string): Promise<IndexPackage>;
   /** Results of all registries. A name is shown only for the registry that it would be installed from. */
   search(
     query: string,
@@ -44,18 +46,29 @@ export function openRegistries(settings: readonly RegistrySettings[], options: R
     );
     return own.length > 0 ? own : all.filter(({ settings: { scopes } }) => scopes === undefined);
   };
+  const registryOf = async (name: string): Promise<RegistryClient> => {
+    const candidates = registriesFor(name);
+    for (const registry of candidates) if (await registry.has(name)) return registry;
+    const names = await Promise.all(candidates.map(async (one) => Object.keys((await one.index()).packages)));
+    const [first] = candidates;
+    throw new PortolanError(
+      "INSTALL_FAILED",
+      candidates.length === 1
+        ? `The registry ${first?.label} has no package ${name}.`
+        : `No registry has the package ${name}.`,
+      {
+        hint: didYouMean(name, names.flat()) ?? "Run portolan search to find its name.",
+        data: { registries: candidates.map(({ label }) => label) },
+      },
+    );
+  };
   return {
     all,
     registriesFor,
-    find: async (name, wanted) => {
-      const candidates = registriesFor(name);
-      for (const registry of candidates) if (await registry.has(name)) return registry.find(name, wanted);
-      const [first] = candidates;
-      if (candidates.length === 1 && first !== undefined) return first.find(name, wanted);
-      throw new PortolanError("INSTALL_FAILED", `No registry has the package ${name}.`, {
-        hint: "Run portolan search to find its name.",
-        data: { registries: candidates.map(({ label }) => label) },
-      });
+    find: async (name, wanted) => (await registryOf(name)).find(name, wanted),
+    findPackage: async (name) => {
+      const { packages } = await (await registryOf(name)).index();
+      return packages[name] as IndexPackage;
     },
     search: async (query, search = {}) => {
       const taken = new Set<string>();

@@ -49,14 +49,13 @@ export function createTransfer(base: URL, token: (() => Promise<string | undefin
     isFolder: false,
     urlOf: (path) => new URL(path, root).href,
     send: async (path, { method = "GET", headers = {}, body, maxBytes, signal }) => {
-      const secret = await token?.();
+      // Reading works without a token, so it is left out where others could see it.
+      const secret = method === "GET" && !isSecureUrl(base) ? undefined : await token?.();
       if (secret !== undefined && !isSecureUrl(base))
         throw new PortolanError(
           "FORBIDDEN",
           `The token is not sent to ${label}: the connection is not encrypted.`,
-          {
-            hint: "Use an https URL.",
-          },
+          { hint: "Use an https URL." },
         );
       const { request } = await import("undici");
       try {
