@@ -79,7 +79,7 @@ export function openRegistries(settings: readonly RegistrySettings[], options: R
           const isOwn = registriesFor(result.name).includes(registry);
           if (isOwn && !taken.has(result.name)) results.push({ ...result, registry: registry.label });
         }
-        for (const name of Object.keys(packages)) taken.add(name);
+        for (const name of Object.keys(packages)) if (registriesFor(name).includes(registry)) taken.add(name);
       }
       return results.sort((a, b) => b.score - a.score).slice(0, search.limit ?? 20);
     },
