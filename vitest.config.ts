@@ -19,6 +19,7 @@ const SLOW = [
   "test/gateway/interop.test.ts",
   "test/project/docs-commands.test.ts",
   "test/project/package.test.ts",
+  "test/registry/*.test.ts",
   "test/servers/faults-*.test.ts",
   "test/servers/interop.test.ts",
   "test/workspace/odd-configs.test.ts",

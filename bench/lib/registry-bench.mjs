@@ -62,7 +62,7 @@ function fill(folder) {
   const index = JSON.parse(readFileSync(file, "utf8").split("\n")[1]);
   const packages = {};
   for (let at = 0; at < PACKAGES; at += 1) {
-    const [a, b, c] = [at, at * 7 + 3, at * 13 + 5].map((number) => WORDS[number % WORDS.length]);
+    const [a, b, c] = [at, at / 10, at / 100].map((number) => WORDS[Math.floor(number) % WORDS.length]);
     const entry = {
       integrity: `sha256-${Buffer.alloc(32, at % 256).toString("base64")}`,
       status: "active",

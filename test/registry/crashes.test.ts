@@ -26,7 +26,7 @@ it("of two publishers of one version, one wins, also through two processes", asy
   const [one, two] = [await startRegistry(folder), await startRegistry(folder)];
   for (const version of ["1.0.0", "1.0.1", "1.0.2"]) {
     const statuses = await Promise.all([one, two, one, two].map((registry) => send(registry, version)));
-    expect(statuses.sort()).toEqual([201, 409, 409, 409]);
+    expect(statuses.sort((a, b) => a - b)).toEqual([201, 409, 409, 409]);
   }
 });
 

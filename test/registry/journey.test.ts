@@ -108,7 +108,7 @@ it("the token is shown on a terminal only", async () => {
   const folder = temporaryFolder();
   const refused = await portolan(["registry", "token", "add", "alice", "--folder", folder, "--json"]);
   expect(envelope(refused).message).toContain("terminal only");
-  await expect(() => readFileSync(join(folder, "private", "tokens.json"))).toThrow();
+  expect(() => readFileSync(join(folder, "private", "tokens.json"))).toThrow();
 });
 
 it("a tampered, rolled-back or foreign index is refused, and a static copy works", async () => {

@@ -189,7 +189,7 @@ export function openRegistry(settings: RegistrySettings, options: RegistryOption
         ...(tag === undefined ? {} : { tag }),
         ...(file === undefined ? {} : { file }),
       });
-      return post(apiPath(draft.name, query.size === 0 ? "" : `?${query}`), text);
+      return post(apiPath(draft.name, query.size === 0 ? "" : `?${query.toString()}`), text);
     },
     upload: async (file, hash) => {
       const parsed = parseIntegrity(hash);

@@ -93,7 +93,7 @@ export function sendError(
     "content-length": String(bytes.length),
     "cache-control": "no-store",
     ...(status === 401 ? { "www-authenticate": 'Bearer realm="registry"' } : {}),
-    ...(status === 429 ? { "retry-after": String(error.data["retryAfter"] ?? 1) } : {}),
+    ...(status === 429 ? { "retry-after": String(Number(error.data["retryAfter"] ?? 1)) } : {}),
     // The rest of a request body that nobody reads must not become the next request.
     ...(request.complete ? {} : { connection: "close" }),
   });

@@ -86,7 +86,7 @@ function toPackages({ mcp, source }: PackageMetadata): JsonObject[] {
     const [identifier, version] = [url.slice("npm:".length, at), url.slice(at + 1)];
     return [{ registryType: "npm", identifier, version, runtimeHint: "npx", ...rest }];
   }
-  if (/\.mcpb$/.test(parseUrl(url)?.pathname ?? "") && "fileSha256" in fileSha256)
+  if (parseUrl(url)?.pathname.endsWith(".mcpb") === true && "fileSha256" in fileSha256)
     return [{ registryType: "mcpb", identifier: url, ...fileSha256, ...rest }];
   return [];
 }
