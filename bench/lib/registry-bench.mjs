@@ -86,7 +86,7 @@ function fill(folder) {
     key: Buffer.from(x, "base64url").toString("base64"),
     signature: sign(null, signed, privateKey).toString("base64"),
   };
-  writeFileSync(file, `${JSON.stringify(head)}\n${payload}\n`);
+  writeFileSync(file, `${JSON.stringify(head)}\n${payload.toString("utf8")}\n`);
   return payload.length;
 }
 

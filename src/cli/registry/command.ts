@@ -165,6 +165,9 @@ function addWriteCommands({ program, explain, run }: CommandHost): void {
 
 function addOperatorCommands({ program, explain, run }: CommandHost): void {
   const registry = program.command("registry").description("run a registry, and manage its tokens");
+  explain(registry, {
+    examples: ["portolan registry serve ./registry", "portolan registry token add alice"],
+  });
   const serve = defineCommand(registry, {
     name: "serve",
     summary: "serve a registry",
@@ -225,6 +228,7 @@ function addOperatorCommands({ program, explain, run }: CommandHost): void {
 
 function addTokenCommands(registry: Command, { explain, run }: CommandHost): void {
   const token = registry.command("token").description("manage the tokens of publishers");
+  explain(token, { examples: ["portolan registry token add alice", "portolan registry token list"] });
   const add = defineCommand(token, {
     name: "add",
     summary: "create a token that owns a scope, and show it once",

@@ -4,7 +4,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 import { integrityOf, parseIntegrity, sameIntegrity } from "../../base/text/integrity.ts";
-import { isHttpUrl, parseUrl } from "../../base/net/urls.ts";
+import { isHttpUrl, parseUrl, publicPart } from "../../base/net/urls.ts";
 import { didYouMean, PortolanError } from "../../errors/index.ts";
 import { type PackageMetadata, parsePackage } from "../../formats/package/index.ts";
 import { isObject, type JsonObject } from "../../model/index.ts";
@@ -279,6 +279,14 @@ function hashesOf({ source }: PackageMetadata, { files = [] }: IndexVersion): st
 
 function toUrl(written: string): URL {
   const url = isHttpUrl(written) || written.startsWith("file:") ? parseUrl(written) : undefined;
+  if (url !== undefined && url.username + url.password + url.search + url.hash !== "")
+    throw new PortolanError(
+      "CONFIG_INVALID",
+      `The URL of the registry ${publicPart(url)} has more than a path.`,
+      {
+        hint: "Leave out the user name, the password and the query. Give a token with --token.",
+      },
+    );
   if (url !== undefined) return url;
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(written))
     throw new PortolanError(

@@ -82,7 +82,10 @@ export async function openStore(folder: string, options: StoreOptions = {}): Pro
   const counts = await openCounts(layout.counts, options.report ?? (() => {}));
   const documents = new Map<string, PackageMetadata>();
   let prepared: { readonly of: IndexState; readonly search: SearchIndex } | undefined;
-  await sweep(layout, await index.read(), now);
+  // Under the lock, so that no version that is being published loses its file.
+  await withFileLock(layout.index, async () =>
+    sweepUploads(layout, usedFiles((await index.read()).index), now().getTime()),
+  );
 
   const publish = async (
     text: string,
@@ -136,18 +139,18 @@ export async function openStore(folder: string, options: StoreOptions = {}): Pro
       documents.set(integrity, document);
       return document;
     },
-    // The lock keeps an upload and the sweep of another process apart.
     upload: (content, upload) => storeUpload(layout, content, upload),
     changeStatus: async (name, change) => {
       let changed: readonly string[] = [];
-      const { index: after } = await index.update(async (before) => {
+      await index.update(async (before) => {
         const result = changeStatus(before, name, change, now());
         changed = result.changed;
         return changed.length === 0
           ? undefined
           : { packages: result.packages, advisories: before.advisories };
       });
-      if (change.status === "deleted") await removeUnused(layout, after, name);
+      if (change.status === "deleted")
+        await withFileLock(layout.index, async () => removeUnused(layout, (await index.read()).index, name));
       return changed;
     },
     publishAdvisory: async (value, owns) => {
@@ -211,10 +214,6 @@ function usedFiles({ packages }: Pick<RegistryIndex, "packages">): Set<string> {
         if (parsed !== undefined) used.add(fileName(parsed));
       }
   return used;
-}
-
-async function sweep(layout: Layout, { index }: IndexState, now: () => Date): Promise<void> {
-  await withFileLock(layout.index, () => sweepUploads(layout, usedFiles(index), now().getTime()));
 }
 
 /** Removes the files of deleted versions that no other version has. A crash before this leaves them to the next sweep. */
