@@ -21,6 +21,7 @@ const SLOW = [
   "test/gateway/server-requests.test.ts",
   "test/project/docs-commands.test.ts",
   "test/project/package.test.ts",
+  "test/registry/*.test.ts",
   "test/servers/faults-*.test.ts",
   "test/servers/interop.test.ts",
   "test/workspace/odd-configs.test.ts",

@@ -1,8 +1,8 @@
-// The benchmarks: `node bench/run.mjs client|leak|start|hub|gateway|mcpfile|sandbox|contracts [options]`. README.md says what they measure.
+// The benchmarks: `node bench/run.mjs client|leak|start|hub|gateway|mcpfile|sandbox|contracts|registry [options]`. README.md says what they measure.
 
 import { parseArgs } from "node:util";
 
-const USAGE = `Usage: npm run bench -- client|leak|start|hub|gateway|mcpfile|sandbox|contracts [options]
+const USAGE = `Usage: npm run bench -- client|leak|start|hub|gateway|mcpfile|sandbox|contracts|registry [options]
 
 client   calls per second, latency and CPU per call, against the bare loop and the SDK clients
   --quick              a first look: 32 bytes, 16 in flight, short rounds
@@ -25,6 +25,8 @@ sandbox  what the box adds to a start and to a call
   --rounds N (25)
 contracts  what a contract costs over a bridged tool
   --quick, --rounds N (15)
+registry  searches in a registry of 10,000 packages, and reading its index
+  --quick, --rounds N (100)
 
 For all:
   --only stdio|http    one transport (client, leak), one kind of upstream (gateway);
@@ -39,6 +41,7 @@ const BENCHMARKS = {
   gateway: async (options) => (await import("./lib/gateway-bench.mjs")).runGatewayBench(options),
   hub: async (options) => (await import("./lib/hub-bench.mjs")).runHubBench(options),
   mcpfile: async (options) => (await import("./lib/mcpfile-bench.mjs")).runMcpfileBench(options),
+  registry: async (options) => (await import("./lib/registry-bench.mjs")).runRegistryBench(options),
   sandbox: async (options) => (await import("./lib/sandbox-bench.mjs")).runSandboxBench(options),
   start: async (options) => (await import("./lib/start-bench.mjs")).runStartBench(options),
 };

@@ -19,6 +19,7 @@ const ORDER = [
   "sandbox",
   "install",
   "packages",
+  "registry",
   "launch",
   "upstream",
   "invoke",

@@ -26,6 +26,7 @@ import { startSseServer } from "../fixtures/sse-server.mjs";
 import { startWsServer } from "../fixtures/ws-server.mjs";
 import { git } from "../helpers/mcpfile.ts";
 import { needs } from "../helpers/needs.ts";
+import { packageDocument } from "../helpers/registry.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
@@ -90,6 +91,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   "docs/guides/openapi.md": { files: { "petstore.json": PETSTORE } },
   "docs/guides/operation.md": { files: BOTH_SERVERS },
   "docs/guides/packages.md": { files: BOTH_SERVERS },
+  "docs/guides/registry.md": { files: { "github-mcp.json": JSON.stringify(packageDocument()) } },
   "docs/guides/sandbox.md": { files: FILE_SERVER },
   "docs/guides/scripts.md": {
     files: { ...BOTH_SERVERS, "hello.mld": "mlld 1", "new.mld": "mlld 2" },
@@ -127,6 +129,15 @@ function scriptsOf(page: string): { readonly script: string; readonly prints: re
 
 /** `serve` goes on in the background as soon as it serves; everything else is the command itself. */
 const PORTOLAN = `#!/bin/sh
+if [ "$1 $2" = "registry serve" ]; then
+  node "$MAIN" "$@" --port "$REGISTRY_PORT" >"$STAGE/registry-out" 2>&1 &
+  echo $! >"$STAGE/registry-pid"
+  until grep -q '^Serving' "$STAGE/registry-out"; do
+    kill -0 "$(cat "$STAGE/registry-pid")" || { cat "$STAGE/registry-out" >&2; exit 1; }
+    sleep 0.1
+  done
+  exit 0
+fi
 [ "$1" = serve ] && [ "$2" != --stdio ] || exec node "$MAIN" "$@"
 [ -f "$STAGE/pid" ] && kill -9 "$(cat "$STAGE/pid")" 2>/dev/null
 : >"$STAGE/out"
@@ -153,12 +164,13 @@ async function stage(page: string, { at, files = {} }: Page) {
   ];
   for (const folder of [bin, join(home, "notes"), cwd]) mkdirSync(folder, { recursive: true });
   for (const name of ["todo.md", "notes.md"]) writeFileSync(join(home, "notes", name), "Buy milk.\n");
-  const port = await freePort();
+  const [port, registryPort] = [await freePort(), await freePort()];
   const example = await startExample();
   /** Hosts and folders of nobody become those of this machine. */
   const real = (text: string): string =>
     text
       .replaceAll("7420", String(port))
+      .replaceAll("127.0.0.1:7430", `127.0.0.1:${registryPort}`)
       .replaceAll("https://mcp.example.com/mcp", example.mcp)
       .replaceAll("https://api.githubcopilot.com/mcp/", example.mcp)
       .replaceAll("https://api.example.com/mcp", example.mcp)
@@ -198,6 +210,7 @@ async function stage(page: string, { at, files = {} }: Page) {
       HOME: home,
       MAIN,
       PORT: String(port),
+      REGISTRY_PORT: String(registryPort),
       STAGE: base,
       GITHUB_TOKEN: "t",
       TOKEN: "t",
@@ -212,8 +225,10 @@ async function stage(page: string, { at, files = {} }: Page) {
     npm_config_cache: process.env.npm_config_cache ?? join(homedir(), ".npm"),
   };
   onTestFinished(() => {
-    const pid = existsSync(join(base, "pid")) ? Number(readFileSync(join(base, "pid"), "utf8")) : undefined;
-    if (pid !== undefined) process.kill(pid, "SIGTERM");
+    for (const name of ["pid", "registry-pid"]) {
+      const file = join(base, name);
+      if (existsSync(file)) process.kill(Number(readFileSync(file, "utf8")), "SIGTERM");
+    }
   });
   return {
     real,

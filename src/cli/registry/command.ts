@@ -1,0 +1,272 @@
+// `portolan registry`, `publish`, `search`, `info`, `versions`, `deprecate`, `unpublish`, `advisories`: definitions and help.
+
+import type { Command } from "commander";
+import type { CommandHost } from "../context.ts";
+import {
+  collect,
+  defineCommand,
+  type OptionGroup,
+  outputOptions,
+  plainOutputOptions,
+} from "../options/groups.ts";
+import { exitCodes } from "../output/help.ts";
+import type { RawRegistryOptions } from "./options.ts";
+import type { RawRegistryServeOptions } from "./serve.ts";
+
+const registryOption: OptionGroup = (command) =>
+  command.option(
+    "--registry <url>",
+    "the registry: a URL, or a folder with a copy of it (repeatable, in order; default: PORTOLAN_REGISTRY)",
+    collect,
+  );
+
+const tokenOption: OptionGroup = (command) =>
+  command.option("--token <token>", "the token of the registry (better: PORTOLAN_REGISTRY_TOKEN)");
+
+const folderOption: OptionGroup = (command) =>
+  command.option("--folder <path>", "the folder of the registry (default: in your data folder)");
+
+const CODES = exitCodes({
+  0: "done",
+  2: "wrong usage, or a package that is not valid",
+  3: "the registry cannot be reached, or does not have the package",
+  5: "the token is missing or wrong, or the index of the registry is not trusted",
+});
+
+const TRUST = `Trust:
+  A registry signs its index. The first use of a registry stores its key; from then on, an index with another key, an older index and an expired one are refused.`;
+
+export function addRegistryCommands(host: CommandHost): void {
+  addReadCommands(host);
+  addWriteCommands(host);
+  addOperatorCommands(host);
+}
+
+function addReadCommands({ program, explain, run }: CommandHost): void {
+  const search = defineCommand(program, {
+    name: "search",
+    summary: "search registries for packages of MCP servers",
+    argument: "[words...]",
+    groups: [outputOptions, registryOption],
+  })
+    .option("--limit <number>", "the most results (default: 20)")
+    .action((words: string[], raw: RawRegistryOptions) =>
+      run(raw, async (cli) => (await import("./read.ts")).search(cli, words, raw)),
+    );
+  explain(search, {
+    examples: [
+      "portolan search github --registry http://127.0.0.1:7430",
+      "portolan search issue tracker --limit 5",
+    ],
+    sections: ["All words must occur in the name, the keywords or the description.", TRUST, CODES],
+  });
+
+  const info = defineCommand(program, {
+    name: "info",
+    summary: "show a package: who made it, what it may do, its advisories",
+    argument: "<package>",
+    groups: [outputOptions, registryOption],
+  }).action((name: string, raw: RawRegistryOptions) =>
+    run(raw, async (cli) => (await import("./read.ts")).info(cli, name, raw)),
+  );
+  explain(info, {
+    examples: ["portolan info @alice/github-mcp", "portolan info @alice/github-mcp@^1.2"],
+    sections: [TRUST, CODES],
+  });
+
+  const versions = defineCommand(program, {
+    name: "versions",
+    summary: "list the versions and tags of a package",
+    argument: "<package>",
+    groups: [outputOptions, registryOption],
+  }).action((name: string, raw: RawRegistryOptions) =>
+    run(raw, async (cli) => (await import("./read.ts")).versions(cli, name, raw)),
+  );
+  explain(versions, { examples: ["portolan versions @alice/github-mcp"], sections: [CODES] });
+
+  const advisories = defineCommand(program, {
+    name: "advisories",
+    summary: "list the advisories of registries, or publish one",
+    argument: "[package]",
+    groups: [outputOptions, registryOption, tokenOption],
+  })
+    .option("--publish <file>", "publish the advisory of this JSON file, or a new state of it")
+    .action((name: string | undefined, raw: RawRegistryOptions) =>
+      run(raw, async (cli) => (await import("./read.ts")).advisories(cli, name, raw)),
+    );
+  explain(advisories, {
+    examples: [
+      "portolan advisories",
+      "portolan advisories @alice/github-mcp@1.2.0",
+      "portolan advisories --publish MLLD-2026-0001.json",
+    ],
+    sections: [CODES],
+  });
+}
+
+function addWriteCommands({ program, explain, run }: CommandHost): void {
+  const publish = defineCommand(program, {
+    name: "publish",
+    summary: "publish a version of a package in a registry",
+    argument: "<document>",
+    groups: [outputOptions, registryOption, tokenOption],
+  })
+    .option("--file <path>", "a file of the package that the registry keeps (repeatable)", collect)
+    .option("--tag <tag>", "the tag that leads to this version; without it, a release becomes latest")
+    .action((document: string, raw: RawRegistryOptions) =>
+      run(raw, async (cli) => (await import("./write.ts")).publish(cli, document, raw)),
+    );
+  explain(publish, {
+    examples: [
+      "portolan publish github-mcp.json",
+      "portolan publish github-mcp.json --file github-mcp.tgz --tag beta",
+    ],
+    sections: [
+      "A version never changes once it is published. The registry sets dates, and counts downloads.",
+      CODES,
+    ],
+  });
+
+  const deprecate = defineCommand(program, {
+    name: "deprecate",
+    summary: "warn people who use versions of a package",
+    argument: "<package>",
+    groups: [outputOptions, registryOption, tokenOption],
+  })
+    .argument("[message]", "why, and what to use instead")
+    .option("--undo", "take the warning back")
+    .action((name: string, message: string | undefined, raw: RawRegistryOptions) =>
+      run(raw, async (cli) => (await import("./write.ts")).deprecate(cli, name, message, raw)),
+    );
+  explain(deprecate, {
+    examples: [
+      'portolan deprecate "@alice/github-mcp@<1.2" "Use 1.2: earlier versions lose events."',
+      "portolan deprecate @alice/github-mcp --undo",
+    ],
+    sections: ["Without a version, all versions are meant.", CODES],
+  });
+
+  const unpublish = defineCommand(program, {
+    name: "unpublish",
+    summary: "remove a version of a package; its number cannot be used again",
+    argument: "<package@version>",
+    groups: [outputOptions, registryOption, tokenOption],
+  })
+    .argument("[message]", "why")
+    .option("--all", "remove all versions")
+    .action((name: string, message: string | undefined, raw: RawRegistryOptions) =>
+      run(raw, async (cli) => (await import("./write.ts")).unpublish(cli, name, message, raw)),
+    );
+  explain(unpublish, {
+    examples: ["portolan unpublish @alice/github-mcp@1.2.0", "portolan unpublish @alice/github-mcp --all"],
+    sections: [CODES],
+  });
+}
+
+function addOperatorCommands({ program, explain, run }: CommandHost): void {
+  const registry = program.command("registry").description("run a registry, and manage its tokens");
+  explain(registry, {
+    examples: ["portolan registry serve ./registry", "portolan registry token add alice"],
+  });
+  const serve = defineCommand(registry, {
+    name: "serve",
+    summary: "serve a registry",
+    argument: "[folder]",
+    groups: [plainOutputOptions],
+  })
+    .option("--host <host>", "the address to listen at (default: 127.0.0.1)")
+    .option("--port <port>", "the port to listen at; 0 is any free one (default: 7430)")
+    .option("--max-file <bytes>", "the largest file that may be uploaded (default: 268435456)")
+    .action((folder: string | undefined, raw: RawRegistryServeOptions) =>
+      run(
+        { ...raw, text: raw.json !== true },
+        async (cli) => (await import("./serve.ts")).serveRegistry(cli, folder, raw),
+        {
+          cancelling: "Stopping. Press Ctrl-C again to leave at once.",
+          exitCodes: { SIGINT: 130, SIGTERM: 0, SIGHUP: 0 },
+        },
+      ),
+    );
+  explain(serve, {
+    examples: ["portolan registry serve", "portolan registry serve ./registry --port 8080"],
+    sections: [
+      `Addresses:
+  /index.jsonl, /versions/, /files/   the signed index and the files it names; any web server can serve a copy of public/
+  /api/search?q=, /api/registry/…     search, packages, publishing
+  /v0.1/servers                       the official MCP registry API, read-only, for VS Code and other clients`,
+      exitCodes({
+        0: "stopped by SIGTERM or SIGHUP",
+        2: "wrong usage, or a folder or port that cannot be used",
+      }),
+    ],
+  });
+
+  const sign = defineCommand(registry, {
+    name: "sign",
+    summary: "sign the index again, for a static copy or after a restored backup",
+    groups: [plainOutputOptions, folderOption],
+  })
+    .option("--valid-for <days>", "how many days clients accept the index (default: 7)")
+    .action((raw: RawRegistryServeOptions) =>
+      run({ ...raw, text: raw.json !== true }, async (cli) =>
+        (await import("./operate.ts")).signIndex(cli, raw),
+      ),
+    );
+  explain(sign, { examples: ["portolan registry sign --valid-for 90"], sections: [CODES] });
+
+  const forget = defineCommand(registry, {
+    name: "forget",
+    summary: "forget the key of a registry, so that the next use trusts it anew",
+    argument: "<url>",
+    groups: [plainOutputOptions],
+  }).action((url: string, raw: RawRegistryOptions) =>
+    run({ ...raw, text: raw.json !== true }, async (cli) => (await import("./operate.ts")).forget(cli, url)),
+  );
+  explain(forget, { examples: ["portolan registry forget https://registry.example.com"], sections: [CODES] });
+  addTokenCommands(registry, { program, explain, run, server: undefined });
+}
+
+function addTokenCommands(registry: Command, { explain, run }: CommandHost): void {
+  const token = registry.command("token").description("manage the tokens of publishers");
+  explain(token, { examples: ["portolan registry token add alice", "portolan registry token list"] });
+  const add = defineCommand(token, {
+    name: "add",
+    summary: "create a token that owns a scope, and show it once",
+    argument: "<scope>",
+    groups: [plainOutputOptions, folderOption],
+  })
+    .option("--show", "print the token even when stdout is not a terminal")
+    .action((scope: string, raw: RawRegistryServeOptions) =>
+      run({ ...raw, text: raw.json !== true }, async (cli) =>
+        (await import("./operate.ts")).addToken(cli, scope, raw),
+      ),
+    );
+  explain(add, {
+    examples: ["portolan registry token add alice", "portolan registry token add '*' --folder ./registry"],
+    sections: [
+      "The registry stores only the hash of a token. The scope * owns all scopes.",
+      exitCodes({ 0: "done", 2: "wrong usage, or stdout is not a terminal" }),
+    ],
+  });
+  const list = defineCommand(token, {
+    name: "list",
+    summary: "list the tokens by scope",
+    groups: [plainOutputOptions, folderOption],
+  }).action((raw: RawRegistryServeOptions) =>
+    run({ ...raw, text: raw.json !== true }, async (cli) =>
+      (await import("./operate.ts")).listTokens(cli, raw),
+    ),
+  );
+  explain(list, { examples: ["portolan registry token list"] });
+  const remove = defineCommand(token, {
+    name: "rm",
+    summary: "remove a token; it is refused from now on",
+    argument: "<id>",
+    groups: [plainOutputOptions, folderOption],
+  }).action((id: string, raw: RawRegistryServeOptions) =>
+    run({ ...raw, text: raw.json !== true }, async (cli) =>
+      (await import("./operate.ts")).removeToken(cli, id, raw),
+    ),
+  );
+  explain(remove, { examples: ["portolan registry token rm 3f2a90c1d4e5"] });
+}

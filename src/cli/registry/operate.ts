@@ -1,0 +1,91 @@
+// `portolan registry token`, `sign` and `forget`: the work of a registry's operator and of its users' trust.
+
+import { PortolanError } from "../../errors/index.ts";
+import { layoutOf, lookAlikeOf, openStore, openTokens } from "../../registry/index.ts";
+import type { Cli } from "../context.ts";
+import { renderRows } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { openUrl, registryFolder } from "./options.ts";
+import type { RawRegistryServeOptions } from "./serve.ts";
+
+/** The token goes to a terminal only, unless the user requests otherwise: logs and CI output are read by others. */
+export async function addToken(cli: Cli, written: string, raw: RawRegistryServeOptions): Promise<number> {
+  const { io, output } = cli;
+  const scope = written.replace(/^@/, "");
+  if (io.stdout.isTTY !== true && raw.show !== true)
+    throw new PortolanError("USAGE", "The token is shown on a terminal only.", {
+      hint: "Run the command in a terminal, or add --show if nobody else can read the output.",
+    });
+  const tokens = openTokens(layoutOf(await registryFolder(cli, raw.folder)).tokens, () => new Date());
+  const alike = lookAlikeOf(
+    scope,
+    (await tokens.list()).map((entry) => entry.scope),
+  );
+  if (alike !== undefined)
+    output.note(
+      output.noteColors.yellow(`The scope @${plainLine(scope, 100)} looks like @${alike}, which exists.`),
+    );
+  const { token, entry } = await tokens.add(scope);
+  if (output.form === "json") output.json({ token, id: entry.id, scope });
+  else output.print(token);
+  output.note(
+    `This token owns ${scope === "*" ? "all scopes" : `@${scope}`}. It is not shown again; remove it with: portolan registry token rm ${entry.id}`,
+  );
+  return 0;
+}
+
+export async function listTokens(cli: Cli, raw: RawRegistryServeOptions): Promise<number> {
+  const { output } = cli;
+  const tokens = await openTokens(
+    layoutOf(await registryFolder(cli, raw.folder)).tokens,
+    () => new Date(),
+  ).list();
+  const shown = tokens.map(({ id, scope, createdAt }) => ({ id, scope, createdAt }));
+  if (output.form === "json") output.json({ tokens: shown });
+  else if (shown.length === 0) output.print("There are no tokens.");
+  else
+    output.print(
+      renderRows(
+        shown.map(({ id, scope, createdAt }) => ({
+          name: id,
+          value: `${scope === "*" ? "*" : `@${scope}`}  ${createdAt}`,
+        })),
+        output,
+      ),
+    );
+  return 0;
+}
+
+export async function removeToken(cli: Cli, id: string, raw: RawRegistryServeOptions): Promise<number> {
+  const tokens = openTokens(layoutOf(await registryFolder(cli, raw.folder)).tokens, () => new Date());
+  if (!(await tokens.remove(id)))
+    throw new PortolanError("USAGE", `There is no token ${JSON.stringify(id.slice(0, 60))}.`, {
+      hint: "Run portolan registry token list to see the ids.",
+    });
+  cli.output.note(`Removed the token ${plainLine(id, 60)}.`);
+  return 0;
+}
+
+export async function signIndex(cli: Cli, raw: RawRegistryServeOptions): Promise<number> {
+  const days = raw.validFor === undefined ? 7 : Number(raw.validFor);
+  if (!Number.isInteger(days) || days < 1 || days > 3_650)
+    throw new PortolanError("USAGE", "--valid-for must be a number of days from 1 to 3650.");
+  const store = await openStore(await registryFolder(cli, raw.folder), { validForMs: days * 86_400_000 });
+  try {
+    const { index } = await store.sign();
+    if (cli.output.form === "json") cli.output.json({ sequence: index.sequence, expiresAt: index.expiresAt });
+    else cli.output.print(`Signed. Clients accept the index until ${index.expiresAt}.`);
+  } finally {
+    await store.close();
+  }
+  return 0;
+}
+
+export async function forget(cli: Cli, url: string): Promise<number> {
+  const registry = await openUrl(cli, url);
+  const isKnown = await registry.forget();
+  cli.output.print(
+    isKnown ? `Forgot the key of ${registry.label}.` : `Nothing was stored about ${registry.label}.`,
+  );
+  return 0;
+}

@@ -1,0 +1,103 @@
+// `portolan registry serve`: serves a registry until it is stopped.
+
+import { isLoopbackHost } from "../../base/net/addresses.ts";
+import { PortolanError } from "../../errors/index.ts";
+import {
+  fingerprintOf,
+  openStore,
+  REGISTRY_DEFAULTS,
+  type RegistryStore,
+  startRegistryServer,
+} from "../../registry/index.ts";
+import type { Cli } from "../context.ts";
+import type { RawOptions } from "../options/parse.ts";
+import { count } from "../terminal/layout.ts";
+import { aborted } from "../terminal/interrupt.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { registryFolder } from "./options.ts";
+
+export interface RawRegistryServeOptions extends RawOptions {
+  host?: string;
+  port?: string;
+  maxFile?: string;
+  folder?: string;
+  validFor?: string;
+  show?: boolean;
+}
+
+export async function serveRegistry(
+  cli: Cli,
+  written: string | undefined,
+  raw: RawRegistryServeOptions,
+): Promise<number> {
+  const { output } = cli;
+  const { host = REGISTRY_DEFAULTS.host } = raw;
+  const port = wholeNumber("--port", raw.port, REGISTRY_DEFAULTS.port, 65_535);
+  const maxFileBytes = wholeNumber(
+    "--max-file",
+    raw.maxFile,
+    REGISTRY_DEFAULTS.maxFileBytes,
+    Number.MAX_SAFE_INTEGER,
+  );
+  const folder = await registryFolder(cli, written);
+  const report = (error: unknown): void =>
+    output.note(
+      output.noteColors.yellow(plainLine(error instanceof Error ? error.message : String(error), 500)),
+    );
+  const store = await openStore(folder, { report });
+  try {
+    return await serveStore(cli, store, { host, port, maxFileBytes, report });
+  } finally {
+    await store.close();
+  }
+}
+
+interface Serving {
+  readonly host: string;
+  readonly port: number;
+  readonly maxFileBytes: number;
+  readonly report: (error: unknown) => void;
+}
+
+async function serveStore(
+  { output, interrupt }: Cli,
+  store: RegistryStore,
+  { host, port, maxFileBytes, report }: Serving,
+): Promise<number> {
+  const server = await startRegistryServer({
+    ...{ store, host, port, maxFileBytes },
+    report: (error, request) => report(new Error(`${request.method} ${request.path}: ${error.message}`)),
+  });
+  const { folder } = store.layout;
+  const { packages } = (await store.read()).index;
+  const key = fingerprintOf(store.publicKey);
+  const isTokenKnown = (await store.tokens.list()).length > 0;
+  if (output.form === "json") output.json({ url: server.url, folder, key, publicKey: store.publicKey });
+  output.note(
+    `Serving ${count(Object.keys(packages).length, "package")} of ${folder} at ${server.url}`,
+    true,
+  );
+  output.note(output.noteColors.dim(`Key of the index: ${key}`), true);
+  if (!isTokenKnown)
+    output.note(
+      `Nobody can publish yet. Create a token: portolan registry token add <scope> --folder ${folder}`,
+      true,
+    );
+  if (!isLoopbackHost(host))
+    output.note(
+      output.noteColors.yellow(
+        "The connection is not encrypted, and clients send no token over it. Put a web server with TLS in front of it.",
+      ),
+    );
+  await aborted(interrupt.signal);
+  await server.close();
+  return 0;
+}
+
+function wholeNumber(flag: string, text: string | undefined, preset: number, most: number): number {
+  if (text === undefined) return preset;
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : -1;
+  if (value < 0 || value > most)
+    throw new PortolanError("USAGE", `${flag} must be a whole number up to ${most}.`);
+  return value;
+}

@@ -1,0 +1,134 @@
+// `portolan publish`, `deprecate` and `unpublish`: changes in a registry.
+
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { basename, resolve } from "node:path";
+import { readLimited } from "../../base/files/limited-read.ts";
+import { parseIntegrity, sameIntegrity, toSri } from "../../base/text/integrity.ts";
+import { type Diagnostic, PortolanError } from "../../errors/index.ts";
+import { parsePackage } from "../../formats/package/index.ts";
+import type { Cli } from "../context.ts";
+import { diagnosticLine } from "../output/diagnostic.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { openForWriting, parseSpec, type RawRegistryOptions } from "./options.ts";
+
+const MAX_DOCUMENT = 1024 * 1024;
+
+export async function publish(cli: Cli, document: string, raw: RawRegistryOptions): Promise<number> {
+  const { io, output } = cli;
+  const path = resolve(io.cwd, document);
+  const text = (
+    await readLimited(path, MAX_DOCUMENT).catch((error: Error) => {
+      throw new PortolanError("FILE_FAILED", `${document} cannot be read: ${error.message}`, {
+        cause: error,
+      });
+    })
+  ).toString("utf8");
+  const registry = await openForWriting(cli, raw);
+  for (const file of raw.file ?? []) {
+    const actual = await hashOfDeclared(resolve(io.cwd, file), text, document);
+    await registry.upload(resolve(io.cwd, file), actual);
+  }
+  const answer = await registry.publish(text, { tag: raw.tag, file: basename(document) });
+  const { name, version, tags, files = [], warnings = [] } = answer as unknown as Answer;
+  for (const warning of warnings) output.note(diagnosticLine(warning, output.noteColors.yellow));
+  if (output.form === "json") output.json(answer);
+  else {
+    const tagged = Object.entries(tags).flatMap(([tag, at]) => (at === version ? [tag] : []));
+    const note = tagged.length === 0 ? "" : ` as ${plainLine(tagged.join(", "))}`;
+    const kept =
+      files.length === 0
+        ? ""
+        : ` The registry keeps ${files.length === 1 ? "its file" : `${files.length} files`}.`;
+    output.print(`Published ${plainLine(name)}@${plainLine(version)}${note} in ${registry.label}.${kept}`);
+  }
+  return 0;
+}
+
+interface Answer {
+  readonly name: string;
+  readonly version: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly files?: readonly string[];
+  readonly warnings?: readonly Diagnostic[];
+}
+
+/** The hash in the document that a file has. Throws if the document names no such file. */
+async function hashOfDeclared(file: string, text: string, document: string): Promise<string> {
+  const { draft } = parsePackage(text, document, { mode: "draft" });
+  const { hash, platforms = {} } = draft.source ?? {};
+  const declared = [hash, ...Object.values(platforms).map((platform) => platform.hash)]
+    .flatMap((written) => (written === undefined ? [] : [parseIntegrity(written)]))
+    .filter((parsed) => parsed !== undefined);
+  for (const algorithm of new Set(declared.map((one) => one.algorithm))) {
+    const digest = createHash(algorithm);
+    try {
+      for await (const chunk of createReadStream(file)) digest.update(chunk as Buffer);
+    } catch (error) {
+      throw new PortolanError("FILE_FAILED", `${file} cannot be read: ${(error as Error).message}`, {
+        cause: error,
+      });
+    }
+    const actual = { algorithm, digest: digest.digest() };
+    if (declared.some((one) => sameIntegrity(one, actual))) return toSri(actual);
+  }
+  throw new PortolanError("INPUT_INVALID", `${document} does not name the hash of ${file}.`, {
+    hint: "Run portolan pack again, or write the hash of this file into source.hash.",
+  });
+}
+
+export async function deprecate(
+  cli: Cli,
+  spec: string,
+  message: string | undefined,
+  raw: RawRegistryOptions,
+): Promise<number> {
+  const { name, wanted } = parseSpec(spec);
+  if (raw.undo !== true && message === undefined)
+    throw new PortolanError("USAGE", "No message is given.", {
+      hint: `Say what to use instead: portolan deprecate ${name} "Use @alice/other-mcp."`,
+    });
+  const registry = await openForWriting(cli, raw);
+  const answer = await registry.deprecate(name, {
+    ...(wanted === undefined ? {} : { versions: wanted }),
+    ...(raw.undo === true ? { undo: true } : { message }),
+  });
+  return report(cli, answer, name, raw.undo === true ? "Not deprecated any more" : "Deprecated");
+}
+
+export async function unpublish(
+  cli: Cli,
+  spec: string,
+  message: string | undefined,
+  raw: RawRegistryOptions,
+): Promise<number> {
+  const { name, wanted } = parseSpec(spec);
+  if ((wanted === undefined) === (raw.all !== true))
+    throw new PortolanError(
+      "USAGE",
+      wanted === undefined ? "No version is given." : "--all and a version exclude each other.",
+      {
+        hint: `Name one version, such as portolan unpublish ${name}@1.0.0, or remove all with --all.`,
+      },
+    );
+  const registry = await openForWriting(cli, raw);
+  const change = { versions: wanted ?? "*", ...(message === undefined ? {} : { message }) };
+  return report(cli, await registry.unpublish(name, change), name, "Unpublished");
+}
+
+function report(
+  { output }: Cli,
+  answer: Readonly<Record<string, unknown>>,
+  name: string,
+  done: string,
+): number {
+  const changed = Array.isArray(answer["changed"]) ? answer["changed"].map(String) : [];
+  if (output.form === "json") output.json(answer);
+  else
+    output.print(
+      changed.length === 0
+        ? `Nothing changed: ${name} is in that state already.`
+        : `${done}: ${changed.map((version) => `${name}@${plainLine(version, 60)}`).join(", ")}.`,
+    );
+  return 0;
+}

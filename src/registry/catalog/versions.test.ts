@@ -1,0 +1,98 @@
+// Version resolution: ranges, tags and defaults by example, and its laws for any set of versions.
+
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { satisfies } from "../../base/text/versions.ts";
+import { lookAlikeOf } from "./look-alike.ts";
+import type { IndexVersion, VersionStatus } from "./types.ts";
+import { isTagName, resolveVersion, sortVersions, tagsAfterDelete, tagsAfterPublish } from "./versions.ts";
+
+const entry = (status: VersionStatus = "active"): IndexVersion => ({
+  integrity: "",
+  status,
+  publishedAt: "",
+});
+const versionsOf = (...all: string[]): Record<string, IndexVersion> =>
+  Object.fromEntries(
+    all.map((text) => {
+      const [version = "", status] = text.split(" ");
+      return [version, entry(status as VersionStatus | undefined)];
+    }),
+  );
+
+test.each([
+  [["1.0.0", "2.0.0-rc.1"], {}, "", "1.0.0"],
+  [["1.0.0", "1.1.0"], { latest: "1.0.0" }, "", "1.0.0"],
+  [["1.0.0", "1.1.0"], { latest: "1.0.0" }, "latest", "1.0.0"],
+  [["1.0.0-a", "1.0.0-b"], {}, "", "1.0.0-b"],
+  [["1.0.0", "1.1.0 deleted"], { latest: "1.1.0" }, "", "1.0.0"],
+  [["1.0.0", "1.1.0 deprecated"], {}, "^1", "1.0.0"],
+  [["1.1.0 deprecated"], {}, "^1", "1.1.0"],
+  [["1.0.0", "1.1.0-rc.1"], {}, "^1", "1.0.0"],
+  [["1.0.0", "1.1.0-rc.1"], {}, ">=1.1.0-rc.0", "1.1.0-rc.1"],
+  [["1.0.0", "1.1.0-rc.1"], { beta: "1.1.0-rc.1" }, "beta", "1.1.0-rc.1"],
+  [["1.0.0"], {}, "beta", undefined],
+  [["1.0.0 deleted"], {}, "1.0.0", undefined],
+  [["1.0.0"], {}, "constructor", undefined],
+] as const)("of %j with the tags %j, %j is %j", (all, tags, wanted, expected) => {
+  expect(resolveVersion({ versions: versionsOf(...all), tags }, wanted)).toBe(expected);
+});
+
+test("a tag is no range", () => {
+  expect(["beta", "next-2"].map(isTagName)).toEqual([true, true]);
+  expect(["", "1", "v1", "x", "*", "^1", "Beta", "a".repeat(51)].some(isTagName)).toBe(false);
+});
+
+test("tags follow publishing and deleting", () => {
+  const versions = versionsOf("1.0.0", "2.0.0", "1.0.1");
+  expect(tagsAfterPublish({ tags: { latest: "2.0.0" }, versions }, "1.0.1")).toEqual({ latest: "2.0.0" });
+  expect(tagsAfterPublish({ tags: { latest: "2.0.0" }, versions }, "1.0.1", "latest")).toEqual({
+    latest: "1.0.1",
+  });
+  const left = versionsOf("1.0.0", "2.0.0 deleted", "1.0.1");
+  expect(tagsAfterDelete({ tags: { latest: "2.0.0", old: "1.0.0" }, versions: left })).toEqual({
+    old: "1.0.0",
+    latest: "1.0.1",
+  });
+});
+
+test("a range gives a version in it that can be installed, and none that is higher and as good is left out", () => {
+  const number = fc.nat(4);
+  const version = fc
+    .tuple(number, number, number, fc.constantFrom("", "", "-rc.1"))
+    .map(([a, b, c, pre]) => `${a}.${b}.${c}${pre}`);
+  const status = fc.constantFrom<VersionStatus>("active", "deprecated", "deleted");
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(version, status)),
+      version,
+      fc.constantFrom("^", "~", ">=", "<"),
+      (all, base, sign) => {
+        const versions = Object.fromEntries(all.map(([text, state]) => [text, entry(state)]));
+        const range = `${sign}${base}`;
+        const found = resolveVersion({ versions, tags: {} }, range);
+        const fitting = sortVersions(Object.keys(versions)).filter(
+          (text) => versions[text]?.status !== "deleted" && satisfies(text, range),
+        );
+        const best = fitting.find((text) => versions[text]?.status === "active") ?? fitting[0];
+        expect(found).toBe(best);
+      },
+    ),
+  );
+  fc.assert(
+    fc.property(
+      fc.string(),
+      (wanted) => void resolveVersion({ versions: versionsOf("1.0.0"), tags: {} }, wanted),
+    ),
+  );
+});
+
+test.each([
+  ["a1ice", "alice"],
+  ["rnicrosoft", "microsoft"],
+  ["g1thub", "github"],
+  ["open-ai", "openai"],
+])("@%s looks like @%s", (scope, other) => {
+  expect(lookAlikeOf(scope, ["bob", other])).toBe(other);
+  expect(lookAlikeOf(other, ["bob", other])).toBeUndefined();
+});

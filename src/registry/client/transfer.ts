@@ -1,0 +1,170 @@
+// Transfers between a client and a registry: an HTTP request with limits, or a file of a static folder.
+
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { readLimited } from "../../base/files/limited-read.ts";
+import { isSecureUrl, publicPart } from "../../base/net/urls.ts";
+import { isPortolanError, PortolanError } from "../../errors/index.ts";
+import { isObject } from "../../model/index.ts";
+
+export interface TransferRequest {
+  readonly method?: "GET" | "POST" | "PUT";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Readable;
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface TransferResult {
+  /** 200, 201 or 304. All other answers are errors. */
+  readonly status: number;
+  readonly bytes: Buffer;
+  readonly etag: string | undefined;
+}
+
+export interface Transfer {
+  /** The registry in messages, without secrets. */
+  readonly label: string;
+  readonly isFolder: boolean;
+  urlOf(path: string): string;
+  send(path: string, request: TransferRequest): Promise<TransferResult>;
+}
+
+const CONNECT_MS = 10_000;
+const SILENCE_MS = 30_000;
+
+export function createTransfer(base: URL, token: (() => Promise<string | undefined>) | undefined): Transfer {
+  const root = base.href.endsWith("/") ? base.href : `${base.href}/`;
+  const label = base.protocol === "file:" ? fileURLToPath(base) : publicPart(base).replace(/\/$/, "");
+  if (base.protocol === "file:")
+    return {
+      label,
+      isFolder: true,
+      urlOf: (path) => new URL(path, root).href,
+      send: (path, request) => readFolder(base, path, request),
+    };
+  return {
+    label,
+    isFolder: false,
+    urlOf: (path) => new URL(path, root).href,
+    send: async (path, { method = "GET", headers = {}, body, maxBytes, signal }) => {
+      // Reading works without a token, so it is left out where others could see it.
+      const secret = method === "GET" && !isSecureUrl(base) ? undefined : await token?.();
+      if (secret !== undefined && !isSecureUrl(base))
+        throw new PortolanError(
+          "FORBIDDEN",
+          `The token is not sent to ${label}: the connection is not encrypted.`,
+          { hint: "Use an https URL." },
+        );
+      const { request } = await import("undici");
+      try {
+        const answer = await request(new URL(path, root), {
+          method,
+          headers: {
+            accept: "application/json, application/jsonl, */*",
+            ...headers,
+            ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
+          },
+          ...(body === undefined ? {} : { body }),
+          headersTimeout: method === "GET" ? CONNECT_MS : SILENCE_MS,
+          bodyTimeout: SILENCE_MS,
+          signal,
+        });
+        const bytes = await readBody(answer.body, maxBytes, label);
+        const { etag } = answer.headers;
+        if (![200, 201, 304].includes(answer.statusCode)) throw answerError(answer.statusCode, bytes, label);
+        return { status: answer.statusCode, bytes, etag: typeof etag === "string" ? etag : undefined };
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (isPortolanError(error)) throw error;
+        throw new PortolanError("HTTP_ERROR", `The registry ${label} cannot be reached: ${reasonOf(error)}`, {
+          hint: "Check the URL and the network.",
+          cause: error,
+        });
+      }
+    },
+  };
+}
+
+async function readFolder(
+  base: URL,
+  path: string,
+  { method = "GET", maxBytes }: TransferRequest,
+): Promise<TransferResult> {
+  const folder = fileURLToPath(base);
+  if (method !== "GET")
+    throw new PortolanError("NOT_SUPPORTED", `The registry ${folder} is a folder and can only be read.`, {
+      hint: "Start it with portolan registry serve, and use its URL.",
+    });
+  try {
+    return {
+      status: 200,
+      bytes: await readLimited(join(folder, ...path.split("/")), maxBytes),
+      etag: undefined,
+    };
+  } catch (error) {
+    throw new PortolanError(
+      "FILE_FAILED",
+      `${join(folder, path)} cannot be read: ${(error as Error).message}`,
+      {
+        hint: "A registry's folder is the one that contains index.jsonl.",
+        cause: error,
+      },
+    );
+  }
+}
+
+async function readBody(body: AsyncIterable<Uint8Array>, maxBytes: number, label: string): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let total = 0;
+  for await (const chunk of body) {
+    total += chunk.length;
+    if (total > maxBytes)
+      throw new PortolanError(
+        "MESSAGE_TOO_LARGE",
+        `The registry ${label} sends more than ${maxBytes} bytes.`,
+        {
+          hint: "Report it to the operator of the registry.",
+        },
+      );
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, total);
+}
+
+/** The registry's own error if the answer has one, otherwise the status. */
+function answerError(status: number, bytes: Buffer, label: string): PortolanError {
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString("utf8"));
+  } catch {
+    value = undefined;
+  }
+  const error = isObject(value) && isObject(value["error"]) ? value["error"] : {};
+  const { message, hint, data } = error;
+  const code =
+    status === 401
+      ? "AUTH_REQUIRED"
+      : status === 403
+        ? "FORBIDDEN"
+        : status === 429
+          ? "RATE_LIMITED"
+          : undefined;
+  const usual = status === 422 && error["code"] === "FILE_INVALID" ? "FILE_INVALID" : "INPUT_INVALID";
+  return new PortolanError(
+    code ?? (status < 500 && typeof message === "string" ? usual : "HTTP_ERROR"),
+    typeof message === "string"
+      ? message.slice(0, 20_000)
+      : `The registry ${label} answered with the status ${status}.`,
+    {
+      ...(typeof hint === "string" && hint !== "" ? { hint: hint.slice(0, 1_000) } : {}),
+      data: { ...(isObject(data) ? data : {}), status },
+    },
+  );
+}
+
+function reasonOf(error: unknown): string {
+  const { message, code } = error as NodeJS.ErrnoException;
+  return message || code || "the connection failed";
+}

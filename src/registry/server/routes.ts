@@ -1,0 +1,360 @@
+// Routes of the registry: static files, the package API, and the official API. Limits and authentication come first.
+
+import { createReadStream } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { isObject } from "../../model/index.ts";
+import { advisoriesFor } from "../catalog/advisory.ts";
+import { type IndexPackage, scopeOf } from "../catalog/types.ts";
+import { availableVersions, requireVersion } from "../catalog/versions.ts";
+import { fileName, INDEX_PATH, parseFileName } from "../store/layout.ts";
+import { MAX_DOCUMENT_BYTES, notOwned, type RegistryStore } from "../store/store.ts";
+import { sizeOf } from "../store/upload.ts";
+import { getServerVersion, listServers, listServerVersions } from "./official-api.ts";
+import { sendBytes, sendEmpty, sendJson } from "./reply.ts";
+
+const FOREVER = "public, max-age=31536000, immutable";
+
+export interface RouteContext {
+  readonly store: RegistryStore;
+  readonly maxFileBytes: number;
+  /** Returns the scope of the caller's token. Throws if there is none. */
+  readonly authenticate: (request: IncomingMessage) => Promise<string>;
+}
+
+export async function route(
+  context: RouteContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+  url: URL,
+): Promise<void> {
+  const parts = url.pathname.split("/").slice(1).map(decode);
+  const [first = "", ...rest] = parts;
+  const method = request.method === "HEAD" ? "GET" : (request.method ?? "GET");
+  if (method === "OPTIONS") return sendEmpty(response, 204, { "access-control-max-age": "86400" });
+  if (first === "v0" || first === "v0.1") return routeOfficial(context, request, response, method, rest, url);
+  if (first === "api") return routeApi(context, request, response, method, rest, url);
+  if (method !== "GET") throw refused(405, "Only GET is supported here.");
+  if (first === INDEX_PATH && rest.length === 0) {
+    const { bytes, sha256 } = await context.store.read();
+    return sendBytes(request, response, bytes, sha256, { type: "application/jsonl" });
+  }
+  if ((first === "versions" || first === "files") && rest.length === 1)
+    return sendStored(context.store, request, response, first, rest[0] ?? "");
+  if (first === "healthz") return sendJson(request, response, { status: "ok" });
+  throw refused(404, `There is nothing at ${url.pathname.slice(0, 200)}.`);
+}
+
+async function routeOfficial(
+  { store }: RouteContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+  method: string,
+  parts: readonly string[],
+  url: URL,
+): Promise<void> {
+  if (method !== "GET") throw refused(501, "This registry is read-only here; publish with portolan publish.");
+  const [kind, ...rest] = parts;
+  if (kind === "health" && rest.length === 0) return sendJson(request, response, { status: "ok" });
+  if (kind !== "servers") throw refused(404, "Not found");
+  if (rest.length === 0) return sendJson(request, response, await listServers(store, url.searchParams));
+  // The name has a slash, which some clients encode and others do not.
+  const at = rest.indexOf("versions", 1);
+  const name = rest.slice(0, at < 0 ? undefined : at).join("/");
+  const tail = at < 0 ? [] : rest.slice(at + 1);
+  if (at >= 0 && tail.length === 0) return sendJson(request, response, await listServerVersions(store, name));
+  if (tail.length > 1) throw refused(404, "Not found");
+  return sendJson(request, response, await getServerVersion(store, name, tail[0] ?? "latest"));
+}
+
+async function routeApi(
+  context: RouteContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+  method: string,
+  parts: readonly string[],
+  url: URL,
+): Promise<void> {
+  const { store } = context;
+  const [kind, ...rest] = parts;
+  const key = `${method} ${kind}`;
+  if (key === "GET search" && rest.length === 0) return search(store, request, response, url);
+  if (kind === "advisories" && rest.length === 0) {
+    if (method === "GET")
+      return sendJson(request, response, { advisories: (await store.read()).index.advisories });
+    if (method === "POST") return publishAdvisory(context, request, response);
+  }
+  if (key === "GET v1" && rest[0] === "advisories" && rest[1] === "mcp")
+    return packageAdvisories(store, request, response, toName(rest.slice(2)));
+  if (key === "GET stats") return stats(store, request, response, toName(rest));
+  if (key === "PUT files" && rest.length === 1) return upload(context, request, response, rest[0] ?? "");
+  if (kind !== "registry") throw refused(404, `There is nothing at ${url.pathname.slice(0, 200)}.`);
+  const action = ["download", "deprecate", "unpublish"].find((one) => rest.length > 1 && rest.at(-1) === one);
+  const name = toName(action === undefined ? rest : rest.slice(0, -1));
+  if (method === "GET" && action === undefined) return getPackage(store, request, response, name, url);
+  if (method === "POST" && action === "download") return countDownload(store, request, response, name, url);
+  if (method === "POST" && action === undefined) return publish(context, request, response, name, url);
+  if (method === "POST" && action !== undefined)
+    return changeStatus(context, request, response, name, action);
+  throw refused(405, `${method} is not supported here.`);
+}
+
+async function search(
+  store: RegistryStore,
+  request: IncomingMessage,
+  response: ServerResponse,
+  url: URL,
+): Promise<void> {
+  const started = performance.now();
+  const number = (name: string, preset: number, most: number): number => {
+    const text = url.searchParams.get(name);
+    if (text === null) return preset;
+    if (!/^\d{1,6}$/.test(text) || Number(text) > most)
+      throw refused(400, `${name} must be a number up to ${most}.`);
+    return Number(text);
+  };
+  const query = url.searchParams.get("q") ?? "";
+  const options = { limit: Math.max(1, number("limit", 20, 100)), offset: number("offset", 0, 100_000) };
+  const page = (await store.search()).search(query, options);
+  const duration = (performance.now() - started).toFixed(3);
+  sendJson(request, response, { query, ...page }, { headers: { "server-timing": `search;dur=${duration}` } });
+}
+
+/** The package as a whole, and the document of the version that `?version=` stands for. */
+async function getPackage(
+  store: RegistryStore,
+  request: IncomingMessage,
+  response: ServerResponse,
+  name: string,
+  url: URL,
+): Promise<void> {
+  const { index } = await store.read();
+  const found = requirePackage(index.packages, name);
+  const wanted = url.searchParams.get("version") ?? undefined;
+  const version = toNotFound(() => requireVersion(name, found, wanted));
+  const entry = found.versions[version];
+  const document = await store.readVersion(entry?.integrity ?? "");
+  sendJson(request, response, {
+    ...{ name, version, description: found.description, tags: found.tags },
+    availableVersions: availableVersions(found),
+    versions: found.versions,
+    package: {
+      ...document,
+      metadata: { ...document.metadata, downloads: store.counts.total(name), stars: 0 },
+    },
+    advisories: advisoriesFor(index.advisories, name, version),
+  });
+}
+
+async function packageAdvisories(
+  store: RegistryStore,
+  request: IncomingMessage,
+  response: ServerResponse,
+  name: string,
+): Promise<void> {
+  const { index } = await store.read();
+  const found = requirePackage(index.packages, name);
+  const version = toNotFound(() => requireVersion(name, found));
+  const { security } = await store.readVersion(found.versions[version]?.integrity ?? "");
+  const advisories = advisoriesFor(index.advisories, name);
+  const [worst] = advisoriesFor(index.advisories, name, version);
+  sendJson(request, response, {
+    server: name,
+    advisories,
+    security: {
+      rating: worst?.severity ?? "none",
+      capabilities: security.permissions,
+      lastReview: security.audit?.lastReviewed ?? null,
+    },
+  });
+}
+
+async function stats(
+  store: RegistryStore,
+  request: IncomingMessage,
+  response: ServerResponse,
+  name: string,
+): Promise<void> {
+  requirePackage((await store.read()).index.packages, name);
+  sendJson(request, response, {
+    name,
+    downloads: store.counts.total(name),
+    stars: 0,
+    versions: store.counts.of(name),
+  });
+}
+
+async function countDownload(
+  store: RegistryStore,
+  request: IncomingMessage,
+  response: ServerResponse,
+  name: string,
+  url: URL,
+): Promise<void> {
+  const found = requirePackage((await store.read()).index.packages, name);
+  const version = toNotFound(() => requireVersion(name, found, url.searchParams.get("version") ?? undefined));
+  store.counts.add(name, version);
+  sendJson(request, response, { name, version, downloads: store.counts.total(name) });
+}
+
+async function publish(
+  { store, authenticate }: RouteContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+  name: string,
+  url: URL,
+): Promise<void> {
+  const owned = await authenticate(request);
+  if (!owns(owned, name)) throw notOwned(name);
+  const text = await readBody(request, MAX_DOCUMENT_BYTES);
+  const published = await store.publish(text, {
+    tag: url.searchParams.get("tag") ?? undefined,
+    file: url.searchParams.get("file")?.slice(0, 200) ?? "package.json",
+    checkName: (written) => {
+      if (written !== name) throw refused(422, `The document is that of ${written}, not of ${name}.`);
+    },
+  });
+  sendJson(request, response, published, { status: 201 });
+}
+
+async function upload(
+  { store, authenticate, maxFileBytes }: RouteContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+  hash: string,
+): Promise<void> {
+  await authenticate(request);
+  const expected = parseFileName(hash);
+  if (expected === undefined) throw refused(400, "The path must end with sha256- and 64 hexadecimal digits.");
+  const length = request.headers["content-length"];
+  if (length === undefined || !/^\d{1,15}$/.test(length)) throw refused(411, "Content-Length is missing.");
+  const isNew = await store.upload(request, { expected, size: Number(length), maxBytes: maxFileBytes });
+  // The registry has the file, so nobody reads the body.
+  if (!isNew) request.resume();
+  sendJson(request, response, { file: `files/${fileName(expected)}` }, { status: isNew ? 201 : 200 });
+}
+
+async function changeStatus(
+  { store, authenticate }: RouteContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+  name: string,
+  action: string,
+): Promise<void> {
+  const owned = await authenticate(request);
+  if (!owns(owned, name)) throw notOwned(name);
+  const body = parseJson(await readBody(request, 10_000));
+  const { versions, message, undo } = isObject(body) ? body : {};
+  const isText = (value: unknown): value is string | undefined =>
+    value === undefined || typeof value === "string";
+  if (!isText(versions) || !isText(message) || (undo !== undefined && typeof undo !== "boolean"))
+    throw refused(400, "versions and message must be texts, undo must be true or false.");
+  const status = action === "unpublish" ? "deleted" : undo === true ? "active" : "deprecated";
+  const changed = await store.changeStatus(name, { status, versions, message });
+  sendJson(request, response, { name, status, changed });
+}
+
+async function publishAdvisory(
+  { store, authenticate }: RouteContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const owned = await authenticate(request);
+  const value = parseJson(await readBody(request, 100_000));
+  const advisory = await store.publishAdvisory(value, (scope) => owned === "*" || owned === scope);
+  sendJson(request, response, advisory, { status: 201 });
+}
+
+/** Version files and files of packages never change, so their name is their ETag. */
+async function sendStored(
+  store: RegistryStore,
+  request: IncomingMessage,
+  response: ServerResponse,
+  folder: "versions" | "files",
+  name: string,
+): Promise<void> {
+  const hash = parseFileName(folder === "versions" ? name.replace(/\.json$/, "") : name);
+  const file = join(store.layout[folder], name);
+  const size = hash === undefined ? undefined : await sizeOf(file);
+  if (hash === undefined || size === undefined) throw refused(404, `There is no file ${name.slice(0, 100)}.`);
+  if (request.headers["if-none-match"] === `"${name}"`)
+    return sendEmpty(response, 304, { etag: `"${name}"`, "cache-control": FOREVER });
+  response.writeHead(200, {
+    "access-control-allow-origin": "*",
+    "x-content-type-options": "nosniff",
+    "content-type": folder === "versions" ? "application/json; charset=utf-8" : "application/octet-stream",
+    "content-length": String(size),
+    "content-disposition": folder === "files" ? "attachment" : "inline",
+    "cache-control": FOREVER,
+    etag: `"${name}"`,
+  });
+  if (request.method === "HEAD") return void response.end();
+  await pipeline(createReadStream(file), response);
+}
+
+async function readBody(request: IncomingMessage, limit: number): Promise<string> {
+  const announced = Number(request.headers["content-length"] ?? 0);
+  const tooLarge = (): PortolanError => refused(413, `The request is larger than ${limit} bytes.`);
+  if (announced > limit) throw tooLarge();
+  const chunks: Buffer[] = [];
+  let total = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    total += chunk.length;
+    if (total > limit) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw refused(400, `The body is not JSON: ${(error as Error).message}`);
+  }
+}
+
+function owns(owned: string, name: string): boolean {
+  return owned === "*" || owned === scopeOf(name);
+}
+
+/** `@alice/x-mcp` in one or two segments. Advisories of the source format leave out the @. */
+function toName(parts: readonly string[]): string {
+  const text = parts.join("/");
+  const name = text.startsWith("@") ? text : `@${text}`;
+  if (scopeOf(name) === undefined)
+    throw refused(400, `${JSON.stringify(text.slice(0, 100))} is not the name of a package.`);
+  return name;
+}
+
+function requirePackage(packages: Readonly<Record<string, IndexPackage>>, name: string): IndexPackage {
+  const found = Object.hasOwn(packages, name) ? packages[name] : undefined;
+  if (found !== undefined) return found;
+  throw new PortolanError("INPUT_INVALID", `This registry has no package ${name}.`, {
+    hint: didYouMean(name, Object.keys(packages)) ?? "Run portolan search to find its name.",
+    data: { status: 404 },
+  });
+}
+
+function toNotFound<T>(find: () => T): T {
+  try {
+    return find();
+  } catch (error) {
+    const { message, hint, data } = error as PortolanError;
+    throw new PortolanError("INPUT_INVALID", message, { hint, data: { ...data, status: 404 }, cause: error });
+  }
+}
+
+function refused(status: number, message: string): PortolanError {
+  return new PortolanError("INPUT_INVALID", message, { hint: "", data: { status } });
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw refused(400, "The path is not encoded correctly.");
+  }
+}

@@ -1,0 +1,135 @@
+// HTTP server of a registry on node:http: bounds on headers, bodies, time, connections and rate.
+
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { bracketed } from "../../base/net/addresses.ts";
+import { parseUrl } from "../../base/net/urls.ts";
+import { isPortolanError, PortolanError, toPortolanError } from "../../errors/index.ts";
+import type { RegistryStore } from "../store/store.ts";
+import { createRateLimiter, type RateLimit } from "./rate-limit.ts";
+import { sendError, statusOf } from "./reply.ts";
+import { route } from "./routes.ts";
+
+export interface RegistryServerOptions {
+  readonly store: RegistryStore;
+  readonly host?: string;
+  /** 0 is any free port. */
+  readonly port?: number;
+  readonly maxFileBytes?: number;
+  readonly rate?: RateLimit;
+  /** Called for each request that failed through a fault of the registry. */
+  readonly report?: (
+    error: PortolanError,
+    request: { readonly method: string; readonly path: string },
+  ) => void;
+}
+
+export interface RegistryServer {
+  readonly url: string;
+  readonly port: number;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export const REGISTRY_DEFAULTS = {
+  host: "127.0.0.1",
+  port: 7430,
+  maxFileBytes: 256 * 1024 * 1024,
+  rate: { perSecond: 100, burst: 1_000 },
+} as const;
+
+/** Wrong tokens per address: one a second, ten at once. */
+const WRONG_TOKENS: RateLimit = { perSecond: 1, burst: 10 };
+const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_URL = 4_096;
+const MAX_CONNECTIONS = 1_000;
+const HEADERS_TIMEOUT_MS = 20_000;
+const REQUEST_TIMEOUT_MS = 10 * 60_000;
+const CLOSE_MS = 3_000;
+
+export async function startRegistryServer(options: RegistryServerOptions): Promise<RegistryServer> {
+  const { store, host = REGISTRY_DEFAULTS.host, port = REGISTRY_DEFAULTS.port, report = () => {} } = options;
+  const { maxFileBytes = REGISTRY_DEFAULTS.maxFileBytes, rate = REGISTRY_DEFAULTS.rate } = options;
+  const clock = (): number => performance.now();
+  const requests = createRateLimiter(rate, clock);
+  const wrongTokens = createRateLimiter(WRONG_TOKENS, clock);
+
+  const authenticate = async (request: IncomingMessage): Promise<string> => {
+    const [, token = ""] = /^Bearer +([\w.~+/-]+=*)$/i.exec(request.headers.authorization ?? "") ?? [];
+    const scope = token === "" ? undefined : await store.tokens.scopeOf(token);
+    if (scope !== undefined) return scope;
+    if (token !== "") checkRate(wrongTokens.take(request.socket.remoteAddress ?? ""));
+    throw new PortolanError(
+      "AUTH_REQUIRED",
+      token === "" ? "This request needs a token." : "The registry does not know this token.",
+      { hint: "Give a token of the registry: --token, or PORTOLAN_REGISTRY_TOKEN." },
+    );
+  };
+
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const written = request.url ?? "/";
+    const isOfficial = /^\/v0(\.1)?(\/|\?|$)/.test(written);
+    try {
+      checkRate(requests.take(request.socket.remoteAddress ?? ""));
+      const url = written.length > MAX_URL ? undefined : parseUrl(`http://registry${written}`);
+      if (url === undefined || !written.startsWith("/"))
+        throw new PortolanError("INPUT_INVALID", "The URL of the request is wrong.", {
+          hint: "",
+          data: { status: 400 },
+        });
+      await route({ store, maxFileBytes, authenticate }, request, response, url);
+    } catch (thrown) {
+      // The caller went away; there is nobody to answer.
+      if (request.destroyed && !request.complete) return void response.destroy();
+      const error = isPortolanError(thrown) ? thrown : toPortolanError(thrown);
+      if (statusOf(error) >= 500)
+        report(error, { method: request.method ?? "", path: written.slice(0, 200) });
+      sendError(request, response, error, isOfficial);
+    }
+  };
+
+  const server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: 10_000,
+      connectionsCheckingInterval: 5_000,
+    },
+    (request, response) => void handle(request, response),
+  );
+  server.maxConnections = MAX_CONNECTIONS;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  }).catch((error: NodeJS.ErrnoException) => {
+    throw new PortolanError(
+      "CONFIG_INVALID",
+      `The registry cannot listen at ${host}:${port}: ${error.message}`,
+      {
+        hint:
+          error.code === "EADDRINUSE"
+            ? "Choose another port: --port 0 is any free one."
+            : "Choose another --host.",
+        cause: error,
+      },
+    );
+  });
+  const { port: actual } = server.address() as AddressInfo;
+
+  const close = async (): Promise<void> => {
+    const timer = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
+    server.closeIdleConnections();
+    await new Promise<void>((resolve) => void server.close(() => resolve()));
+    clearTimeout(timer);
+  };
+  return { url: `http://${bracketed(host)}:${actual}`, port: actual, close, [Symbol.asyncDispose]: close };
+}
+
+function checkRate(retryAfter: number): void {
+  if (retryAfter > 0)
+    throw new PortolanError("RATE_LIMITED", "Too many requests.", { data: { retryAfter, status: 429 } });
+}
