@@ -1,5 +1,5 @@
 // Three projects: `unit` stands beside the sources, `journeys` goes through several rooms, `slow` is for CI.
-// `npm test` runs the first two in about three minutes on two cores; `npm run test:all` runs everything.
+// `npm test` runs the first two in under five minutes on two cores; `npm run test:all` runs everything.
 
 import { fileURLToPath } from "node:url";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
