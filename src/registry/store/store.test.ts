@@ -1,6 +1,6 @@
 // The store: full disks at every write, expiry and renewal of the index, tokens, counts, uploads, look-alikes.
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -159,4 +159,18 @@ test("search ranks names before descriptions, and marks look-alike scopes", asyn
     ["@a1ice/github-mcp", "@alice"],
     ["@bob/notes-mcp", undefined],
   ]);
+});
+
+test("files that a killed process left are removed a day later, and those of the index stay", async () => {
+  let now = new Date();
+  const store = await openStore(folder, { now: () => now });
+  await store.publish(document("1.0.0"), {});
+  const kept = readdirSync(store.layout.versions);
+  const stray = [`sha256-${"0".repeat(64)}.json`, `${kept[0] ?? ""}.0f0f.tmp`];
+  for (const name of stray) writeFileSync(join(store.layout.versions, name), "{}");
+  await openStore(folder, { now: () => now });
+  expect(readdirSync(store.layout.versions)).toHaveLength(3);
+  now = new Date(Date.now() + 25 * 60 * 60 * 1_000);
+  await openStore(folder, { now: () => now });
+  expect(readdirSync(store.layout.versions)).toEqual(kept);
 });

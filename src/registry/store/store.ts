@@ -205,14 +205,18 @@ async function hostedFiles(layout: Layout, metadata: PackageMetadata): Promise<s
   return found;
 }
 
+/** The names of all files that the index names. Documents of deleted versions stay. */
 function usedFiles({ packages }: Pick<RegistryIndex, "packages">): Set<string> {
   const used = new Set<string>();
+  const add = (hash: string, suffix: string): void => {
+    const parsed = parseIntegrity(hash);
+    if (parsed !== undefined) used.add(`${fileName(parsed)}${suffix}`);
+  };
   for (const { versions } of Object.values(packages))
-    for (const { files = [], status } of Object.values(versions))
-      for (const file of status === "deleted" ? [] : files) {
-        const parsed = parseIntegrity(file);
-        if (parsed !== undefined) used.add(fileName(parsed));
-      }
+    for (const { integrity, files = [], status } of Object.values(versions)) {
+      add(integrity, ".json");
+      for (const file of status === "deleted" ? [] : files) add(file, "");
+    }
   return used;
 }
 

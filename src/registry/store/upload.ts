@@ -70,7 +70,7 @@ export async function sizeOf(file: string): Promise<number | undefined> {
   return found?.isFile() === true ? found.size : undefined;
 }
 
-/** Removes what killed processes left behind: old uploads, and old files that no version names. */
+/** Removes what killed processes left behind: old uploads, and old files that the index does not name. */
 export async function sweepUploads(layout: Layout, used: ReadonlySet<string>, now: number): Promise<void> {
   const sweep = async (folder: string, isUsed: (name: string) => boolean, ageMs: number): Promise<void> => {
     for (const name of await readdir(folder).catch(() => [])) {
@@ -81,6 +81,7 @@ export async function sweepUploads(layout: Layout, used: ReadonlySet<string>, no
   };
   await sweep(layout.uploads, () => false, LEFTOVER_MS);
   await sweep(layout.files, (name) => used.has(name), 24 * LEFTOVER_MS);
+  await sweep(layout.versions, (name) => used.has(name), 24 * LEFTOVER_MS);
 }
 
 function tooLarge(size: number, maxBytes: number): PortolanError {
