@@ -149,13 +149,14 @@ async function find(
     const found = { version, integrity, own: folder, file, prefix, args: [...prefix, ...args], source };
     return { ...nothing, ...found, kind: "npm", renewable: !again };
   }
-  const { command, args: own } = program;
-  const where = { server, env, cwd, args: own };
+  const { command } = program;
   if (program.kind === "docker") {
-    const file = await findProgram(command, where);
-    const found = { file, args: own, source: program.image, docker: program };
+    const file = await findProgram(command, { server, env, cwd, args: program.words });
+    const found = { file, args: program.words, source: program.image, docker: program };
     return { ...nothing, ...found, kind: "docker", renewable: false };
   }
+  const own = program.args;
+  const where = { server, env, cwd, args: own };
   const notes = program.note === undefined ? [] : [program.note];
   const methods = settings?.install ?? [];
   const here = again ? undefined : await lookUpProgram(command, where);

@@ -470,7 +470,7 @@ describe("wrong usage", () => {
   });
 
   it.each([
-    [["serve", "a", "b"], "too much"],
+    [["serve", "a", "b"], "unexpected argument"],
     [["serve", ".", "-w", "."], "More than one thing to serve"],
     [["serve", ".", "--", "node", "x.js"], "More than one thing to serve"],
     [["serve", "no/such/folder"], "There is no folder, file or command"],

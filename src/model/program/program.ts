@@ -19,8 +19,8 @@ interface BinaryProgram {
 export type ParsedProgram =
   | BinaryProgram
   | (NpxCommand & { readonly kind: "npm" })
-  /** `command` is the program of the engine. */
-  | (DockerRun & { readonly kind: "docker"; readonly command: string });
+  /** `command` is the program of the engine, and `words` are all its arguments: `run …`. */
+  | (DockerRun & { readonly kind: "docker"; readonly command: string; readonly words: readonly string[] });
 
 /**
  * Throws if npx or another package runner is asked for something that it would do outside of the store: download
@@ -35,10 +35,9 @@ export function parseProgram(program: LocalProgram): ParsedProgram {
     }
     case "image": {
       const { image, args = [] } = program;
+      const { command, args: words } = toCommandLine(program);
       return {
-        kind: "docker",
-        engine: "docker",
-        command: "docker",
+        ...{ kind: "docker", engine: "docker", command, words },
         options: imageOptions(program),
         image,
         args,
@@ -56,18 +55,24 @@ function parseCommand(command: string, args: readonly string[]): ParsedProgram {
   if (program === "docker" || program === "podman") {
     const words = args[0] === "container" ? args.slice(1) : args;
     const run = words[0] === "run" ? parseDockerRun(program, words.slice(1)) : `it is no "${program} run"`;
-    if (typeof run !== "string") return { kind: "docker", command, ...run };
+    if (typeof run !== "string") return { kind: "docker", command, words: args, ...run };
     return { kind: "binary", command, args, note: `"${program}" is started as it is: ${run}.` };
   }
   return { kind: "binary", command, args };
 }
 
 /**
- * Names of variables stand on the command line of the engine, values do not: other users of a machine see command
- * lines.
+ * The container reads stdin unless it serves HTTP, and is removed when it ends. Names of variables stand on the command
+ * line of the engine, values do not: other users of a machine see command lines.
  */
-function imageOptions({ env = {} }: LocalProgram): DockerOption[] {
-  return Object.keys(env).map((name) => ({ name: "env", value: name, text: `-e ${name}` }));
+function imageOptions(program: LocalProgram): DockerOption[] {
+  const stdin = "port" in program ? [] : [{ name: "interactive", value: undefined, text: "-i" }];
+  const variables = Object.keys(program.env ?? {});
+  return [
+    ...stdin,
+    { name: "rm", value: undefined, text: "--rm" },
+    ...variables.map((name) => ({ name: "env", value: name, text: `-e ${name}` })),
+  ];
 }
 
 /** The command line that runs a program without Portolan, for config files of clients and for people. */
@@ -84,8 +89,7 @@ export function toCommandLine(program: LocalProgram): {
     }
     case "image": {
       const options = imageOptions(program).flatMap(({ text }) => text.split(" "));
-      const stdin = "port" in program ? [] : ["-i"];
-      return { command: "docker", args: ["run", ...stdin, "--rm", ...options, program.image, ...args] };
+      return { command: "docker", args: ["run", ...options, program.image, ...args] };
     }
     default:
       return { command: program.command, args };

@@ -64,8 +64,8 @@ async function installed({
   launchContext: context,
   signal,
 }: OpenSessionOptions): Promise<void> {
-  const endpoint = reach.transport === "http" ? reach.program : reach;
-  if (endpoint === undefined || !("command" in endpoint)) return;
+  const endpoint = reach.transport === "stdio" ? reach : "program" in reach ? reach.program : undefined;
+  if (endpoint === undefined) return;
   const { name: server, launch: settings } = definition;
   const { install } = await import("../../launch/index.ts");
   await install({
