@@ -4,7 +4,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 
-/** Tests that take more than ten seconds of CPU time: many processes, packages to install, or random hostile inputs. */
+/** Tests that take about ten seconds or more: many processes, packages to install, hostile peers or random inputs. */
 const SLOW = [
   "src/**/hostile.test.ts",
   "src/**/properties.test.ts",
@@ -12,18 +12,26 @@ const SLOW = [
   "src/install/**/*.test.ts",
   "test/cli/basics.test.ts",
   "test/cli/drivers/*.test.ts",
+  "test/cli/import.test.ts",
   "test/cli/install.test.ts",
+  "test/cli/leftovers.test.ts",
   "test/cli/sandbox*.test.ts",
   "test/cli/secrets.test.ts",
   "test/cli/terminal.test.ts",
   "test/cli/workspace.test.ts",
+  "test/drivers/reload.test.ts",
+  "test/gateway/abuse.test.ts",
+  "test/gateway/dedicated-processes.test.ts",
+  "test/gateway/flood.test.ts",
   "test/gateway/interop.test.ts",
   "test/gateway/server-requests.test.ts",
   "test/project/docs-commands.test.ts",
   "test/project/package.test.ts",
   "test/registry/*.test.ts",
+  "test/sandbox/containers.test.ts",
   "test/servers/faults-*.test.ts",
   "test/servers/interop.test.ts",
+  "test/servers/robustness*.test.ts",
   "test/workspace/odd-configs.test.ts",
   "test/workspace/soak.test.ts",
 ];
