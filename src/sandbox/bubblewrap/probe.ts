@@ -31,7 +31,7 @@ const MANAGERS: readonly (readonly [RegExp, string])[] = [
   [/\balpine\b/, "sudo apk add"],
 ];
 
-/** What bubblewrap can do on this machine, by its path: a probe starts several processes. */
+/** Results of the probe of bubblewrap, by its path. They are kept because a probe starts several processes. */
 const probes = new Map<string, Promise<BubblewrapProbe>>();
 
 const FORGOTTEN_AFTER_MS = 1_000;

@@ -105,7 +105,7 @@ test("a large answer arrives whole, however slowly it is read", async () => {
   const socket = connect({ path: folder.socket, allowHalfOpen: true });
   socket.write(header("allowed.test"));
   await once(socket, "readable");
-  // Nobody reads: the target must be silent back, not the answer heaped up here.
+  // The client does not read, so the proxy must stop reading from the target: the answer must not pile up in memory.
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(written).toBeLessThan(size);
   let length = 0;
