@@ -1,6 +1,6 @@
 // Keeps tests out of the user's own folders, and gives every wait the time that a busy machine needs.
 
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, vi } from "vitest";
@@ -16,6 +16,9 @@ for (const [variable, name] of [
   mkdirSync(join(folder, name));
   process.env[variable] = join(folder, name);
 }
+// Tests that play an ordinary user share the temporary folder, as on any machine.
+chmodSync(folder, 0o755);
+chmodSync(join(folder, "tmp"), 0o1777);
 afterAll(() => {
   if (before === undefined) delete process.env.TMPDIR;
   else process.env.TMPDIR = before;
