@@ -64,6 +64,7 @@ const config: ViteUserConfig = defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000, interval: 20 } },
     teardownTimeout: 10_000,
+    globalSetup: ["./test/helpers/temporary-root.ts"],
     setupFiles: ["./test/helpers/setup.ts"],
     reporters: ["default", "./scripts/count-reporter.mjs"],
     projects: [

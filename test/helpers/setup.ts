@@ -1,29 +1,12 @@
 // Keeps tests out of the user's own folders, and gives every wait the time that a busy machine needs.
 
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, vi } from "vitest";
+import { vi } from "vitest";
 
-/** Everything that a test file leaves in the temporary folder is removed with it. The name is short: sockets have short paths. */
-const before = process.env.TMPDIR;
-const folder = mkdtempSync(join(tmpdir(), "ptl-"));
-for (const [variable, name] of [
-  ["TMPDIR", "tmp"],
-  ["XDG_CACHE_HOME", "cache"],
-  ["XDG_DATA_HOME", "data"],
-] as const) {
-  mkdirSync(join(folder, name));
-  process.env[variable] = join(folder, name);
-}
-// Tests that play an ordinary user share the temporary folder, as on any machine.
-chmodSync(folder, 0o755);
-chmodSync(join(folder, "tmp"), 0o1777);
-afterAll(() => {
-  if (before === undefined) delete process.env.TMPDIR;
-  else process.env.TMPDIR = before;
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-});
+process.env.XDG_CACHE_HOME = mkdtempSync(join(tmpdir(), "portolan-test-cache-"));
+process.env.XDG_DATA_HOME = mkdtempSync(join(tmpdir(), "portolan-test-data-"));
 // Most tests are about other things than the sandbox, and must pass where there is none; those about it say which one they want.
 process.env.PORTOLAN_SANDBOX = "off";
 
