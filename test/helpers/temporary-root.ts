@@ -4,8 +4,8 @@ import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** The processes of the tests inherit the variable. The name is short, because the paths of sockets are. */
-export default function createTemporaryRoot(): () => void {
+/** Vitest calls it before the first test, and what it returns after the last. The processes of the tests inherit the variable. The name is short, because the paths of sockets are. */
+export function setup(): () => void {
   const before = process.env.TMPDIR;
   const folder = mkdtempSync(join(tmpdir(), "ptl-"));
   // Some tests play an ordinary user, who may use the temporary folder of any machine.
