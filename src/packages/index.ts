@@ -9,5 +9,12 @@ export {
   updateLock,
 } from "./lock/lock-file.ts";
 export { type Lock, LOCK, type LockedPackage, type LockedServer } from "./lock/schema.ts";
+export {
+  createDefinitionStore,
+  defaultDefinitionFolder,
+  type DefinitionStore,
+} from "./pins/definition-store.ts";
+export { changedFields, type DefinitionChange, diffDefinitions } from "./pins/diff-definitions.ts";
+export { findHiddenText } from "./pins/hidden-text.ts";
 export { type LintFinding, lintDefinition, type LintRule } from "./pins/lint-definition.ts";
 export { comparePins, type PinnedTool, pinOf, type PinVerdict, removedTools } from "./pins/tool-pin.ts";
