@@ -1,5 +1,4 @@
-// Public exports of the packages room: the lock file of a workspace, pins of tool definitions, and the origin of packages.
-// Public exports of the packages room: the lock file of a workspace, the installation of packages, and pins of tool definitions.
+// Public exports of the packages room: the lock file of a workspace, packages and their origin, and pins of tool definitions.
 
 export {
   lockFileOf,
@@ -22,6 +21,13 @@ export { type LockedContext, openLockedPackage, type PackageProgram } from "./so
 export { parseDocument, thisPlatform, toPackageSource } from "./sources/read-document.ts";
 export type { InstalledPackage, PackageContext, PackageSource } from "./sources/types.ts";
 export { type Lock, LOCK, type LockedPackage, type LockedServer } from "./lock/schema.ts";
+export {
+  createDefinitionStore,
+  defaultDefinitionFolder,
+  type DefinitionStore,
+} from "./pins/definition-store.ts";
+export { changedFields, type DefinitionChange, diffDefinitions } from "./pins/diff-definitions.ts";
+export { findHiddenText } from "./pins/hidden-text.ts";
 export { type LintFinding, lintDefinition, type LintRule } from "./pins/lint-definition.ts";
 export { comparePins, type PinnedTool, pinOf, type PinVerdict, removedTools } from "./pins/tool-pin.ts";
 export { type Certificate, parseCertificates } from "./provenance/certificate.ts";
