@@ -1,6 +1,7 @@
 // Public face of the install room. A program that is already on this machine loads none of the installers.
 
 import type * as ensure from "./ensure.ts";
+import type * as pack from "./npm/pack.ts";
 import type * as packages from "./npm/package.ts";
 import type * as store from "./store/check-store.ts";
 
@@ -20,3 +21,6 @@ export const inspectPackage: typeof packages.inspectPackage = async (...args) =>
 
 export const checkStore: typeof store.checkStore = async (...args) =>
   (await import("./store/check-store.ts")).checkStore(...args);
+
+export const packNpmPackage: typeof pack.packNpmPackage = async (...args) =>
+  (await import("./npm/pack.ts")).packNpmPackage(...args);
