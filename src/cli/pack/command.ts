@@ -22,7 +22,9 @@ export function addPackCommand({ program, explain, run, server }: CommandHost): 
     argument: "[target...]",
     groups: [serverOptions],
   })
-    .usage("[file | folder | npm package | server] [options]\n       portolan pack [options] -- <command> [args...]")
+    .usage(
+      "[file | folder | npm package | server] [options]\n       portolan pack [options] -- <command> [args...]",
+    )
     .option("--out <folder>", "the folder to write to (default: that of the file, or this one)")
     .option("--name <name>", "the name of the package: @user/name")
     .option("--include <path>", "a further file of the archive (repeatable; mcpfiles and drivers)", collect)

@@ -28,3 +28,8 @@ export async function findDocument(
     throw new PortolanError("FILE_FAILED", `${file} cannot be read: ${(cause as Error).message}`, { cause });
   }
 }
+
+/** The archive that belongs to a document, beside it. */
+export function archiveName(name: string, version: string): string {
+  return `${name.replace(/^.*\//, "")}-${version.replaceAll(/[^\w.+-]/g, "-")}.tar`;
+}

@@ -77,7 +77,12 @@ async function gatherMcpfile(
   const folder = dirname(file);
   const { envNames } = await import("../../invoke/index.ts");
   const beside = (await isFile(join(folder, "mcpserver.yaml"))) ? ["mcpserver.yaml"] : [];
-  const { bytes, hash, size, names: packed } = await packArchive(folder, [
+  const {
+    bytes,
+    hash,
+    size,
+    names: packed,
+  } = await packArchive(folder, [
     basename(file),
     ...beside,
     ...include.map((path) => resolve(cli.io.cwd, path)),
@@ -111,14 +116,18 @@ async function missingFiles(server: InvokedServer, packed: readonly string[]): P
     if (name === "" || /^[-/~]|^\.\.|:/.test(name) || packed.includes(name)) continue;
     if (await isFile(join(server.folder, name))) missing.add(name);
   }
-  return [...missing].map((name) => `A command names the file ${name}, which is not in the package. Add it: --include ${name}`);
+  return [...missing].map(
+    (name) => `A command names the file ${name}, which is not in the package. Add it: --include ${name}`,
+  );
 }
 
 async function gatherDriver(cli: Cli, file: string, { include }: GatherOptions): Promise<Gathered> {
   const folder = dirname(file);
   const serverJson = join(folder, "server.json");
   const { driver, secretsRef, diagnostics } = parseDriver(await readText(file), file, {
-    ...((await isFile(serverJson)) ? { serverJson: { file: serverJson, text: await readText(serverJson) } } : {}),
+    ...((await isFile(serverJson))
+      ? { serverJson: { file: serverJson, text: await readText(serverJson) } }
+      : {}),
   });
   refuseErrors(cli, diagnostics);
   if (driver === undefined)
@@ -127,7 +136,8 @@ async function gatherDriver(cli: Cli, file: string, { include }: GatherOptions):
     });
   const own = ["server.json", "SECRETS.md", ...(secretsRef === undefined ? [] : [secretsRef.path])];
   const beside = [];
-  for (const name of new Set(own)) if (await isFile(resolve(folder, name))) beside.push(resolve(folder, name));
+  for (const name of new Set(own))
+    if (await isFile(resolve(folder, name))) beside.push(resolve(folder, name));
   const { bytes, hash, size, names } = await packArchive(folder, [
     basename(file),
     ...beside,
@@ -141,7 +151,9 @@ async function gatherDriver(cli: Cli, file: string, { include }: GatherOptions):
     archive: { bytes, names },
     folder,
     notes: isLoose
-      ? [`The driver's server ${server.package} has no exact version, so that the hash does not cover it. Write the version.`]
+      ? [
+          `The driver's server ${server.package} has no exact version, so that the hash does not cover it. Write the version.`,
+        ]
       : [],
   };
 }
@@ -170,7 +182,11 @@ async function gatherNpm(
     const { target } = takeTarget({ words: [], server: command }, cli);
     const { facts } = await listServer(cli, { kind: "direct", direct: target, rest: [] });
     const { capabilities, version: revision } = facts.mcp;
-    return { facts: factsOfNpm({ ...source, permissions, variables, capabilities, revision }), folder, notes: [] };
+    return {
+      facts: factsOfNpm({ ...source, permissions, variables, capabilities, revision }),
+      folder,
+      notes: [],
+    };
   } catch (error) {
     interrupt.signal.throwIfAborted();
     const why = error instanceof Error ? error.message.split("\n")[0] : String(error);
@@ -178,7 +194,8 @@ async function gatherNpm(
   }
 }
 
-const NOT_STARTED = "Its tools are not known. Start it with what it needs (--env, --allow-net), or list them by hand.";
+const NOT_STARTED =
+  "Its tools are not known. Start it with what it needs (--env, --allow-net), or list them by hand.";
 
 /** The command that runs the only program of a folder's package. */
 async function ownCommand(folder: string, manifest: unknown): Promise<string[] | undefined> {
@@ -191,7 +208,10 @@ async function ownCommand(folder: string, manifest: unknown): Promise<string[] |
 
 function refuseIncludes({ include }: Pick<GatherOptions, "include">): void {
   if (include.length > 0)
-    throw new PortolanError("USAGE", "--include is for an mcpfile or a driver, whose archive Portolan makes.");
+    throw new PortolanError(
+      "USAGE",
+      "--include is for an mcpfile or a driver, whose archive Portolan makes.",
+    );
 }
 
 function refuseErrors(cli: Cli, diagnostics: readonly Diagnostic[]): void {

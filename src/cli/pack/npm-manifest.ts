@@ -17,8 +17,12 @@ export async function readNpmManifest(archive: Buffer): Promise<unknown> {
     });
     return JSON.parse(Buffer.from(manifest?.data ?? new Uint8Array()).toString("utf8"));
   } catch (cause) {
-    throw new PortolanError("FILE_INVALID", `The package has no usable package.json: ${(cause as Error).message}`, {
-      cause,
-    });
+    throw new PortolanError(
+      "FILE_INVALID",
+      `The package has no usable package.json: ${(cause as Error).message}`,
+      {
+        cause,
+      },
+    );
   }
 }

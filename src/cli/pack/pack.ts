@@ -10,7 +10,7 @@ import { type DocumentChange, packDocument, textIn } from "../../packages/index.
 import type { Cli, Words } from "../context.ts";
 import type { RawOptions } from "../options/parse.ts";
 import { pathLabeller } from "../workspace/folder.ts";
-import { DOCUMENT_NAMES, findDocument } from "./document-file.ts";
+import { archiveName, DOCUMENT_NAMES, findDocument } from "./document-file.ts";
 import { gather } from "./gather.ts";
 import { findSubject } from "./subject.ts";
 import { describePack } from "./view.ts";
@@ -53,14 +53,19 @@ export async function pack(cli: Cli, words: Words, raw: RawPackOptions): Promise
   const before = await findDocument(folder);
   const file = before?.file ?? join(folder, DOCUMENT_NAMES[0] as string);
   const { text, changes } = packDocument(facts, { name: raw.name, before });
-  const { diagnostics } = parsePackage(text, file, {
+  const parsed = parsePackage(text, file, {
     mode: "strict",
     setLater: archive === undefined ? ["publishedAt"] : ["publishedAt", "url"],
   });
-  const name = (textIn(text, file, "name") ?? facts.module).replace(/^.*\//, "");
+  const diagnostics = parsed.diagnostics.map((one) => withHint(one, text, facts.module));
+  const name = textIn(text, file, "name") ?? facts.module;
   const version = textIn(text, file, "version") ?? "0.0.0";
-  const archiveFile = join(folder, `${name}-${version.replaceAll(/[^\w.+-]/g, "-")}.tar`);
-  const isCurrent = await isSame(file, Buffer.from(text), archive && { file: archiveFile, bytes: archive.bytes });
+  const archiveFile = join(folder, archiveName(name, version));
+  const isCurrent = await isSame(
+    file,
+    Buffer.from(text),
+    archive && { file: archiveFile, bytes: archive.bytes },
+  );
   if (raw.check !== true) {
     await mkdir(folder, { recursive: true });
     // The archive first: a document never names the hash of a file that is not there.
@@ -87,6 +92,22 @@ export async function pack(cli: Cli, words: Words, raw: RawPackOptions): Promise
   return raw.check === true && !(isCurrent && report.missing.length === 0) ? 1 : 0;
 }
 
+/** The schema only knows that a text is empty, not what belongs there. */
+function withHint(diagnostic: Diagnostic, text: string, module: string): Diagnostic {
+  const hints: Readonly<Record<string, string>> = {
+    "/name": `Write it here, or add --name @user/${module}. The user is the scope that your token owns.`,
+    "/version": "Write three numbers: 1.0.0.",
+    "/description": "Write what the server is for, in fewer than 200 characters.",
+    "/author/name": "Write the name of a person or an organisation.",
+    "/mcp/executable": "Write the program of the package: a name, or a path from its top.",
+    "/metadata/license": "Write an SPDX expression, such as MIT.",
+  };
+  const { file = "", path = "" } = diagnostic;
+  const hint = hints[path];
+  const isEmpty = textIn(text, file, ...path.split("/").slice(1)) === undefined;
+  return hint === undefined || !isEmpty ? diagnostic : { ...diagnostic, hint };
+}
+
 async function isSame(
   file: string,
   bytes: Buffer,
@@ -101,6 +122,8 @@ async function write(file: string, bytes: Buffer): Promise<void> {
   try {
     await writeAtomic(file, bytes, { mode: 0o644 });
   } catch (cause) {
-    throw new PortolanError("FILE_FAILED", `${file} cannot be written: ${(cause as Error).message}`, { cause });
+    throw new PortolanError("FILE_FAILED", `${file} cannot be written: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }

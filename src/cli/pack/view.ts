@@ -67,15 +67,23 @@ function fileLines(
     ...states.map(([what, list]) => wrap(`  ${what}: ${plainLine(list, 1_000)}`, width, 2)),
     ...(archive === undefined
       ? []
-      : [`${colors.bold(label(archive.file))} ${colors.dim(`${count(archive.files.length, "file")}: ${plainLine(archive.files.join(", "), 300)}`)}`]),
-    ...(hash === undefined ? [] : [colors.dim(`  ${hash}${size === undefined ? "" : `  ${formatBytes(size)}`}`)]),
+      : [
+          `${colors.bold(label(archive.file))} ${colors.dim(`${count(archive.files.length, "file")}: ${plainLine(archive.files.join(", "), 300)}`)}`,
+        ]),
+    ...(hash === undefined
+      ? []
+      : [colors.dim(`  ${hash}${size === undefined ? "" : `  ${formatBytes(size)}`}`)]),
   ];
 }
 
-function nextLine({ document, archive, missing, isCurrent }: PackReport, { label, isCheck }: PackView): string {
+function nextLine(
+  { document, archive, missing, isCurrent }: PackReport,
+  { label, isCheck }: PackView,
+): string {
   const name = shellWord(label(document));
   if (isCheck) return isCurrent ? "" : "Run portolan pack without --check to write the files.";
-  if (missing.length > 0) return `Fill them in, and check again: portolan pack --check, or portolan validate ${name}`;
+  if (missing.length > 0)
+    return `Fill them in, and check again: portolan pack --check, or portolan validate ${name}`;
   const file = archive === undefined ? "" : ` --file ${shellWord(label(archive.file))}`;
   return `Publish it: portolan publish ${name}${file}`;
 }

@@ -199,7 +199,12 @@ function checkSource({ source, requirements }: PackageValue, check: PackageCheck
   if (source === undefined) return;
   const { type, url, hash, size, platforms = {} } = source;
   if (url === undefined && !check.setLater.includes("url"))
-    error(check, ["source", "url"], "is missing", "Write where the file is, or upload it: portolan publish --file.");
+    error(
+      check,
+      ["source", "url"],
+      "is missing",
+      "Write where the file is, or upload it: portolan publish --file.",
+    );
   if (type !== undefined && url !== undefined) checkSourceUrl(check, ["source", "url"], type, url);
   checkHash(check, ["source", "hash"], hash);
   if (size === undefined)
@@ -320,15 +325,16 @@ function checkAuditValues({ lastReviewed, report }: Audit, check: PackageCheck):
 function checkMetadata({ author, metadata }: PackageValue, check: PackageCheck): void {
   checkHttps(check, ["author", "url"], author?.url);
   if (metadata === undefined) return;
-  const { publishedAt, updatedAt, license, homepage, bugs, repository } = metadata;
-  if (publishedAt === undefined && !check.setLater.includes("publishedAt"))
+  const { publishedAt, updatedAt, homepage, bugs, repository } = metadata;
+  const isAbsent = (name: string): boolean => nodeAt(check.root, "metadata", name) === undefined;
+  if (isAbsent("publishedAt") && !check.setLater.includes("publishedAt"))
     unfinished(
       check,
       ["metadata", "publishedAt"],
       "is missing",
       "A registry sets it when the package is published.",
     );
-  if (license === undefined)
+  if (isAbsent("license"))
     unfinished(check, ["metadata", "license"], "is missing", "Write an SPDX expression, such as MIT.");
   checkDate(check, ["metadata", "publishedAt"], publishedAt);
   checkDate(check, ["metadata", "updatedAt"], updatedAt);

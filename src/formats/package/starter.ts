@@ -23,7 +23,9 @@ export function packageTemplate(name = ""): string {
     // A program of the package: a name, or a path from its top. An mcpfile and a DRIVER.md are programs too.
     "executable": "",
     // A tool that is not listed here is denied until a person approves it.
-    "capabilities": { "tools": [] },
+    "capabilities": {
+      "tools": []
+    }
     // Settings become environment variables: api_token is passed as API_TOKEN.
     // "configuration": {
     //   "schema": {

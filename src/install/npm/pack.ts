@@ -33,10 +33,14 @@ export async function packNpmPackage(
     });
     const [name] = (await readdir(folder)).filter((file) => file.endsWith(".tgz"));
     if (end.code !== 0 || name === undefined)
-      throw new PortolanError("INSTALL_FAILED", `npm could not pack ${what}: ${end.reason || "it gave no reason"}`, {
-        data: { reason: end.kind },
-        hint: "Check the name and the version, or the package.json of the folder.",
-      });
+      throw new PortolanError(
+        "INSTALL_FAILED",
+        `npm could not pack ${what}: ${end.reason || "it gave no reason"}`,
+        {
+          data: { reason: end.kind },
+          hint: "Check the name and the version, or the package.json of the folder.",
+        },
+      );
     return { name, bytes: await readLimited(join(folder, name), MAX_BYTES) };
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -40,17 +40,22 @@ export function packDocument(facts: PackageFacts, { name, before }: DocumentOpti
   let document: JsonObject = {};
   for (const { path, value } of [...presets(facts, name), ...EMPTY]) {
     // An empty text is reported with its line, so that a person finds the place to fill in.
-    if (value !== undefined && valueAt(document, path) === undefined) document = withValue(document, path, value);
+    if (value !== undefined && valueAt(document, path) === undefined)
+      document = withValue(document, path, value);
   }
   return { text: `${JSON.stringify(inOrder(document), undefined, 2)}\n`, changes: [] };
 }
 
-const EMPTY: readonly Field[] = [["name"], ["version"], ["description"], ["author", "name"], ["mcp", "executable"]].map(
-  (path) => ({ path, value: "", kind: "preset" }),
-);
+const EMPTY: readonly Field[] = [
+  ["name"],
+  ["version"],
+  ["description"],
+  ["author", "name"],
+  ["mcp", "executable"],
+].map((path) => ({ path, value: "", kind: "preset" }));
 
 function presets(facts: PackageFacts, name: string | undefined): Field[] {
-  const { schema, env } = toConfiguration(facts.variables, {});
+  const { schema, env } = toConfiguration(facts.variables, []);
   return [
     ...fieldsOf(facts, name),
     { path: ["security", "permissions"], value: [...facts.permissions], kind: "preset" },
@@ -67,8 +72,12 @@ function fieldsOf(facts: PackageFacts, name: string | undefined): Field[] {
   const { version, description, author, mcp, source, requirements, metadata = {} } = facts;
   const { tools, resources, prompts } = mcp.capabilities;
   const isNpm = source?.type === "npm";
-  const derived = (...path: string[]): ((value: unknown) => Field) => (value) => ({ path, value, kind: "derived" });
-  const preset = (...path: string[]): ((value: unknown) => Field) => (value) => ({ path, value, kind: "preset" });
+  const derived =
+    (...path: string[]): ((value: unknown) => Field) =>
+    (value) => ({ path, value, kind: "derived" });
+  const preset =
+    (...path: string[]): ((value: unknown) => Field) =>
+    (value) => ({ path, value, kind: "preset" });
   return [
     // A name of the command line replaces the one of the document.
     { path: ["name"], value: name, kind: "derived" },
@@ -129,11 +138,12 @@ function newSettings(facts: PackageFacts, document: JsonObject): [path: string[]
   const at = ["mcp", "configuration"];
   const env = (valueAt(document, [...at, "env"]) ?? {}) as Record<string, string>;
   const written = valueAt(document, [...at, "schema"]);
-  const known = isObject(written) && isObject(written["properties"]) ? Object.keys(written["properties"]) : [];
+  const known =
+    isObject(written) && isObject(written["properties"]) ? Object.keys(written["properties"]) : [];
   const there = new Set(known.map((setting) => variableOf(setting, env)));
   const missing = facts.variables.filter((variable) => !there.has(variable));
   if (missing.length === 0) return [];
-  const { schema, env: moreEnv } = toConfiguration(missing, env);
+  const { schema, env: moreEnv } = toConfiguration(missing, known);
   if (!isObject(written) || schema === undefined) return [[[...at, "schema"], schema]];
   const required = Array.isArray(written["required"]) ? written["required"] : [];
   return [
@@ -141,7 +151,10 @@ function newSettings(facts: PackageFacts, document: JsonObject): [path: string[]
       [...at, "schema", "properties", key],
       value,
     ]),
-    [[...at, "schema", "required"], [...required, ...schema.required]],
+    [
+      [...at, "schema", "required"],
+      [...required, ...schema.required],
+    ],
     ...Object.entries(moreEnv ?? {}).map(([key, value]): [string[], unknown] => [[...at, "env", key], value]),
   ];
 }
@@ -155,13 +168,15 @@ interface SettingsSchema {
 /** One setting for each variable: `GITHUB_TOKEN` is the setting `github_token`. Nothing says which are no secrets, so all are. */
 function toConfiguration(
   variables: readonly string[],
-  known: Readonly<Record<string, string>>,
+  known: readonly string[],
 ): { schema?: SettingsSchema; env?: Record<string, string> } {
   if (variables.length === 0) return {};
   const env: Record<string, string> = {};
+  const used = new Set(known);
   const settings = variables.map((variable) => {
-    const lower = variable.toLowerCase().replace(/^_+/, "") || variable;
-    const setting = Object.hasOwn(known, lower) ? variable : lower;
+    const lower = variable.toLowerCase();
+    const setting = [lower, variable, `${lower}_${used.size}`].find((name) => !used.has(name)) ?? variable;
+    used.add(setting);
     if (variableOf(setting) !== variable) env[setting] = variable;
     return setting;
   });
@@ -197,7 +212,11 @@ function valueAt(document: unknown, path: readonly string[]): unknown {
   return value;
 }
 
-function withValue(document: JsonObject, [first = "", ...rest]: readonly string[], value: unknown): JsonObject {
+function withValue(
+  document: JsonObject,
+  [first = "", ...rest]: readonly string[],
+  value: unknown,
+): JsonObject {
   const inner = document[first];
   return {
     ...document,

@@ -1,6 +1,11 @@
 // Facts of an mcpfile server: HTTP requests need the network, commands start processes.
 
-import { MODERN_REVISION, type Invocation, type InvokedServer, type SandboxConfig } from "../../model/index.ts";
+import {
+  MODERN_REVISION,
+  type Invocation,
+  type InvokedServer,
+  type SandboxConfig,
+} from "../../model/index.ts";
 import { type PackageFacts, toCapabilities, toModule } from "./facts.ts";
 
 export interface McpfileSource {
