@@ -193,7 +193,7 @@ describe("prompts and resources", () => {
       ['4:132 "{x}" is not known: there are no arguments here'],
     ],
     [
-      "a template without gaps",
+      "a template without placeholders",
       `resourceTemplates: [{name: r, description: d, uriTemplate: 'a:b', ${how}}]`,
       ["4:60 the uriTemplate has no {name}"],
     ],

@@ -50,7 +50,7 @@ function readUrl(node: TextNode | undefined, scope: Scope, context: Context): Te
   if (pieces === undefined) return undefined;
   const problem = urlProblem(pieces);
   if (problem !== undefined) context.diagnostics.add(node, problem.message, problem.hint);
-  return toTemplate(pieces, (gap) => toPart(gap, node, scope, context));
+  return toTemplate(pieces, (placeholder) => toPart(placeholder, node, scope, context));
 }
 
 function urlProblem(

@@ -2,7 +2,7 @@
 // there it evaluates what it finds in a value, commands included. Only numbers may stand there.
 
 import type { Complain } from "./split-words.ts";
-import type { GapPiece, Piece } from "./template.ts";
+import type { PlaceholderPiece, Piece } from "./template.ts";
 
 /** Openers by what closes them. */
 const CALCULATING: Readonly<Record<string, readonly string[]>> = {
@@ -13,10 +13,10 @@ const CALCULATING: Readonly<Record<string, readonly string[]>> = {
 };
 const MARKS = /\(\(|\)\)|\$\[|\[\[|\]\]|\$\{|\}|\w\[|\]/g;
 
-/** True when every gap may stand where it stands; if not, the reasons are told. */
+/** True when every placeholder may stand where it stands; if not, the reasons are told. */
 export function checkScript(
   pieces: readonly Piece[],
-  isNumber: (gap: GapPiece) => boolean,
+  isNumber: (placeholder: PlaceholderPiece) => boolean,
   complain: Complain,
 ): boolean {
   const open = new Set<string>();
