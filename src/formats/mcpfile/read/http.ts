@@ -98,7 +98,7 @@ function readHeaders(node: TextNode | undefined, scope: Scope, context: Context)
     else if (first !== undefined)
       context.diagnostics.add(
         entry,
-        `the header ${entry.key} stands here twice: first at line ${first.line}`,
+        `the header ${entry.key} is declared twice: first at line ${first.line}`,
         "Keep one.",
       );
     const value = optionalTemplate(entry.value, scope, context);

@@ -71,8 +71,8 @@ function refusal(
   const escaped = (/\\*$/.exec(before)?.[0].length ?? 0) % 2 === 1;
   if (escaped || before.endsWith("$"))
     return {
-      message: `a value cannot stand right after ${escaped ? "a backslash" : "$"}`,
-      hint: "A placeholder stands for the value itself: leave it out. For a variable of the shell write $name or ${{name}}.",
+      message: `a placeholder cannot follow directly after ${escaped ? "a backslash" : "$"}`,
+      hint: "A placeholder is replaced by the value itself: remove that character. For a variable of the shell write $name or ${{name}}.",
     };
   if (opener === undefined) return undefined;
   return {
