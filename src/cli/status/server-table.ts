@@ -86,7 +86,7 @@ function details(
   configFile: string | undefined,
   { colors, width }: TableView,
 ): string[] {
-  const { error, restarts, state, transport, lanes = 0, sandbox } = server;
+  const { error, restarts, state, transport, dedicatedProcesses: more = 0, sandbox } = server;
   const room = width === undefined ? undefined : width - 4;
   const lines: string[] = [];
   const add = (text: string, paint: Paint = (same) => same): void => {
@@ -104,9 +104,9 @@ function details(
   } else if (state === "starting") add("It is not ready yet.");
   if (sandbox !== undefined && sandbox.mode !== "enforce" && sandbox.by !== SANDBOX_VARIABLE)
     add(`sandbox ${sandboxLabel(sandbox)}`, colors.yellow);
-  if (lanes > 0) {
+  if (more > 0) {
     const what = transport === "http" ? ["session", "sessions"] : ["process", "processes"];
-    add(`${lanes} more ${what[lanes === 1 ? 0 : 1]} for clients that answer server requests`, colors.dim);
+    add(`${more} more ${what[more === 1 ? 0 : 1]} for clients that answer server requests`, colors.dim);
   }
   if (restarts > 0) add(`started again ${restarts} ${restarts === 1 ? "time" : "times"}`, colors.dim);
   return lines;

@@ -38,9 +38,13 @@ interface WhyReport {
 
 export async function why(cli: Cli, { words, server }: Words): Promise<number> {
   if (server !== undefined)
-    throw new PortolanError("USAGE", "why is about a server of the workspace.", {
-      hint: "How a command would be started: portolan why --plan -- <command...>",
-    });
+    throw new PortolanError(
+      "USAGE",
+      "portolan why takes the name of a server of the workspace, not a command.",
+      {
+        hint: "How a command would be started: portolan why --plan -- <command...>",
+      },
+    );
   const hint = "portolan why <server>; portolan status shows their names.";
   const alias = takeOneWord(words, { command: "why", noun: "server", hint });
   const source = await loadSource(cli);

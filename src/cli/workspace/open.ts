@@ -173,7 +173,7 @@ export function healthError(health: ServerHealth): PortolanError | undefined {
   const { alias, state, error, stderr, origin } = health;
   if (state === "ready" || state === "idle") return undefined;
   if (state === "disabled")
-    return new PortolanError("SERVER_UNAVAILABLE", `${alias} is disabled.`, {
+    return new PortolanError("SERVER_DISABLED", `${alias} is disabled.`, {
       server: alias,
       hint: `Its config is in ${origin.file}:${origin.line}; enable it there.`,
     });

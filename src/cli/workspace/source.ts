@@ -145,7 +145,7 @@ function shadowed(second: ServerConfig, used: string): Diagnostic {
     code: "NAME_AMBIGUOUS",
     severity: "warning",
     server: second.alias,
-    message: `${second.alias} has another config in ${used}, which is used`,
+    message: `${second.alias} is also configured in ${used}, which takes precedence`,
     file,
     line,
     column,

@@ -53,7 +53,10 @@ export function sandboxFromPermissions(security: PackageSecurity): PermissionRes
   const unsupported = unsupportedType(type);
   if (unsupported !== undefined && required === true) return { ok: false, ...unsupported };
   if (unsupported !== undefined)
-    notes.push({ message: unsupported.problem, hint: "It is not required, so the usual sandbox is used." });
+    notes.push({
+      message: unsupported.problem,
+      hint: "The package does not require that type, so Portolan uses its default sandbox.",
+    });
   const permissions = new Set(security.permissions ?? []);
   const services = [...permissions].filter((name) => Object.hasOwn(SERVICES, name));
   const hosts = services.flatMap((name) => SERVICES[name] ?? []);
@@ -87,11 +90,11 @@ function unsupportedType(type: string | undefined): { problem: string; hint: str
   if (type === undefined || type === "process" || type === "docker") return undefined;
   return type === "wasm"
     ? {
-        problem: "the package asks for a sandbox of type wasm, and Portolan runs no WebAssembly",
-        hint: "A box of another kind is not what it requires. Use a version of it that asks for process or docker.",
+        problem: "the package requires a sandbox of type wasm, but Portolan runs no WebAssembly",
+        hint: "Portolan has no other sandbox of that type. Use a version of the package that requires process or docker.",
       }
     : {
-        problem: `the package asks for a sandbox of type ${JSON.stringify(type)}, which is not known`,
+        problem: `the package requires a sandbox of type ${JSON.stringify(type)}, which Portolan does not know`,
         hint: "The types are process, wasm and docker.",
       };
 }

@@ -365,7 +365,7 @@ export class Member {
   #disabled(): PortolanError {
     const { alias, origin } = this.config;
     const hint = `Its config is in ${origin.file}:${origin.line}; enable it there.`;
-    return new PortolanError("SERVER_UNAVAILABLE", `${alias} is disabled`, { server: alias, hint });
+    return new PortolanError("SERVER_DISABLED", `${alias} is disabled`, { server: alias, hint });
   }
 
   #emit(type: ServerEvent["type"]): void {

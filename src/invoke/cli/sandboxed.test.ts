@@ -24,7 +24,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const text = (one: string): CliPart => ({ kind: "text", text: one });
 const PLACE = { name: "s", report: (): void => {}, reportDenied: (): void => {} };
-const gap: CliPart = { kind: "input", path: ["f"] };
+const placeholder: CliPart = { kind: "input", path: ["f"] };
 
 /** The folders of this test that are mounted. */
 async function given(
@@ -47,15 +47,15 @@ async function given(
 
 test("a word of the file opens the folder of its script", needs("bubblewrap"), async () => {
   expect(
-    await given([[text("node")], [text("check.js")], [gap]], ["check.js", at("theirs/check.js")]),
+    await given([[text("node")], [text("check.js")], [placeholder]], ["check.js", at("theirs/check.js")]),
   ).toEqual([at("mine")]);
 });
 
 test("an argument of a call opens nothing", needs("bubblewrap"), async () => {
   const theirs = at("theirs/check.js");
-  expect(await given([[text("node")], [text("--check")], [gap]], ["--check", theirs])).toEqual([]);
-  expect(await given([[text("node")], [text(`${folder}/`), gap]], [theirs])).toEqual([]);
-  const shell = { program: "sh" as const, script: [text("node "), gap] };
+  expect(await given([[text("node")], [text("--check")], [placeholder]], ["--check", theirs])).toEqual([]);
+  expect(await given([[text("node")], [text(`${folder}/`), placeholder]], [theirs])).toEqual([]);
+  const shell = { program: "sh" as const, script: [text("node "), placeholder] };
   expect(await given([], ["-c", `node '${theirs}'`], { shell })).toEqual([]);
 });
 
