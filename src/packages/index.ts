@@ -1,4 +1,5 @@
-// Public exports of the packages room: the lock file of a workspace, the installation of packages, and pins of tool definitions.
+// Public exports of the packages room: the lock file of a workspace, the installation and
+// origin of packages, and pins of tool definitions.
 
 export {
   lockFileOf,
@@ -23,3 +24,17 @@ export type { InstalledPackage, PackageContext, PackageSource } from "./sources/
 export { type Lock, LOCK, type LockedPackage, type LockedServer } from "./lock/schema.ts";
 export { type LintFinding, lintDefinition, type LintRule } from "./pins/lint-definition.ts";
 export { comparePins, type PinnedTool, pinOf, type PinVerdict, removedTools } from "./pins/tool-pin.ts";
+export { type Certificate, parseCertificates } from "./provenance/certificate.ts";
+export { checkMcpbSignature, type McpbSignatureCheck, type McpbTrust } from "./provenance/mcpb-signature.ts";
+export {
+  compareWithRemembered,
+  describeOrigin,
+  type OriginCheck,
+  type Proof,
+  type ProofKind,
+  type RememberedProofs,
+  type Requirement,
+  REQUIREMENTS,
+  toRemembered,
+  unmetRequirements,
+} from "./provenance/proof.ts";
