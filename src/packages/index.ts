@@ -9,6 +9,7 @@ export {
   renderLock,
   updateLock,
 } from "./lock/lock-file.ts";
+export { type Bundle, type BundleOptions, readBundle } from "./sources/bundle.ts";
 export {
   compareWithLock,
   type LockDifference,
