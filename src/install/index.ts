@@ -5,6 +5,7 @@ import type * as downloads from "./download.ts";
 import type * as ensure from "./ensure.ts";
 import type * as files from "./files.ts";
 import type * as bin from "./npm/bin.ts";
+import type * as pack from "./npm/pack.ts";
 import type * as packages from "./npm/package.ts";
 import type * as requires from "./requires.ts";
 import type * as store from "./store/check-store.ts";
@@ -50,3 +51,6 @@ export const inspectPackage: typeof packages.inspectPackage = async (...args) =>
 
 export const checkStore: typeof store.checkStore = async (...args) =>
   (await import("./store/check-store.ts")).checkStore(...args);
+
+export const packNpmPackage: typeof pack.packNpmPackage = async (...args) =>
+  (await import("./npm/pack.ts")).packNpmPackage(...args);
