@@ -1,4 +1,4 @@
-// Public exports of the packages room: the lock file of a workspace, and pins of tool definitions.
+// Public exports of the packages room: the lock file of a workspace, packages and their origin, and pins of tool definitions.
 
 export {
   lockFileOf,
@@ -8,6 +8,53 @@ export {
   renderLock,
   updateLock,
 } from "./lock/lock-file.ts";
+export { type Bundle, type BundleOptions, readBundle } from "./sources/bundle.ts";
+export {
+  compareWithLock,
+  type LockDifference,
+  type LockedReference,
+  lockProblem,
+  readLockedPackage,
+} from "./sources/check-lock.ts";
+export { keepDocument, MAX_DOCUMENT_BYTES, readDocument } from "./sources/documents.ts";
+export { installPackage } from "./sources/install-package.ts";
+export { type LockedContext, openLockedPackage, type PackageProgram } from "./sources/locked-program.ts";
+export {
+  lockedSourceOf,
+  optionOf,
+  parseServerDocument,
+  toServerDocument,
+  toServerFields,
+} from "./sources/official.ts";
+export { parseDocument, thisPlatform, toPackageSource } from "./sources/read-document.ts";
+export type { InstalledPackage, PackageContext, PackageSource } from "./sources/types.ts";
 export { type Lock, LOCK, type LockedPackage, type LockedServer } from "./lock/schema.ts";
+export {
+  createDefinitionStore,
+  defaultDefinitionFolder,
+  type DefinitionStore,
+} from "./pins/definition-store.ts";
+export { changedFields, type DefinitionChange, diffDefinitions } from "./pins/diff-definitions.ts";
+export { findHiddenText } from "./pins/hidden-text.ts";
+export { packArchive, type PackedArchive } from "./pack/archive.ts";
+export { type DocumentChange, packDocument, type PackedDocument, textIn } from "./pack/document.ts";
+export { type Capabilities, type PackageFacts, toCapabilities, toModule } from "./pack/facts.ts";
+export { factsOfDriver } from "./pack/from-driver.ts";
+export { factsOfMcpfile, permissionsOfSandbox } from "./pack/from-mcpfile.ts";
+export { factsOfNpm } from "./pack/from-npm.ts";
 export { type LintFinding, lintDefinition, type LintRule } from "./pins/lint-definition.ts";
 export { comparePins, type PinnedTool, pinOf, type PinVerdict, removedTools } from "./pins/tool-pin.ts";
+export { type Certificate, parseCertificates } from "./provenance/certificate.ts";
+export { checkMcpbSignature, type McpbSignatureCheck, type McpbTrust } from "./provenance/mcpb-signature.ts";
+export {
+  compareWithRemembered,
+  describeOrigin,
+  type OriginCheck,
+  type Proof,
+  type ProofKind,
+  type RememberedProofs,
+  type Requirement,
+  REQUIREMENTS,
+  toRemembered,
+  unmetRequirements,
+} from "./provenance/proof.ts";

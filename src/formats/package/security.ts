@@ -75,7 +75,6 @@ export function sandboxFromPermissions(security: PackageSecurity): PermissionRes
     sandbox: {
       // Only the user can relax a sandbox that the package requires.
       ...(required === true ? { mode: "enforce" as const } : {}),
-      ...(type === "docker" ? { backend: "docker" as const } : {}),
       network,
       exec: { spawn: permissions.has("process") },
     },
@@ -83,15 +82,26 @@ export function sandboxFromPermissions(security: PackageSecurity): PermissionRes
   };
 }
 
+/** Programs of packages run in the sandbox of this machine, never in a container or a WebAssembly runtime. */
 function unsupportedType(type: string | undefined): { problem: string; hint: string } | undefined {
-  if (type === undefined || type === "process" || type === "docker") return undefined;
-  return type === "wasm"
-    ? {
+  switch (type) {
+    case undefined:
+    case "process":
+      return undefined;
+    case "wasm":
+      return {
         problem: "the package asks for a sandbox of type wasm, and Portolan runs no WebAssembly",
-        hint: "A box of another kind is not what it requires. Use a version of it that asks for process or docker.",
-      }
-    : {
+        hint: "Use a version of it that asks for a sandbox of type process.",
+      };
+    case "docker":
+      return {
+        problem: "the package asks for a sandbox of type docker, and Portolan uses docker for images only",
+        hint: "Use its image (docker: in portolan.yaml), or a version that asks for a sandbox of type process.",
+      };
+    default:
+      return {
         problem: `the package asks for a sandbox of type ${JSON.stringify(type)}, which is not known`,
         hint: "The types are process, wasm and docker.",
       };
+  }
 }
