@@ -8,6 +8,7 @@ export {
   renderLock,
   updateLock,
 } from "./lock/lock-file.ts";
+export { type Bundle, type BundleOptions, readBundle } from "./sources/bundle.ts";
 export {
   compareWithLock,
   type LockDifference,
@@ -18,6 +19,13 @@ export {
 export { keepDocument, MAX_DOCUMENT_BYTES, readDocument } from "./sources/documents.ts";
 export { installPackage } from "./sources/install-package.ts";
 export { type LockedContext, openLockedPackage, type PackageProgram } from "./sources/locked-program.ts";
+export {
+  lockedSourceOf,
+  optionOf,
+  parseServerDocument,
+  toServerDocument,
+  toServerFields,
+} from "./sources/official.ts";
 export { parseDocument, thisPlatform, toPackageSource } from "./sources/read-document.ts";
 export type { InstalledPackage, PackageContext, PackageSource } from "./sources/types.ts";
 export { type Lock, LOCK, type LockedPackage, type LockedServer } from "./lock/schema.ts";

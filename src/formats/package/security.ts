@@ -78,7 +78,6 @@ export function sandboxFromPermissions(security: PackageSecurity): PermissionRes
     sandbox: {
       // Only the user can relax a sandbox that the package requires.
       ...(required === true ? { mode: "enforce" as const } : {}),
-      ...(type === "docker" ? { backend: "docker" as const } : {}),
       network,
       exec: { spawn: permissions.has("process") },
     },
@@ -86,15 +85,26 @@ export function sandboxFromPermissions(security: PackageSecurity): PermissionRes
   };
 }
 
+/** Programs of packages run in the sandbox of this machine, never in a container or a WebAssembly runtime. */
 function unsupportedType(type: string | undefined): { problem: string; hint: string } | undefined {
-  if (type === undefined || type === "process" || type === "docker") return undefined;
-  return type === "wasm"
-    ? {
-        problem: "the package requires a sandbox of type wasm, but Portolan runs no WebAssembly",
-        hint: "Portolan has no other sandbox of that type. Use a version of the package that requires process or docker.",
-      }
-    : {
-        problem: `the package requires a sandbox of type ${JSON.stringify(type)}, which Portolan does not know`,
+  switch (type) {
+    case undefined:
+    case "process":
+      return undefined;
+    case "wasm":
+      return {
+        problem: "the package asks for a sandbox of type wasm, and Portolan runs no WebAssembly",
+        hint: "Use a version of it that asks for a sandbox of type process.",
+      };
+    case "docker":
+      return {
+        problem: "the package asks for a sandbox of type docker, and Portolan uses docker for images only",
+        hint: "Use its image (docker: in portolan.yaml), or a version that asks for a sandbox of type process.",
+      };
+    default:
+      return {
+        problem: `the package asks for a sandbox of type ${JSON.stringify(type)}, which is not known`,
         hint: "The types are process, wasm and docker.",
       };
+  }
 }

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CliInvocation, CliPart } from "../../model/index.ts";
+import { startProgram } from "../../process/index.ts";
 import { needs } from "../../../test/helpers/needs.ts";
 import { sandboxCommand } from "./sandboxed.ts";
-import { startGroup } from "./process.ts";
 
 let folder = "";
 const at = (name: string): string => join(folder, name);
@@ -78,12 +78,11 @@ test("a stopped command gets SIGTERM first, also in its sandbox", needs("bubblew
   };
   const built = { program: process.execPath, args: ["-e", script], cwd: at("mine"), env: {} };
   const said: string[] = [];
-  const group = await startGroup(await sandboxCommand(built, invocation, PLACE), {
+  const running = await startProgram(await sandboxCommand(built, invocation, PLACE), {
     stdout: (chunk) => said.push(chunk.toString()),
-    stderr: () => {},
+    background: "kill",
   });
   await expect.poll(() => said.join("")).toContain("up");
-  await group.stop();
-  expect(await group.ended).toMatchObject({ code: 7, signal: null });
+  expect(await running.stop()).toMatchObject({ code: 7, signal: null });
   expect(said.join("")).toContain("saved");
 });
