@@ -15,6 +15,6 @@ export {
   type DefinitionStore,
 } from "./pins/definition-store.ts";
 export { changedFields, type DefinitionChange, diffDefinitions } from "./pins/diff-definitions.ts";
-export { findHiddenText } from "./pins/hidden-text.ts";
+export { visibleText } from "./pins/hidden-text.ts";
 export { type LintFinding, lintDefinition, type LintRule } from "./pins/lint-definition.ts";
 export { comparePins, type PinnedTool, pinOf, type PinVerdict, removedTools } from "./pins/tool-pin.ts";
