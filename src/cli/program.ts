@@ -19,6 +19,7 @@ import type { RawOptions } from "./options/parse.ts";
 import { fitHelp, REQUEST_EXIT_CODES, TARGETS } from "./output/help.ts";
 import { createOutput, exitCodeOf } from "./output/output.ts";
 import { addPackCommand } from "./pack/command.ts";
+import { addPinCommands } from "./pins/command.ts";
 import { addRegistryCommands } from "./registry/command.ts";
 import { addRunCommand } from "./run/command.ts";
 import { addSecretsCommands } from "./secrets/command.ts";
@@ -38,6 +39,7 @@ const COMMANDS: readonly ((host: CommandHost) => void)[] = [
   addDoctorCommand,
   addEditCommands,
   addInstallCommand,
+  addPinCommands,
   addValidateCommand,
   addImportCommand,
   addExportCommand,

@@ -35,7 +35,7 @@ export {
   type DefinitionStore,
 } from "./pins/definition-store.ts";
 export { changedFields, type DefinitionChange, diffDefinitions } from "./pins/diff-definitions.ts";
-export { findHiddenText } from "./pins/hidden-text.ts";
+export { findHiddenText, visibleText } from "./pins/hidden-text.ts";
 export { packArchive, type PackedArchive } from "./pack/archive.ts";
 export { type DocumentChange, packDocument, type PackedDocument, textIn } from "./pack/document.ts";
 export { type Capabilities, type PackageFacts, toCapabilities, toModule } from "./pack/facts.ts";

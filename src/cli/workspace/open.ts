@@ -32,6 +32,8 @@ export interface OpenOptions {
   /** False for diagnostics that the command does not concern; undefined means it concerns all of them. */
   readonly concerns?: (diagnostic: Diagnostic) => boolean;
   readonly onEvent?: (event: HubEvent) => void;
+  /** Computes the hashes of all tools. */
+  readonly hashesTools?: boolean;
   /** Applies changes of the config files as they are saved. */
   readonly watch?: boolean;
 }
@@ -86,6 +88,7 @@ export async function withWorkspace<T>(
       // The commands show failed servers themselves.
       reportsFailures: false,
       driverCode: cli.options.driverCode,
+      hashesTools: options.hashesTools,
       attended: answersRequests(cli, stdinTaken),
       promptPassphrase: createPassphrasePrompt(cli).prompt,
       onDiagnostic: (diagnostic) => {

@@ -44,7 +44,7 @@ export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Sour
   if (errors.length > 0) throw configError(errors, cli);
   if (isUndeclared(catalog) && (await isFolder(path))) {
     const merged = mergeClients(cli, path, await cli.io.importClients(computerOf(cli.io, path)));
-    return { ...merged, config: { ...merged.config, usedPaths: catalog.usedPaths } };
+    return { ...merged, config: { ...merged.config, usedPaths: catalog.usedPaths, lock: catalog.lock } };
   }
   const { naming, descriptionPrefix, envFile, gateway } = catalog.settings;
   const servers = catalog.servers.map((server) => runIn(server, catalog.folder));
@@ -59,6 +59,7 @@ export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Sour
       gateway,
       folder: catalog.folder,
       usedPaths: catalog.usedPaths,
+      lock: catalog.lock,
     },
     files: catalog.files.map(({ file, format, aliases }) => ({ file, format, servers: aliases })),
     diagnostics: catalog.diagnostics,

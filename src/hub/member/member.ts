@@ -337,6 +337,7 @@ export class Member {
     const session = this.processes.main.live;
     try {
       await this.inventoryCache.refresh(ALL_LISTS);
+      await this.pins.explained();
     } catch (thrown) {
       const { code, message } = this.lastError.note(thrown);
       const what = `${this.alias} runs, but its tools could not be listed: ${message}`;
