@@ -10,12 +10,7 @@ import { checkRequires } from "../../install/index.ts";
 import { isObject } from "../../model/index.ts";
 import { type LockedReference, readLockedPackage } from "./check-lock.ts";
 import type { LockedPackage } from "../lock/schema.ts";
-import {
-  installBundle,
-  manifestOf,
-  missingSettings,
-  toBundleProgram,
-} from "./bundle.ts";
+import { installBundle, manifestOf, missingSettings, toBundleProgram } from "./bundle.ts";
 import {
   changedDocument,
   changedLock,
