@@ -1,4 +1,4 @@
-// Public exports of the packages room: the lock file of a workspace, pins of tool definitions, and packing.
+// Public exports of the packages room: the lock file of a workspace, packages and their origin, and pins of tool definitions.
 
 export {
   lockFileOf,
@@ -8,7 +8,26 @@ export {
   renderLock,
   updateLock,
 } from "./lock/lock-file.ts";
+export {
+  compareWithLock,
+  type LockDifference,
+  type LockedReference,
+  lockProblem,
+  readLockedPackage,
+} from "./sources/check-lock.ts";
+export { keepDocument, MAX_DOCUMENT_BYTES, readDocument } from "./sources/documents.ts";
+export { installPackage } from "./sources/install-package.ts";
+export { type LockedContext, openLockedPackage, type PackageProgram } from "./sources/locked-program.ts";
+export { parseDocument, thisPlatform, toPackageSource } from "./sources/read-document.ts";
+export type { InstalledPackage, PackageContext, PackageSource } from "./sources/types.ts";
 export { type Lock, LOCK, type LockedPackage, type LockedServer } from "./lock/schema.ts";
+export {
+  createDefinitionStore,
+  defaultDefinitionFolder,
+  type DefinitionStore,
+} from "./pins/definition-store.ts";
+export { changedFields, type DefinitionChange, diffDefinitions } from "./pins/diff-definitions.ts";
+export { findHiddenText } from "./pins/hidden-text.ts";
 export { packArchive, type PackedArchive } from "./pack/archive.ts";
 export { type DocumentChange, packDocument, type PackedDocument, textIn } from "./pack/document.ts";
 export { type Capabilities, type PackageFacts, toCapabilities, toModule } from "./pack/facts.ts";
@@ -17,3 +36,17 @@ export { factsOfMcpfile, permissionsOfSandbox } from "./pack/from-mcpfile.ts";
 export { factsOfNpm } from "./pack/from-npm.ts";
 export { type LintFinding, lintDefinition, type LintRule } from "./pins/lint-definition.ts";
 export { comparePins, type PinnedTool, pinOf, type PinVerdict, removedTools } from "./pins/tool-pin.ts";
+export { type Certificate, parseCertificates } from "./provenance/certificate.ts";
+export { checkMcpbSignature, type McpbSignatureCheck, type McpbTrust } from "./provenance/mcpb-signature.ts";
+export {
+  compareWithRemembered,
+  describeOrigin,
+  type OriginCheck,
+  type Proof,
+  type ProofKind,
+  type RememberedProofs,
+  type Requirement,
+  REQUIREMENTS,
+  toRemembered,
+  unmetRequirements,
+} from "./provenance/proof.ts";

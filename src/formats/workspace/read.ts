@@ -1,7 +1,13 @@
 // Reads portolan.yaml: text in, settings, servers and diagnostics out.
 
 import type { Diagnostic } from "../../errors/index.ts";
-import { type ContractPolicy, type ServerConfig, type GatewaySettings, isObject } from "../../model/index.ts";
+import {
+  type ContractPolicy,
+  type ServerConfig,
+  type GatewaySettings,
+  isObject,
+  type PinMode,
+} from "../../model/index.ts";
 import {
   Diagnostics,
   type Entry,
@@ -33,6 +39,7 @@ export interface WorkspaceSettings {
   readonly sources?: readonly PlacedWord[];
   readonly naming?: string;
   readonly descriptionPrefix?: boolean | string;
+  readonly pins?: PinMode;
   /** As written, relative to the workspace's folder. */
   readonly envFile?: string;
   readonly defaults: ServerDefaults;
@@ -74,7 +81,16 @@ export function parseWorkspace(text: string, file: string): WorkspaceResult {
 /** Recognizes portolan.yaml by its keys. */
 export function looksLikeWorkspace(value: unknown): boolean {
   if (!isObject(value)) return false;
-  const ownKeys = ["sources", "naming", "defaults", "env_file", "enabled_servers", "gateway", "contracts"];
+  const ownKeys = [
+    "sources",
+    "naming",
+    "defaults",
+    "env_file",
+    "pins",
+    "enabled_servers",
+    "gateway",
+    "contracts",
+  ];
   return isObject(value.servers) || (value.version === 1 && ownKeys.some((key) => Object.hasOwn(value, key)));
 }
 
@@ -93,7 +109,7 @@ function toServer(entry: Entry, workspace: WorkspaceValue, context: ReadContext)
   const { key: alias, value: node } = entry;
   const server = workspace.servers?.[alias];
   if (node.kind !== "object" || server === undefined) return undefined;
-  const reachable = ["transport", "command", "npm", "docker", "url"].some((name) => {
+  const reachable = ["transport", "command", "npm", "docker", "package", "url"].some((name) => {
     const given = nodeAt(node, name);
     return given !== undefined && given.kind !== "null";
   });
@@ -101,7 +117,7 @@ function toServer(entry: Entry, workspace: WorkspaceValue, context: ReadContext)
     diagnostics.add(
       entry,
       `${toLabel(entry.path)} says neither command nor url`,
-      "Write command (or npm, or docker) for a program to run, or url for a server to reach.",
+      "Write command (or npm, docker or package) for a program to run, or url for a server to reach.",
     );
   const { file } = diagnostics;
   return toServerConfig(server, {
@@ -114,11 +130,12 @@ function toServer(entry: Entry, workspace: WorkspaceValue, context: ReadContext)
 }
 
 function toSettings(workspace: WorkspaceValue, root: TextNode): WorkspaceSettings {
-  const { naming, descriptionPrefix, envFile, defaults, gateway, contracts } = workspace;
+  const { naming, descriptionPrefix, pins, envFile, defaults, gateway, contracts } = workspace;
   return {
     sources: placed(nodeAt(root, "sources")),
     naming,
     descriptionPrefix,
+    pins,
     envFile,
     defaults: toDefaults(defaults ?? {}),
     enabledServers: placed(nodeAt(root, "enabled_servers")),
