@@ -24,5 +24,6 @@ export { readOfficialServer } from "./client/official.ts";
 export { openRegistries, type Registries } from "./client/registries.ts";
 export { REGISTRY_DEFAULTS, type RegistryServer, startRegistryServer } from "./server/server.ts";
 export { openStore, type RegistryStore, type StoreOptions } from "./store/store.ts";
+export { QUOTA_DEFAULTS } from "./store/quotas.ts";
 export { openTokens } from "./store/tokens.ts";
 export { layoutOf } from "./store/layout.ts";
