@@ -1,7 +1,7 @@
 // Catalog: the merged servers of a workspace, its settings, files and diagnostics, and which of its errors are fatal.
 
 import type { Diagnostic } from "../errors/index.ts";
-import type { ServerConfig, GatewaySettings } from "../model/index.ts";
+import type { GatewaySettings, PackagePolicy, RegistrySetting, ServerConfig } from "../model/index.ts";
 import type { WriterOf } from "./files/accepted-files.ts";
 import type { UsedPaths } from "./files/sources.ts";
 import type { ParseClientFile, ServerDefaults } from "./formats.ts";
@@ -32,6 +32,9 @@ export interface CatalogSettings {
   readonly defaults: ServerDefaults;
   /** The paths in it are absolute. */
   readonly gateway?: GatewaySettings;
+  /** The paths in it are absolute. */
+  readonly registries?: readonly RegistrySetting[];
+  readonly packages?: PackagePolicy;
 }
 
 /** One config file that was read. */

@@ -1,6 +1,7 @@
 // Public exports of the registry room: the store, the server, and the client of registries.
 
 export { advisoriesFor } from "./catalog/advisory.ts";
+export { type AdvisoryAction, type AssessedAdvisory, assessAdvisories } from "./catalog/advisory-policy.ts";
 export { lookAlikeOf } from "./catalog/look-alike.ts";
 export type { SearchResult } from "./catalog/search.ts";
 export { fingerprintOf } from "./catalog/signed-index.ts";

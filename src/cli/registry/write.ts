@@ -24,7 +24,8 @@ export async function publish(cli: Cli, document: string, raw: RawRegistryOption
       });
     })
   ).toString("utf8");
-  const registry = await openForWriting(cli, raw);
+  const { draft } = parsePackage(text, document, { mode: "draft" });
+  const registry = await openForWriting(cli, raw, draft.name);
   for (const file of raw.file ?? []) {
     const actual = await hashOfDeclared(resolve(io.cwd, file), text, document);
     await registry.upload(resolve(io.cwd, file), actual);
@@ -88,7 +89,7 @@ export async function deprecate(
     throw new PortolanError("USAGE", "No message is given.", {
       hint: `Say what to use instead: portolan deprecate ${name} "Use @alice/other-mcp."`,
     });
-  const registry = await openForWriting(cli, raw);
+  const registry = await openForWriting(cli, raw, name);
   const answer = await registry.deprecate(name, {
     ...(wanted === undefined ? {} : { versions: wanted }),
     ...(raw.undo === true ? { undo: true } : { message }),
@@ -111,7 +112,7 @@ export async function unpublish(
         hint: `Name one version, such as portolan unpublish ${name}@1.0.0, or remove all with --all.`,
       },
     );
-  const registry = await openForWriting(cli, raw);
+  const registry = await openForWriting(cli, raw, name);
   const change = { versions: wanted ?? "*", ...(message === undefined ? {} : { message }) };
   return report(cli, await registry.unpublish(name, change), name, "Unpublished");
 }

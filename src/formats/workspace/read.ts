@@ -1,7 +1,14 @@
 // Reads portolan.yaml: text in, settings, servers and diagnostics out.
 
 import type { Diagnostic } from "../../errors/index.ts";
-import { type ContractPolicy, type ServerConfig, type GatewaySettings, isObject } from "../../model/index.ts";
+import {
+  type ContractPolicy,
+  type GatewaySettings,
+  isObject,
+  type PackagePolicy,
+  type RegistrySetting,
+  type ServerConfig,
+} from "../../model/index.ts";
 import {
   Diagnostics,
   type Entry,
@@ -42,6 +49,9 @@ export interface WorkspaceSettings {
   readonly contracts?: ContractPolicy;
   /** The aliases that the gateway's rules name. */
   readonly gatewayServers?: readonly PlacedWord[];
+  /** Folders in it are as written. */
+  readonly registries?: readonly RegistrySetting[];
+  readonly packages?: PackagePolicy;
 }
 
 export interface WorkspaceResult {
@@ -74,7 +84,17 @@ export function parseWorkspace(text: string, file: string): WorkspaceResult {
 /** Recognizes portolan.yaml by its keys. */
 export function looksLikeWorkspace(value: unknown): boolean {
   if (!isObject(value)) return false;
-  const ownKeys = ["sources", "naming", "defaults", "env_file", "enabled_servers", "gateway", "contracts"];
+  const ownKeys = [
+    "sources",
+    "naming",
+    "defaults",
+    "env_file",
+    "enabled_servers",
+    "gateway",
+    "contracts",
+    "registries",
+    "packages",
+  ];
   return isObject(value.servers) || (value.version === 1 && ownKeys.some((key) => Object.hasOwn(value, key)));
 }
 
@@ -114,7 +134,8 @@ function toServer(entry: Entry, workspace: WorkspaceValue, context: ReadContext)
 }
 
 function toSettings(workspace: WorkspaceValue, root: TextNode): WorkspaceSettings {
-  const { naming, descriptionPrefix, envFile, defaults, gateway, contracts } = workspace;
+  const { naming, descriptionPrefix, envFile, defaults, gateway, contracts, registries, packages } =
+    workspace;
   return {
     sources: placed(nodeAt(root, "sources")),
     naming,
@@ -124,6 +145,8 @@ function toSettings(workspace: WorkspaceValue, root: TextNode): WorkspaceSetting
     enabledServers: placed(nodeAt(root, "enabled_servers")),
     gateway,
     contracts,
+    registries,
+    packages,
     gatewayServers:
       gateway && serversNamedByGateway(nodeAt(root, "gateway")).flatMap((node) => placed(node) ?? []),
   };

@@ -14,6 +14,7 @@ import {
   type Value,
 } from "../schema-builder/index.ts";
 import { GATEWAY } from "./gateway-schema.ts";
+import { PACKAGES, REGISTRIES } from "./packages-schema.ts";
 
 const CONTRACTS = partialObject("Which drivers may serve contracts, and which calls are approved first.", {
   allowTags: list("Only drivers with one of these policy tags may serve.", text()),
@@ -57,6 +58,8 @@ export const WORKSPACE = partialObject(
     enabledServers: list("Only these servers are used, by alias, wherever they are declared.", text()),
     contracts: CONTRACTS,
     gateway: GATEWAY,
+    registries: REGISTRIES,
+    packages: PACKAGES,
   },
 );
 
