@@ -18,6 +18,7 @@ import { addLoginCommands } from "./login/command.ts";
 import type { RawOptions } from "./options/parse.ts";
 import { fitHelp, REQUEST_EXIT_CODES, TARGETS } from "./output/help.ts";
 import { createOutput, exitCodeOf } from "./output/output.ts";
+import { addPackageCommands } from "./packages/command.ts";
 import { addRegistryCommands } from "./registry/command.ts";
 import { addRunCommand } from "./run/command.ts";
 import { addSecretsCommands } from "./secrets/command.ts";
@@ -36,6 +37,7 @@ const COMMANDS: readonly ((host: CommandHost) => void)[] = [
   addWhyCommand,
   addDoctorCommand,
   addEditCommands,
+  addPackageCommands,
   addInstallCommand,
   addValidateCommand,
   addImportCommand,

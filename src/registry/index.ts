@@ -2,7 +2,7 @@
 
 export { advisoriesFor } from "./catalog/advisory.ts";
 export { type AdvisoryAction, type AssessedAdvisory, assessAdvisories } from "./catalog/advisory-policy.ts";
-export { lookAlikeOf } from "./catalog/look-alike.ts";
+export { findLookAlikes, lookAlikeOf } from "./catalog/look-alike.ts";
 export type { SearchResult } from "./catalog/search.ts";
 export { fingerprintOf } from "./catalog/signed-index.ts";
 export {

@@ -52,6 +52,41 @@ export function removeServer(text: string, alias: string): string {
   );
 }
 
+/** The text with some fields of a server replaced. A field that is undefined is removed; comments of the others stay. */
+export function changeServer(text: string, alias: string, fields: ServerFields): string {
+  const root = readForEdit(text);
+  if (entryOf(nodeAt(root, "servers"), alias) === undefined)
+    throw new PortolanError("SERVER_UNKNOWN", `portolan.yaml declares no server ${alias}`);
+  const names = Object.keys(fields) as (keyof ServerFields)[];
+  const given = definedOnly(fields);
+  const wanted = withServers(root, (servers) => {
+    const before = isObject(servers[alias]) ? servers[alias] : {};
+    const kept = Object.entries(before).filter(([key]) => !names.some((name) => name === key));
+    return { ...servers, [alias]: { ...Object.fromEntries(kept), ...given } };
+  });
+  if (reads(text, wanted)) return text;
+  return settle(
+    () => undefined,
+    text,
+    (document) => {
+      for (const name of names)
+        if (given[name] === undefined) document.deleteIn(["servers", alias, name]);
+        else document.setIn(["servers", alias, name], toFlowLists(document.createNode(given[name])));
+    },
+    wanted,
+  );
+}
+
+/** Short lists stand on one line, as in servers that were added. */
+function toFlowLists(node: Node): Node {
+  visit(node, {
+    Seq: (_, list) => {
+      if (list.items.every((item) => isScalar(item))) list.flow = true;
+    },
+  });
+  return node;
+}
+
 /** By lines when that gives the wanted value, so that not a byte changes elsewhere; else through YAML's own document. */
 function settle(
   byLines: () => string | undefined,
