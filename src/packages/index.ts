@@ -1,4 +1,4 @@
-// Public exports of the packages room: the lock file of a workspace, and pins of tool definitions.
+// Public exports of the packages room: the lock file of a workspace, pins of tool definitions, and the origin of packages.
 
 export {
   lockFileOf,
@@ -12,3 +12,17 @@ export { type Lock, LOCK, type LockedPackage, type LockedServer } from "./lock/s
 export { findHiddenText, type HiddenText } from "./pins/hidden-text.ts";
 export { type LintFinding, lintDefinition, type LintRule } from "./pins/lint-definition.ts";
 export { comparePins, type PinnedTool, pinOf, type PinVerdict, removedTools } from "./pins/tool-pin.ts";
+export { type Certificate, parseCertificates } from "./provenance/certificate.ts";
+export { checkMcpbSignature, type McpbSignatureCheck, type McpbTrust } from "./provenance/mcpb-signature.ts";
+export {
+  compareWithRemembered,
+  describeOrigin,
+  type OriginCheck,
+  type Proof,
+  type ProofKind,
+  type RememberedProofs,
+  type Requirement,
+  REQUIREMENTS,
+  toRemembered,
+  unmetRequirements,
+} from "./provenance/proof.ts";

@@ -146,8 +146,9 @@ function checkJsonSchema(node: TextNode | undefined, { diagnostics }: PackageChe
 
 /** The environment variable of a setting: `github_token` is passed as `GITHUB_TOKEN`. */
 export function variableOf(setting: string, env: Readonly<Record<string, string>> = {}): string {
+  const named = Object.hasOwn(env, setting) ? env[setting] : undefined;
   return (
-    env[setting] ??
+    named ??
     setting
       .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
       .replace(/[^A-Za-z0-9]+/g, "_")

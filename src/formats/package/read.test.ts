@@ -253,6 +253,7 @@ test.each([
   ["github_token", "GITHUB_TOKEN"],
   ["apiUrl", "API_URL"],
   ["api.url", "API_URL"],
+  ["valueOf", "VALUE_OF"],
 ])("the setting %s is passed as %s", (setting, variable) => {
   expect(variableOf(setting)).toBe(variable);
   expect(variableOf(setting, { [setting]: "OWN" })).toBe("OWN");
