@@ -4,7 +4,7 @@ import { PortolanError } from "../../errors/index.ts";
 import { definedOnly, filled, toAlias, toSandboxFields } from "../../formats/manifest/index.ts";
 import { addServer, parseWorkspace, type ServerFields } from "../../formats/workspace/index.ts";
 import type { PackageReference, SandboxConfig } from "../../model/index.ts";
-import { keepDocument, type LockedPackage } from "../../packages/index.ts";
+import { keepDocument, type LockedPackage, toRemembered } from "../../packages/index.ts";
 import type { SecretStore } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
 import { editWorkspaceFile } from "../edit/workspace-file.ts";
@@ -119,10 +119,7 @@ export async function configure(
 export function toLocked({ locked, origin }: Candidate, permissions: readonly string[]): LockedPackage {
   return {
     ...locked,
-    provenance:
-      origin.state === "verified"
-        ? origin.proofs.map(({ kind, signer }) => ({ kind, signer }))
-        : undefined,
+    provenance: filled(toRemembered(origin)),
     permissions: [...permissions],
     lockedAt: new Date().toISOString(),
   };

@@ -1,10 +1,10 @@
 // View of an approval on a terminal: who, what, permissions, sandbox, audit, advisories, provenance.
 
+import type { OriginCheck } from "../../packages/index.ts";
 import type { Colors } from "../terminal/colors.ts";
 import { count, formatBytes, renderRows, type Row, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { type Approval, describeAge, type GrantedPermission } from "./approval.ts";
-import type { OriginCheck } from "./origin.ts";
 
 interface View {
   readonly colors: Colors;
@@ -79,6 +79,8 @@ export function originText(origin: OriginCheck): string {
       return origin.proofs.map(({ kind, signer }) => `${TITLES[kind]}: ${plainLine(signer, 300)}`).join("\n");
     case "unsigned":
       return "not signed";
+    case "untrusted":
+      return `signed by ${plainLine(origin.signer, 200)}, which is not trusted: ${plainLine(origin.reason, 300)}`;
     case "invalid":
       return `not valid: ${plainLine(origin.reason, 400)}`;
   }

@@ -69,8 +69,8 @@ test.each([
 
 test("proofs that the policy requires", () => {
   expect(reasons(...withPolicy({ require: ["provenance", "signature"] }))).toEqual([
-    "The package has no provenance, and the policy of this workspace requires it.",
-    "The package is not signed, and the policy of this workspace requires a signature.",
+    "The workspace requires provenance, and the package is unsigned.",
+    "The workspace requires a signature, and the package is unsigned.",
   ]);
   expect(reasons({ audit: undefined }, { policy: { require: ["audit"] } })).toHaveLength(1);
   const origin = {
@@ -78,7 +78,7 @@ test("proofs that the policy requires", () => {
     proofs: [{ kind: "npm-provenance" as const, signer: "github.com/alice/x" }],
   };
   expect(reasons({}, { origin, policy: { require: ["provenance", "signature"] } })).toEqual([]);
-  expect(reasons({}, { origin: { state: "invalid", reason: "expired" } })).toHaveLength(1);
+  expect(reasons({}, { origin: { state: "invalid", reason: "expired", problem: "forged" } })).toHaveLength(1);
 });
 
 test("a release that is too young, or of unknown age", () => {

@@ -2,7 +2,7 @@
 
 import { sandboxFromPermissions } from "../../formats/package/index.ts";
 import type { PackagePolicy, SandboxConfig } from "../../model/index.ts";
-import type { OriginCheck } from "./origin.ts";
+import { type OriginCheck, unmetRequirements } from "../../packages/index.ts";
 import { type Advisory, type AdvisoryAction, assessAdvisories } from "../../registry/index.ts";
 import { revealHiddenText } from "./reveal.ts";
 import type { PackageFacts } from "./facts.ts";
@@ -121,15 +121,10 @@ export function createApproval(request: ApprovalRequest): Approval {
             hint: `If you meant @${looksLike}, write it so. If you know this author, add --allow-look-alike.`,
           },
         ]),
-    ...originRefusals(origin, policy),
-    ...(policy.require?.includes("audit") && approval.audit === undefined
-      ? [
-          {
-            reason: "The package has no audit, and the policy of this workspace requires one.",
-            hint: "See packages.require in portolan.yaml.",
-          },
-        ]
-      : []),
+    ...originRefusals(origin),
+    ...unmetRequirements(policy.require ?? [], { origin, hasAudit: approval.audit !== undefined }).map(
+      (reason) => ({ reason: `${capital(reason)}.`, hint: "See packages.require in portolan.yaml." }),
+    ),
     ...ageRefusals(request),
     ...assessed
       .filter(({ action }) => action === "refuse")
@@ -199,33 +194,13 @@ function auditOf({ audit }: PackageFacts): Approval["audit"] {
   };
 }
 
-function originRefusals(origin: OriginCheck, { require = [] }: PackagePolicy): Refusal[] {
-  if (origin.state === "invalid")
-    return [
-      {
-        reason: `The signature of the package is not valid: ${origin.reason}`,
-        hint: "Somebody changed the package or its signature. Do not add it.",
-      },
-    ];
-  const proofs = origin.state === "verified" ? origin.proofs : [];
-  const hint = "See packages.require in portolan.yaml.";
+function originRefusals(origin: OriginCheck): Refusal[] {
+  if (origin.state !== "invalid") return [];
   return [
-    ...(require.includes("provenance") && !proofs.some(({ kind }) => kind === "npm-provenance")
-      ? [
-          {
-            reason: "The package has no provenance, and the policy of this workspace requires it.",
-            hint,
-          },
-        ]
-      : []),
-    ...(require.includes("signature") && proofs.length === 0
-      ? [
-          {
-            reason: "The package is not signed, and the policy of this workspace requires a signature.",
-            hint,
-          },
-        ]
-      : []),
+    {
+      reason: `The package has a wrong origin: ${origin.reason}`,
+      hint: "Somebody changed the package or its signature. Do not add it.",
+    },
   ];
 }
 

@@ -3,7 +3,7 @@
 import { integrityOf, parseIntegrity, toSri } from "../../base/text/integrity.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { PackageReference } from "../../model/index.ts";
-import { type LockedPackage, toPackageSource } from "../../packages/index.ts";
+import { type LockedPackage, type OriginCheck, toPackageSource } from "../../packages/index.ts";
 import {
   type Advisory,
   findLookAlikes,
@@ -15,7 +15,6 @@ import type { Cli } from "../context.ts";
 import { clientOptions, type RawRegistryOptions, registriesOf } from "../registry/options.ts";
 import type { PackageSettings } from "../registry/settings.ts";
 import { factsOf, type PackageFacts } from "./facts.ts";
-import type { OriginCheck } from "./origin.ts";
 
 export interface Candidate {
   readonly reference: PackageReference;

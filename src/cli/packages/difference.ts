@@ -1,13 +1,12 @@
 // Difference between an accepted version of a package and a newer one: a pure function, and its view.
 
-import type { LockedPackage } from "../../packages/index.ts";
+import { compareWithRemembered, type LockedPackage, type OriginCheck, type RememberedProofs } from "../../packages/index.ts";
 import type { Colors } from "../terminal/colors.ts";
 import { formatBytes, renderRows, type Row } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { describePermission, type Refusal } from "./approval.ts";
 import { originText } from "./approval-view.ts";
 import type { PackageFacts } from "./facts.ts";
-import type { OriginCheck, Proof } from "./origin.ts";
 import { compareVersionTexts } from "./version-order.ts";
 
 export interface PackageDifference {
@@ -24,7 +23,7 @@ export interface PackageDifference {
   };
   readonly settings: { readonly added: readonly string[]; readonly removed: readonly string[] };
   readonly source?: { readonly from: string; readonly to: string };
-  readonly provenance: { readonly from: readonly Proof[]; readonly to: OriginCheck };
+  readonly provenance: { readonly from: RememberedProofs; readonly to: OriginCheck };
   readonly author?: { readonly from: string; readonly to: string };
 }
 
@@ -72,11 +71,7 @@ export function refuseUpdate(
   { allowDowngrade = false }: { readonly allowDowngrade?: boolean } = {},
 ): Refusal[] {
   const isLower = compareVersionTexts(to, from) < 0;
-  const proofs = provenance.to.state === "verified" ? provenance.to.proofs : [];
-  const lost = provenance.from.filter(({ kind }) => !proofs.some((proof) => proof.kind === kind));
-  const others = provenance.from.filter((before) =>
-    proofs.some((proof) => proof.kind === before.kind && proof.signer !== before.signer),
-  );
+  const origin = compareWithRemembered(provenance.to, provenance.from);
   return [
     ...(isLower && !allowDowngrade
       ? [
@@ -86,14 +81,14 @@ export function refuseUpdate(
           },
         ]
       : []),
-    ...lost.map(({ kind, signer }) => ({
-      reason: `${name}@${to} has no ${kind}, and ${from} was signed by ${signer}.`,
-      hint: "Ask its author. To accept it nevertheless, remove the server and add it again.",
-    })),
-    ...others.map(({ signer, kind }) => ({
-      reason: `${name}@${to} is signed by ${proofs.find((proof) => proof.kind === kind)?.signer ?? ""}, and ${from} was signed by ${signer}.`,
-      hint: "Ask its author. To accept it nevertheless, remove the server and add it again.",
-    })),
+    ...(origin.state === "invalid" && provenance.to.state !== "invalid"
+      ? [
+          {
+            reason: `${name}@${to} has another origin than ${from}: ${origin.reason}.`,
+            hint: "Ask its author. To accept it nevertheless, remove the server and add it again.",
+          },
+        ]
+      : []),
   ];
 }
 
