@@ -11,7 +11,7 @@ import type { Finding } from "./findings.ts";
 export async function auditLive(cli: Cli, source: Source, { servers, lock }: AuditContext): Promise<Finding[]> {
   const pinned = servers.filter(({ alias, enabled }) => enabled && lock.servers[alias]?.tools !== undefined);
   if (pinned.length === 0) return [];
-  const plain = pinned.map(({ descriptionPrefix: _, toolAllow: __, ...server }) => ({ ...server, pins: "off" as const }));
+  const plain = pinned.map(({ descriptionPrefix: _, allowTools: __, blockTools: ___, ...server }) => ({ ...server, pins: "off" as const }));
   const { naming: _naming, descriptionPrefix: _prefix, ...config } = source.config;
   const only = pinned.map(({ alias }) => alias);
   return withWorkspace(

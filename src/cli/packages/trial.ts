@@ -63,9 +63,9 @@ export async function tryServer(cli: Cli, request: TrialRequest): Promise<LiveTo
     if (!isPortolanError(error)) throw error;
     const { message, hint, stderr } = error;
     throw changedError(error, {
-      message: `${redactor.redact(message)} Nothing was changed.`,
-      hint: redactor.redact(hint),
-      stderr: stderr === undefined ? undefined : redactor.redact(stderr),
+      message: `${redactor.redactText(message)} Nothing was changed.`,
+      hint: redactor.redactText(hint),
+      stderr: stderr === undefined ? undefined : redactor.redactText(stderr),
     });
   } finally {
     await rm(own, { recursive: true, force: true });
