@@ -1,6 +1,5 @@
 // Downloads report their progress.
 
-import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:http";
@@ -9,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
+import { integrityOf } from "../base/text/integrity.ts";
 import { download } from "./download.ts";
 
 const CHUNK = Buffer.alloc(1_000, 1);
@@ -33,11 +33,10 @@ test.each([true, false])("by its bytes; the length is known: %s", async (isKnown
   await once(server, "listening");
   const file = join(folder, "file");
   await download({
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/file`,
-    sha256: createHash("sha256")
-      .update(Buffer.alloc(CHUNK.length * CHUNKS, 1))
-      .digest("hex"),
+    urls: [`http://127.0.0.1:${(server.address() as AddressInfo).port}/file`],
+    integrity: integrityOf(Buffer.alloc(CHUNK.length * CHUNKS, 1)),
     file,
+    partials: join(folder, "partial"),
     onBytes: (bytes) => heard.push(bytes),
   });
   expect(statSync(file).size).toBe(CHUNK.length * CHUNKS);

@@ -1,14 +1,26 @@
-// Downloads a file whose SHA-256 is known. Size and hash are checked while it arrives; a wrong file is deleted.
+// Downloads a file whose hash is known: streamed, limited in size, resumed after an interruption, and verified as a whole. A wrong
+// file is deleted.
 
 import { createHash } from "node:crypto";
-import { lookup } from "node:dns";
-import { open, rm, stat } from "node:fs/promises";
-import { get as httpGet, type IncomingMessage } from "node:http";
-import { get as httpsGet } from "node:https";
-import type { LookupFunction } from "node:net";
-import { isSecureUrl, parseUrl, publicPart } from "../base/net/urls.ts";
-import { isLoopbackHost, isSpecialAddress } from "../base/net/addresses.ts";
+import { createReadStream } from "node:fs";
+import {
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
+import { join } from "node:path";
+import { withFileLock } from "../base/files/file-lock.ts";
+import { parseUrl, publicPart } from "../base/net/urls.ts";
+import { type Integrity, sameIntegrity, toSri } from "../base/text/integrity.ts";
 import { PortolanError } from "../errors/index.ts";
+import { isObject } from "../model/index.ts";
+import { fetchFile, type FileResponse } from "./fetch-file.ts";
 import { isNetworkFailure } from "./npm/network.ts";
 
 /** A step that takes a while. */
@@ -19,131 +31,193 @@ export interface Progress {
 }
 
 export interface DownloadOptions {
-  readonly url: string;
-  /** 64 hexadecimal digits. */
-  readonly sha256: string;
+  /** Places of the same file, tried in order: http(s) URLs, or file URLs. */
+  readonly urls: readonly string[];
+  readonly integrity: Integrity;
+  /** The verified file. It must not exist yet. */
   readonly file: string;
+  /** The folder for unfinished downloads, on the same file system. */
+  readonly partials: string;
+  /** The size that the publisher declares. */
+  readonly size?: number;
   readonly maxBytes?: number;
   readonly signal?: AbortSignal;
   /** Called now and then with the number of bytes received. */
   readonly onBytes?: (bytes: NonNullable<Progress["bytes"]>) => void;
 }
 
-const MOST_BYTES = 512 * 1024 * 1024;
-const MOST_REDIRECTS = 5;
-const SILENCE_MS = 60_000;
-/** Interval of progress reports. */
-const TELL_MS = 500;
+const MAX_BYTES = 512 * 1024 * 1024;
+/** A connection that breaks is resumed this often, as long as each time some bytes arrived. */
+const MAX_RESUMES = 3;
+const REPORT_MS = 500;
+const WAIT_MS = 15 * 60_000;
+const PARTIAL_AGE_MS = 7 * 24 * 3_600_000;
 
-export async function download({
-  url,
-  sha256,
-  file,
-  maxBytes = MOST_BYTES,
-  signal,
-  onBytes,
-}: DownloadOptions): Promise<void> {
-  const response = await follow(checkUrl(parseUrl(url), url), url, signal);
-  const hash = createHash("sha256");
-  const total = Number(response.headers["content-length"] ?? Number.NaN);
-  let bytes = 0;
-  let toldAt = performance.now();
-  try {
-    const out = await open(file, "wx", 0o600);
+export async function download(options: DownloadOptions): Promise<void> {
+  const { integrity, partials, signal } = options;
+  await mkdir(partials, { recursive: true, mode: 0o700 });
+  const partial = join(partials, `${integrity.algorithm}-${integrity.digest.toString("hex")}`);
+  // Two processes may want the same file at once.
+  await withFileLock(partial, () => fromFirst(options, partial), { waitMs: WAIT_MS, signal });
+}
+
+async function fromFirst(options: DownloadOptions, partial: string): Promise<void> {
+  await removeOldPartials(options.partials);
+  let first: unknown;
+  for (const url of options.urls) {
     try {
-      for await (const chunk of response as AsyncIterable<Buffer>) {
-        bytes += chunk.length;
-        if (bytes > maxBytes) throw downloadError(url, `it is larger than ${maxBytes} bytes`);
-        hash.update(chunk);
-        await out.writeFile(chunk);
-        if (performance.now() - toldAt < TELL_MS) continue;
-        toldAt = performance.now();
-        onBytes?.({ received: bytes, total: Number.isNaN(total) ? undefined : total });
+      await fromUrl(url, options, partial);
+      return;
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      first ??= error;
+    }
+  }
+  throw first ?? new PortolanError("INSTALL_FAILED", "The file has no URL.");
+}
+
+async function fromUrl(url: string, options: DownloadOptions, partial: string): Promise<void> {
+  const { integrity, file, size, signal } = options;
+  for (let resumes = 0; ;) {
+    const state = await readPartial(partial, url);
+    try {
+      await receive(url, options, partial, state);
+    } catch (error) {
+      const arrived = await readPartial(partial, url);
+      if (arrived === undefined || isFull(error)) await removePartial(partial);
+      signal?.throwIfAborted();
+      if (isFull(error)) throw error;
+      const isLost = !(error instanceof PortolanError);
+      if (isLost && resumes < MAX_RESUMES && (arrived?.size ?? 0) > (state?.size ?? 0)) {
+        resumes += 1;
+        continue;
       }
+      throw isLost ? downloadError(url, (error as Error).message, { cause: error }) : error;
+    }
+    const got = await hashOf(partial, integrity.algorithm);
+    if (sameIntegrity(got, integrity)) break;
+    const { size: bytes } = await stat(partial);
+    await removePartial(partial);
+    // The first part may be damaged, or may belong to another file of the same server.
+    if (state !== undefined) continue;
+    if (size !== undefined && bytes !== size) throw wrongSize(url, bytes, size);
+    throw downloadError(url, `its hash is ${toSri(got)}, and ${toSri(integrity)} is expected`, {
+      hint: "Do not trust this file: it is not the one that was published.",
+      reason: "HASH_MISMATCH",
+    });
+  }
+  await rename(partial, file);
+  await removePartial(partial);
+}
+
+/** An unfinished download that the server can continue. */
+interface Partial {
+  readonly size: number;
+  /** The validator of the file: an ETag or a date. */
+  readonly validator: string;
+}
+
+async function readPartial(partial: string, url: string): Promise<Partial | undefined> {
+  try {
+    const [found, text] = await Promise.all([stat(partial), readFile(`${partial}.json`, "utf8")]);
+    const value: unknown = JSON.parse(text);
+    if (!isObject(value) || value.url !== url || typeof value.validator !== "string") return undefined;
+    return found.size > 0 ? { size: found.size, validator: value.validator } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function removePartial(partial: string): Promise<void> {
+  for (const path of [partial, `${partial}.json`]) await rm(path, { force: true }).catch(() => {});
+}
+
+async function removeOldPartials(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    const path = join(folder, name);
+    const found = await stat(path).catch(() => undefined);
+    if (found !== undefined && Date.now() - found.mtimeMs > PARTIAL_AGE_MS) await rm(path, { force: true });
+  }
+}
+
+/** Writes the rest of the file behind the bytes that are there. */
+async function receive(
+  url: string,
+  options: DownloadOptions,
+  partial: string,
+  state: Partial | undefined,
+): Promise<void> {
+  const { size, signal } = options;
+  const response = await fetchFile(url, {
+    from: state,
+    signal,
+    fail: (why, more) => downloadError(url, why, more),
+  });
+  try {
+    const { start, total, validator } = response;
+    const most = size ?? options.maxBytes ?? MAX_BYTES;
+    if (size !== undefined && total !== undefined && total !== size) throw wrongSize(url, total, size);
+    if ((total ?? 0) > most) throw tooLarge(url, most);
+    if (start === 0) {
+      await removePartial(partial);
+      if (validator !== undefined)
+        await writeFile(`${partial}.json`, JSON.stringify({ url, validator }), { mode: 0o600 });
+    }
+    const out = await open(partial, start === 0 ? "wx" : "r+", 0o600);
+    try {
+      await writeBody(out, response, { url, most, onBytes: options.onBytes });
     } finally {
       await out.close();
     }
-    if (!response.complete) throw downloadError(url, "it ended in the middle");
-    const digest = hash.digest("hex");
-    if (digest !== sha256.toLowerCase())
-      throw downloadError(url, `its SHA-256 is ${digest}, and the config says ${sha256}`, {
-        hint: "Do not trust this file: it is not the one that the config describes.",
-        reason: "HASH_MISMATCH",
-      });
-    if ((await stat(file)).size !== bytes)
-      throw downloadError(url, "it could not be written whole: is the disk full?");
-  } catch (error) {
-    response.destroy();
-    await rm(file, { force: true }).catch(() => {});
-    signal?.throwIfAborted();
-    throw error instanceof PortolanError
-      ? error
-      : downloadError(url, (error as Error).message, { cause: error });
+  } finally {
+    response.close();
   }
 }
 
-async function follow(
-  first: URL,
-  declared: string,
-  signal: AbortSignal | undefined,
-): Promise<IncomingMessage> {
-  let url = first;
-  for (let hop = 0; hop <= MOST_REDIRECTS; hop += 1) {
-    const response = await requestOnce(url, declared, signal);
-    const { statusCode = 0, headers } = response;
-    if (statusCode === 200) return response;
-    response.destroy();
-    if (statusCode < 300 || statusCode >= 400 || headers.location === undefined)
-      throw downloadError(declared, `the server answered with status ${statusCode}`);
-    const target = checkUrl(parseUrl(headers.location, url), declared);
-    if (isSpecialHost(target) && target.host !== first.host)
-      throw downloadError(declared, `it leads to the private address ${target.host}`);
-    url = target;
+async function writeBody(
+  out: FileHandle,
+  { body, start, total }: FileResponse,
+  { url, most, onBytes }: { url: string; most: number; onBytes: DownloadOptions["onBytes"] },
+): Promise<void> {
+  let received = start;
+  let reportedAt = performance.now();
+  for await (const chunk of body) {
+    if (received + chunk.length > most) throw tooLarge(url, most);
+    for (let done = 0; done < chunk.length;) {
+      const { bytesWritten } = await out.write(chunk, done, chunk.length - done, received + done);
+      if (bytesWritten === 0)
+        throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
+      done += bytesWritten;
+    }
+    received += chunk.length;
+    if (performance.now() - reportedAt < REPORT_MS) continue;
+    reportedAt = performance.now();
+    onBytes?.({ received, total });
   }
-  throw downloadError(declared, "it leads from one address to the next without end");
+  await out.sync();
+  if (total !== undefined && received < total) throw new Error("it ended in the middle");
 }
 
-function requestOnce(url: URL, declared: string, signal: AbortSignal | undefined): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    const get = url.protocol === "http:" ? httpGet : httpsGet;
-    const failed = (cause: Error): void => {
-      if (signal?.aborted === true) reject(signal.reason as Error);
-      else reject(downloadError(declared, cause.message, { cause }));
-    };
-    const options = {
-      signal,
-      lookup: publicLookup,
-      timeout: SILENCE_MS,
-      headers: { "user-agent": "portolan" },
-    };
-    const request = get(url, options as Parameters<typeof get>[1], resolve);
-    request.once("error", failed);
-    request.once("timeout", () => request.destroy(new Error("nothing came for a minute")));
+/** Reads the file back from the disk, so that a write that was cut short is detected too. */
+async function hashOf(path: string, algorithm: Integrity["algorithm"]): Promise<Integrity> {
+  const hash = createHash(algorithm);
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  return { algorithm, digest: hash.digest() };
+}
+
+function isFull(error: unknown): boolean {
+  return ["ENOSPC", "EDQUOT", "EFBIG"].includes((error as NodeJS.ErrnoException).code ?? "");
+}
+
+function tooLarge(url: string, most: number): PortolanError {
+  return downloadError(url, `it is larger than ${most} bytes`, { reason: "TOO_LARGE" });
+}
+
+function wrongSize(url: string, bytes: number, size: number): PortolanError {
+  return downloadError(url, `it has ${bytes} bytes, and its publisher declares ${size}`, {
+    hint: "Do not trust this file: it is not the one that was published.",
+    reason: "SIZE_MISMATCH",
   });
-}
-
-/** Refuses a name that resolves to a private address; a user who means such an address can write the address. */
-const publicLookup: LookupFunction = (hostname, options, callback) => {
-  lookup(hostname, { ...options, all: true }, (error, found) => {
-    if (error !== null) return callback(error, "", 0);
-    const special = found.find(({ address }) => isSpecialAddress(address));
-    if (special !== undefined && !isLoopbackHost(hostname))
-      return callback(new Error(`${hostname} leads to the private address ${special.address}`), "", 0);
-    if (options.all === true) callback(null, found);
-    else callback(null, found[0]?.address ?? "", found[0]?.family);
-  });
-};
-
-function checkUrl(url: URL | undefined, declared: string): URL {
-  if (url !== undefined && isSecureUrl(url)) return url;
-  throw downloadError(
-    declared,
-    url === undefined ? "it is no address" : `it is not https: ${url.protocol}//${url.host}`,
-  );
-}
-
-function isSpecialHost({ hostname }: URL): boolean {
-  return isLoopbackHost(hostname) || isSpecialAddress(hostname);
 }
 
 function downloadError(

@@ -1,11 +1,12 @@
 // Makes sure that a server's program is installed, has the right version, and can be started.
 
+import { parseIntegrity } from "../base/text/integrity.ts";
 import { isPortolanError, PortolanError, type Report } from "../errors/index.ts";
 import {
   type DockerRun,
   type LaunchSettings,
   programName,
-  type ParsedProgram,
+  type InstallableProgram,
   parseProgram,
   type VersionCheck,
 } from "../model/index.ts";
@@ -44,7 +45,7 @@ export interface InstallContext {
 }
 
 export interface Resolved {
-  readonly kind: ParsedProgram["kind"];
+  readonly kind: InstallableProgram["kind"];
   /** An absolute path. */
   readonly file: string;
   /** All arguments: those that run the program, then the server's own. */
@@ -68,7 +69,7 @@ interface Found extends Resolved {
 
 export async function ensureInstalled(
   settings: LaunchSettings | undefined,
-  program: ParsedProgram,
+  program: InstallableProgram,
   context: InstallContext,
 ): Promise<Resolved> {
   try {
@@ -84,7 +85,7 @@ export async function ensureInstalled(
 
 async function ensure(
   settings: LaunchSettings | undefined,
-  program: ParsedProgram,
+  program: InstallableProgram,
   context: InstallContext,
 ): Promise<Resolved> {
   const folder = settings?.requires?.diskBytes === undefined ? undefined : await rootOf(context);
@@ -125,7 +126,7 @@ async function rootOf({ root }: InstallContext): Promise<string> {
 
 async function find(
   settings: LaunchSettings | undefined,
-  program: ParsedProgram,
+  program: InstallableProgram,
   context: InstallContext,
   again: boolean,
 ): Promise<Found> {
@@ -143,7 +144,18 @@ async function find(
   };
   if (program.kind === "npm") {
     const { spec, bin, args } = program;
-    const options = { spec, bin, root, update, server, signal, onProgress, env: context.env };
+    const expected = program.integrity === undefined ? undefined : parseIntegrity(program.integrity);
+    const options = {
+      spec,
+      bin,
+      integrity: expected,
+      root,
+      update,
+      server,
+      signal,
+      onProgress,
+      env: context.env,
+    };
     const { name, version, integrity, folder, file, args: prefix } = await installNpm(options);
     const source = `${name}@${version} ${integrity}`;
     const found = { version, integrity, own: folder, file, prefix, args: [...prefix, ...args], source };
@@ -181,7 +193,7 @@ async function find(
 /** The server's own program if the check names it, else a package of the store or a program of this machine. */
 async function versionProgram(
   check: VersionCheck,
-  own: ParsedProgram,
+  own: InstallableProgram,
   { file, prefix, own: folder }: Found,
   context: InstallContext,
 ): Promise<Program> {

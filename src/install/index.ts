@@ -1,8 +1,12 @@
 // Public face of the install room. A program that is already on this machine loads none of the installers.
 
 import type * as ensure from "./ensure.ts";
+import type * as files from "./files.ts";
+import type * as bin from "./npm/bin.ts";
 import type * as packages from "./npm/package.ts";
+import type * as requires from "./requires.ts";
 import type * as store from "./store/check-store.ts";
+import type * as root from "./store/store.ts";
 
 export { splitCommand } from "./command-words.ts";
 export type { Progress } from "./download.ts";
@@ -11,6 +15,24 @@ export type { Inspected } from "./store/store.ts";
 
 export const ensureInstalled: typeof ensure.ensureInstalled = async (...args) =>
   (await import("./ensure.ts")).ensureInstalled(...args);
+
+export const installNpm: typeof packages.installNpm = async (...args) =>
+  (await import("./npm/package.ts")).installNpm(...args);
+
+export const installFile: typeof files.installFile = async (...args) =>
+  (await import("./files.ts")).installFile(...args);
+
+export const findFile: typeof files.findFile = async (...args) =>
+  (await import("./files.ts")).findFile(...args);
+
+export const interpreterOf: typeof bin.interpreterOf = async (...args) =>
+  (await import("./npm/bin.ts")).interpreterOf(...args);
+
+export const checkRequires: typeof requires.checkRequires = async (...args) =>
+  (await import("./requires.ts")).checkRequires(...args);
+
+export const defaultStoreRoot: typeof root.defaultStoreRoot = async () =>
+  (await import("./store/store.ts")).defaultStoreRoot();
 
 export const isPackageInstalled: typeof packages.isPackageInstalled = async (...args) =>
   (await import("./npm/package.ts")).isPackageInstalled(...args);

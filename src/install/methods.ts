@@ -1,15 +1,13 @@
 // Install methods of a server config, tried in order. None of them changes the user's system.
 
-import { createHash } from "node:crypto";
-import { chmod, mkdir, open, rename, rm } from "node:fs/promises";
-import { basename, isAbsolute, join, resolve } from "node:path";
+import { isAbsolute, resolve } from "node:path";
+import { parseIntegrity } from "../base/text/integrity.ts";
 import { isProgram } from "../base/process/program-path.ts";
 import { PortolanError, toPortolanError, type Report } from "../errors/index.ts";
 import { programName, type InstallMethod } from "../model/index.ts";
-import { safePath, unpack } from "./archive/unpack.ts";
-import { download, type Progress } from "./download.ts";
+import type { Progress } from "./download.ts";
+import { installFile } from "./files.ts";
 import { installed, installNpm } from "./npm/package.ts";
-import { openStore } from "./store/store.ts";
 
 export interface MethodContext {
   readonly server: string;
@@ -129,84 +127,18 @@ async function fromAddress(
         hint: "Add the hash of the file to the config: sha256sum FILE.",
       },
     );
-  if (!/^[0-9a-f]{64}$/i.test(sha256))
+  const integrity = /^[0-9a-f]{64}$/i.test(sha256) ? parseIntegrity(sha256) : undefined;
+  if (integrity === undefined)
     throw new PortolanError("INSTALL_FAILED", `"${sha256}" is not a SHA-256: 64 hexadecimal digits.`);
-  const wanted = method.method === "download" ? safePath(method.extractBin) : undefined;
-  const store = openStore(root, "files");
-  // The entry is found by its hash, not by its URL.
-  const spec = `sha256:${sha256.toLowerCase()} ${wanted ?? ""}`;
-  const record = await store.add(
-    spec,
-    async ({ folder }) => {
-      const shown = `${new URL(url).host}${new URL(url).pathname}`;
-      const what = `downloading ${shown}`;
-      onProgress?.({ what });
-      const file = join(folder, "download");
-      await download({ url, sha256, file, signal, onBytes: (bytes) => onProgress?.({ what, bytes }) });
-      onProgress?.({ what: `downloaded ${shown}` });
-      const path = await toProgram(file, join(folder, "content"), wanted, programName(command), signal);
-      const key = createHash("sha512").update(`${spec} ${path}`).digest("hex").slice(0, 64);
-      return {
-        name: path,
-        version: sha256.slice(0, 12).toLowerCase(),
-        integrity: `sha256:${sha256.toLowerCase()}`,
-        key,
-        sealed: [join("content", path)],
-      };
-    },
-    { signal },
-  );
-  const folder = join(store.folderOf(record.key), "content");
+  const name = programName(command);
+  const content =
+    method.method === "download"
+      ? ({ kind: "archive", program: method.extractBin } as const)
+      : ({ kind: "file", program: name } as const);
+  const found = await installFile({ urls: [url], integrity, content, root, signal, onProgress });
   const { origin, pathname } = new URL(url);
-  const source = `${origin}${pathname} ${record.integrity}`;
-  return { file: join(folder, record.name), args: [], folder, source, integrity: record.integrity };
-}
-
-/** Moves the program and the files beside it into `content`, and returns its path there. */
-async function toProgram(
-  file: string,
-  content: string,
-  wanted: string | undefined,
-  name: string,
-  signal: AbortSignal | undefined,
-): Promise<string> {
-  await mkdir(content, { mode: 0o755 });
-  const files = wanted === undefined ? false : await unpack(file, content, undefined, signal);
-  if (files === false) {
-    await refuseScript(file);
-    const path = safePath(wanted === undefined ? name : basename(wanted));
-    await rename(file, join(content, path));
-    await chmod(join(content, path), 0o755);
-    return path;
-  }
-  await rm(file);
-  const ending = files.filter((path) => path.endsWith(`/${wanted}`));
-  const path = files.find((path) => path === wanted) ?? (ending.length === 1 ? ending[0] : undefined);
-  if (path === undefined)
-    throw ending.length > 1
-      ? new PortolanError("INSTALL_FAILED", `The archive contains several files "${wanted}".`, {
-          hint: `Give the whole path of one of them: ${ending.slice(0, 10).join(", ")}.`,
-        })
-      : new PortolanError("INSTALL_FAILED", `The archive contains no "${wanted}".`, {
-          hint: `It contains: ${files.slice(0, 10).join(", ")}.`,
-        });
-  await chmod(join(content, path), 0o755);
-  return path;
-}
-
-/** A shell script that is downloaded to be run would install something for the whole machine. */
-async function refuseScript(path: string): Promise<void> {
-  const file = await open(path, "r");
-  const head = Buffer.alloc(64);
-  try {
-    await file.read(head, 0, head.length, 0);
-  } finally {
-    await file.close();
-  }
-  if (!/^#!.*\b(?:ba|da|z|k)?sh\b/.test(head.toString("latin1"))) return;
-  throw new PortolanError("INSTALL_FAILED", "The download is a shell script, which is not run.", {
-    hint: "If it installs the program: read it, and run it yourself.",
-  });
+  const written = `sha256:${sha256.toLowerCase()}`;
+  return { ...found, args: [], source: `${origin}${pathname} ${written}`, integrity: written };
 }
 
 interface Manager {

@@ -1,10 +1,11 @@
 // `portolan install`: installs what one server needs without starting it, and reports what changed.
 
+import { parseIntegrity } from "../base/text/integrity.ts";
 import { PortolanError } from "../errors/index.ts";
 import { ensureInstalled, type Inspected, inspectPackage } from "../install/index.ts";
 import { loadDocker } from "../sandbox/index.ts";
 import { install } from "./launch.ts";
-import { type LaunchRequest, parseProgramOf } from "./prepare.ts";
+import { type LaunchRequest, resolveProgram } from "./prepare.ts";
 import type { LaunchPlan } from "./types.ts";
 
 export interface InstallReport {
@@ -24,32 +25,36 @@ export interface InstallOptions {
   readonly update: boolean;
 }
 
-export async function installNow(request: LaunchRequest, { update }: InstallOptions): Promise<InstallReport> {
-  const { server, endpoint, settings, signal, report = () => {} } = request;
+export async function installNow(asked: LaunchRequest, { update }: InstallOptions): Promise<InstallReport> {
   let isFetched = false;
-  const onLaunch: LaunchRequest["onLaunch"] = (news) => {
+  const onLaunch: NonNullable<LaunchRequest["onLaunch"]> = (news) => {
     if (news.type === "progress") isFetched = true;
-    request.onLaunch?.(news);
+    asked.onLaunch?.(news);
   };
-  const program = parseProgramOf(request);
+  const { request, program } = await resolveProgram({ ...asked, onLaunch });
+  const { server, endpoint, settings, signal, report = () => {}, package: from } = request;
   if (program.kind === "docker") {
     const { engine, image } = program;
     const { probeEngine } = await loadDocker();
     const { available, findings } = await probeEngine(engine);
     if (!available) throw noEngine(server, engine, findings.find(({ ok }) => !ok)?.detail);
-    await install({ ...request, onLaunch }, program);
+    await install(request, program);
     return { kind: "docker", state: isFetched ? "installed" : "there", source: image };
   }
-  const before = program.kind === "npm" ? await inspectPackage(program.spec) : undefined;
+  const { integrity = "", spec } = program.kind === "npm" ? program : { spec: undefined };
+  const before = spec === undefined ? undefined : await inspectPackage(spec, parseIntegrity(integrity));
   const { kind, source, own, version } = await ensureInstalled(settings, program, {
     cwd: endpoint.cwd,
     path: endpoint.env?.PATH,
-    ...{ server, report, update, signal },
+    ...{ server, report, signal },
+    // The lock file names an exact version.
+    update: update && from === undefined,
     onProgress: (progress) => onLaunch({ type: "progress", ...progress, server }),
   });
   // The launch plan shows the hash; this report shows the version only.
-  const shown = source.replace(/ sha\d+[-:]\S+$/, "");
-  if (!isFetched) return { kind, state: own === undefined ? "none" : "there", source: shown };
+  const shown = (from?.source ?? source).replace(/ \(.*\)$| sha\d+[-:]\S+$/, "");
+  if (!isFetched)
+    return { kind, state: own === undefined && from === undefined ? "none" : "there", source: shown };
   return { kind, source: shown, ...comparedTo(before, version) };
 }
 

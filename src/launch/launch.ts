@@ -3,7 +3,14 @@
 
 import type { ParsedProgram } from "../model/index.ts";
 import { ChildGroup, runAttached, runProgram, type RunResult } from "../process/index.ts";
-import { parseProgramOf, planned, prepare, prepareProgram, type LaunchRequest } from "./prepare.ts";
+import {
+  type LaunchRequest,
+  parseProgramOf,
+  planned,
+  prepare,
+  prepareProgram,
+  resolveProgram,
+} from "./prepare.ts";
 import type { LaunchPlan } from "./types.ts";
 
 export interface StartRequest extends LaunchRequest {
@@ -25,6 +32,8 @@ export function install(
   request: LaunchRequest,
   program: ParsedProgram = parseProgramOf(request),
 ): Promise<unknown> | undefined {
+  if (program.kind === "package")
+    return resolveProgram(request).then((found) => install(found.request, found.program));
   if (program.kind === "docker") return import("./image.ts").then(({ pull }) => pull(program, request));
   const fetched = program.kind === "npm" || (request.settings?.install?.length ?? 0) > 0;
   return fetched ? prepareProgram(request, program) : undefined;

@@ -6,6 +6,7 @@ import { isPortolanError, PortolanError, type Report } from "../errors/index.ts"
 import {
   type DockerRun,
   type HttpProgram,
+  type InstallableProgram,
   type LaunchSettings,
   modeWords,
   type LocalProgram,
@@ -41,6 +42,7 @@ import {
 } from "../sandbox/index.ts";
 import { createLaunchContext, type LaunchContext, type LaunchNews, type LaunchPlan } from "./types.ts";
 import { keptHomeOf, makeHome } from "./kept-home.ts";
+import type { LaunchedPackage } from "./package.ts";
 import { findServerProgram, type FoundProgram } from "./program.ts";
 
 export interface LaunchRequest {
@@ -60,6 +62,8 @@ export interface LaunchRequest {
    * these. Default: all.
    */
   readonly ownArgs?: readonly string[];
+  /** The package that the program comes from; `resolvePackage` sets it. */
+  readonly package?: LaunchedPackage;
   /** Downloads nothing, and reports rules that cannot be enforced instead of throwing. */
   readonly dryRun?: boolean;
 }
@@ -86,10 +90,22 @@ export async function prepare({
   context = createLaunchContext(),
   ...rest
 }: LaunchRequest): Promise<Prepared> {
-  const request = { ...rest, context };
+  const { request, program } = await resolveProgram({ ...rest, context });
   validateSandbox(request.settings?.sandbox, request.server);
   const chosen = chooseMode(request.settings, process.env);
-  return wrap(await prepareProgram(request, parseProgramOf(request), chosen), request, chosen);
+  return wrap(await prepareProgram(request, program, chosen), request, chosen);
+}
+
+/** The program of a request. A package is replaced by the program that the lock file names, and installed if it is missing. */
+export async function resolveProgram(
+  request: LaunchRequest,
+): Promise<{ request: LaunchRequest; program: InstallableProgram }> {
+  const program = parseProgramOf(request);
+  if (program.kind !== "package") return { request, program };
+  const { resolvePackage } = await import("./package.ts");
+  const resolved = await resolvePackage(request, program);
+  // The program of a package is never a package again.
+  return { request: resolved, program: parseProgramOf(resolved) as InstallableProgram };
 }
 
 /** Parses the program of a server config. The error of a command that cannot be used names the server. */
@@ -104,7 +120,7 @@ export function parseProgramOf({ server, endpoint }: LaunchRequest): ParsedProgr
 /** Finds the program, installs it if it is missing, and checks its version. */
 export function prepareProgram(
   request: LaunchRequest,
-  program: ParsedProgram,
+  program: InstallableProgram,
   chosen: ChosenMode = chooseMode(request.settings, process.env),
 ): Promise<FoundProgram> {
   return findServerProgram(request, program, versionRunner(request, chosen));
@@ -145,6 +161,8 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
       : await policyFor(found, request, certificates);
   const { backend, missing } = await chooseBackend(chosen, found, request, made);
   if (chosen.mode === "enforce" && missing.length > 0 && !dryRun) throw notEnforced(request, missing);
+  if (request.package?.sandboxRequired === true && backend.name === "none" && !dryRun)
+    throw sandboxRequired(request, chosen);
   const { policy } = made;
   const own: Record<string, string> = settings?.homeFolder === undefined ? {} : { HOME: settings.homeFolder };
   const declared = { ...configuredEnvironment(request), ...own };
@@ -173,11 +191,17 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
  * Paths that a server config names and that its sandbox would hide. Starts and downloads nothing; empty if the
  * program is not installed.
  */
-export async function namedButHidden(request: LaunchRequest): Promise<readonly NamedPath[]> {
-  const chosen = chooseMode(request.settings, process.env);
-  const program = parseProgramOf(request);
-  if (chosen.mode === "off" || program.kind === "docker") return [];
-  const found = await prepareProgram({ ...request, dryRun: true }, program, chosen).catch(() => undefined);
+export async function namedButHidden(named: LaunchRequest): Promise<readonly NamedPath[]> {
+  const chosen = chooseMode(named.settings, process.env);
+  if (chosen.mode === "off") return [];
+  const dry = { ...named, dryRun: true };
+  const { kind } = parseProgramOf(dry);
+  const resolved = await (kind === "package"
+    ? resolveProgram(dry).catch(() => undefined)
+    : resolveProgram(dry));
+  if (resolved === undefined || resolved.program.kind === "docker") return [];
+  const { request, program } = resolved;
+  const found = await prepareProgram(request, program, chosen).catch(() => undefined);
   if (found === undefined) return [];
   const certificates = await findCertificates(configuredEnvironment(request), found.cwd);
   return (await policyFor(found, request, certificates)).notGranted;
@@ -265,6 +289,16 @@ function openDescriptors(): RuleProblem[] {
 /** Marks a command in the hint, so that it can be copied without the sentence around it. */
 function asSentence(remedy: string): string {
   return /^[a-z]/.test(remedy) ? `Run \`${remedy}\`.` : remedy.replace(/\.?$/, ".");
+}
+
+/** Nobody but the publisher of a package can say that it needs no sandbox. */
+function sandboxRequired({ server, package: from }: LaunchRequest, { mode, by }: ChosenMode): PortolanError {
+  const name = from?.source.split(" ", 1)[0] ?? "";
+  return new PortolanError(
+    "SANDBOX_UNAVAILABLE",
+    `Server "${server}" was not started: its package ${name} requires a sandbox, and the sandbox mode is ${mode} (${by}).`,
+    { server, hint: "Leave the sandbox on, and see what this machine can enforce: portolan doctor." },
+  );
 }
 
 function notEnforced({ server, settings }: LaunchRequest, missing: readonly RuleProblem[]): PortolanError {

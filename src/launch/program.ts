@@ -2,7 +2,8 @@
 
 import { stat } from "node:fs/promises";
 import { ensureInstalled, isPackageInstalled } from "../install/index.ts";
-import type { DockerRun, ParsedProgram, LaunchSettings } from "../model/index.ts";
+import { parseIntegrity } from "../base/text/integrity.ts";
+import type { DockerRun, InstallableProgram, LaunchSettings } from "../model/index.ts";
 import { resolveShim, findProgram, type Program, type RunProgram, type RunResult } from "../process/index.ts";
 import type { LaunchRequest } from "./prepare.ts";
 import type { LaunchPlan } from "./types.ts";
@@ -23,7 +24,20 @@ export interface FoundProgram {
 /** `run` runs the version command of the server config. */
 export async function findServerProgram(
   request: LaunchRequest,
-  program: ParsedProgram,
+  program: InstallableProgram,
+  run: RunProgram,
+): Promise<FoundProgram> {
+  const { package: from } = request;
+  if (from?.isAbsent === true) return absentPackage(from.source, program, request.endpoint.cwd);
+  const found = await findProgramOf(request, program, run);
+  return from === undefined
+    ? found
+    : { ...found, source: from.source, folders: [...found.folders, ...from.folders] };
+}
+
+async function findProgramOf(
+  request: LaunchRequest,
+  program: InstallableProgram,
   run: RunProgram,
 ): Promise<FoundProgram> {
   const {
@@ -65,7 +79,7 @@ export async function findServerProgram(
 
 /** A command of this machine that needs no installation and no version check, as most do. */
 function isPlain(
-  { note }: ParsedProgram & { readonly kind: "binary" },
+  { note }: InstallableProgram & { readonly kind: "binary" },
   { install = [], versionCheck, requires }: LaunchSettings = {},
 ): boolean {
   return note === undefined && install.length === 0 && versionCheck === undefined && requires === undefined;
@@ -73,22 +87,22 @@ function isPlain(
 
 /** A package that a real start would install first. */
 async function notInstalled(
-  program: ParsedProgram,
+  program: InstallableProgram,
   cwd: string | undefined,
 ): Promise<FoundProgram | undefined> {
   if (program.kind !== "npm") return undefined;
-  const { spec, bin, args } = program;
-  if (await isPackageInstalled({ spec, bin })) return undefined;
-  const source = `${spec}, which is not installed yet`;
-  return {
-    kind: "npm",
-    source,
-    file: process.execPath,
-    args,
-    cwd,
-    folders: [],
-    docker: undefined,
-  };
+  const { spec, bin, integrity = "" } = program;
+  if (await isPackageInstalled({ spec, bin, integrity: parseIntegrity(integrity) })) return undefined;
+  return absentPackage(spec, program, cwd);
+}
+
+function absentPackage(
+  name: string,
+  { kind, args }: InstallableProgram,
+  cwd: string | undefined,
+): FoundProgram {
+  const source = `${name}, which is not installed yet`;
+  return { kind, source, file: process.execPath, args, cwd, folders: [], docker: undefined };
 }
 
 /** Runs the version command once per program file, until the file changes. */

@@ -1,8 +1,15 @@
 // Public exports of the model room.
 
 export type { DockerOption, DockerRun } from "./program/docker-run.ts";
+export { PACKAGE_HINT, type PackageReference, parsePackageReference } from "./program/package-reference.ts";
 export { type PackageSpec, parsePackageSpec } from "./program/package-spec.ts";
-export { type ParsedProgram, parseProgram, programName, toCommandLine } from "./program/program.ts";
+export {
+  type InstallableProgram,
+  type ParsedProgram,
+  parseProgram,
+  programName,
+  toCommandLine,
+} from "./program/program.ts";
 export { hiddenPathMessage, LIMIT_NAMES, limitRule, pathGrant, writtenSize } from "./sandbox/messages.ts";
 export {
   type Binding,

@@ -1,4 +1,4 @@
-// Public exports of the packages room: the lock file of a workspace, pins of tool definitions, and the origin of packages.
+// Public exports of the packages room: the lock file of a workspace, the installation and the origin of packages, and pins of tool definitions.
 
 export {
   lockFileOf,
@@ -8,6 +8,18 @@ export {
   renderLock,
   updateLock,
 } from "./lock/lock-file.ts";
+export {
+  compareWithLock,
+  type LockDifference,
+  type LockedReference,
+  lockProblem,
+  readLockedPackage,
+} from "./sources/check-lock.ts";
+export { keepDocument, MAX_DOCUMENT_BYTES, readDocument } from "./sources/documents.ts";
+export { installPackage } from "./sources/install-package.ts";
+export { type LockedContext, openLockedPackage, type PackageProgram } from "./sources/locked-program.ts";
+export { parseDocument, thisPlatform, toPackageSource } from "./sources/read-document.ts";
+export type { InstalledPackage, PackageContext, PackageSource } from "./sources/types.ts";
 export { type Lock, LOCK, type LockedPackage, type LockedServer } from "./lock/schema.ts";
 export { findHiddenText, type HiddenText } from "./pins/hidden-text.ts";
 export { type LintFinding, lintDefinition, type LintRule } from "./pins/lint-definition.ts";

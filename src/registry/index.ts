@@ -20,6 +20,7 @@ export {
   type RegistryOptions,
   type RegistrySettings,
 } from "./client/client.ts";
+export { hostedFileUrl, type HostedOptions, readHostedDocument } from "./client/hosted.ts";
 export { openRegistries, type Registries } from "./client/registries.ts";
 export { REGISTRY_DEFAULTS, type RegistryServer, startRegistryServer } from "./server/server.ts";
 export { openStore, type RegistryStore, type StoreOptions } from "./store/store.ts";

@@ -1,6 +1,6 @@
 // `portolan install`: installs the programs of the servers now, and repairs broken ones.
 
-import { type PortolanError, toPortolanError } from "../../errors/index.ts";
+import { PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { InstallReport } from "../../launch/index.ts";
 import type { ServerConfig, HttpProgram, StdioEndpoint } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
@@ -13,7 +13,10 @@ import { formatDownload, renderRows } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import type { Spinner } from "../terminal/spinner.ts";
 import { driverServers, findDriverServer, noProgram, programOf } from "../workspace/programs.ts";
-import { loadSource, requireServer, sourceNote } from "../workspace/source.ts";
+import { loadSource, requireServer, type Source, sourceNote } from "../workspace/source.ts";
+
+/** Any difference from the lock file, for CI. */
+const FROZEN_EXIT = 1;
 
 interface Line {
   readonly server: string;
@@ -27,43 +30,85 @@ interface Line {
 export async function installServers(
   cli: Cli,
   words: Words,
-  { update = false }: { update?: boolean },
+  { update = false, frozen = false }: { update?: boolean; frozen?: boolean },
 ): Promise<number> {
   const { output, interrupt } = cli;
-  const servers = await chosen(cli, words);
+  if (frozen && update)
+    throw new PortolanError("USAGE", "--frozen and --update exclude each other.", {
+      hint: "--frozen installs exactly what portolan.lock names.",
+    });
+  const { servers, source } = await chosen(cli, words);
   const lines: Line[] = [];
-  await withSpinner(cli, async (spinner) => {
-    for (const server of servers) {
-      interrupt.signal.throwIfAborted();
-      const program = programOf(server);
-      lines.push(
-        program === undefined
-          ? { server: server.alias, none: noProgram(server) }
-          : await installOne(cli, server, program, update, spinner),
-      );
-    }
-  });
+  if (frozen) lines.push(...(await differences(servers, words.words.length === 0 ? source : undefined)));
+  // Nothing is installed if one of them differs.
+  const isSame = lines.length === 0;
+  if (isSame)
+    await withSpinner(cli, async (spinner) => {
+      for (const server of servers) {
+        interrupt.signal.throwIfAborted();
+        const program = programOf(server);
+        lines.push(
+          program === undefined
+            ? { server: server.alias, none: noProgram(server) }
+            : await installOne(cli, server, program, update, spinner),
+        );
+      }
+    });
   interrupt.signal.throwIfAborted();
   if (output.form === "json") output.json({ servers: lines.map(toJson) });
   else if (lines.length === 0) output.print("There are no servers here.");
   else output.print(describe(lines, cli, update));
   const failed = lines.find(({ error }) => error !== undefined)?.error;
-  return failed === undefined ? 0 : exitCodeOf(failed);
+  return failed === undefined ? 0 : frozen ? FROZEN_EXIT : exitCodeOf(failed);
 }
 
-async function chosen(cli: Cli, { words, server }: Words): Promise<ServerConfig[]> {
+/** The differences from the lock file, as failed servers. With `source`, entries of servers that it does not have count too. */
+async function differences(servers: readonly ServerConfig[], source: Source | undefined): Promise<Line[]> {
+  const { compareWithLock, lockFileOf, readLock } = await import("../../packages/index.ts");
+  const { packagesOf } = await import("../workspace/packages.ts");
+  const files = packagesOf(source?.config.servers ?? servers);
+  const own = source?.config.folder === undefined ? undefined : lockFileOf(source.config.folder);
+  if (own !== undefined && !files.has(own)) files.set(own, new Map());
+  const found = await Promise.all(
+    [...files].map(async ([file, references]) =>
+      compareWithLock(references, await readLock(file), { isAll: source !== undefined }),
+    ),
+  );
+  return found.flat().map(({ server, message, hint }) => ({
+    server,
+    error: new PortolanError("VERSION_MISMATCH", message, {
+      server,
+      hint,
+      data: { reason: "LOCK_MISMATCH" },
+    }),
+  }));
+}
+
+interface Chosen {
+  readonly servers: readonly ServerConfig[];
+  /** Absent for a command that is given in place of a workspace. */
+  readonly source?: Source;
+}
+
+async function chosen(cli: Cli, { words, server }: Words): Promise<Chosen> {
   refuseBothSides(words, server, "server");
   if (server !== undefined)
-    return [targetServer(takeTarget({ words: [], server }, cli).target, cli.options, cli.io.cwd)];
+    return {
+      servers: [targetServer(takeTarget({ words: [], server }, cli).target, cli.options, cli.io.cwd)],
+    };
   const source = await loadSource(cli);
   const note = sourceNote(source, cli.io);
   if (note !== undefined) cli.output.note(cli.output.noteColors.dim(note));
-  if (words.length > 0)
-    return [...new Set(words)].map((name) => findDriverServer(source, name) ?? requireServer(source, name));
-  return [
-    ...source.config.servers.filter(({ enabled, endpoint }) => enabled && endpoint.transport !== "contracts"),
-    ...driverServers(source),
-  ];
+  if (words.length > 0) {
+    const named = [...new Set(words)];
+    return {
+      source,
+      servers: named.map((name) => findDriverServer(source, name) ?? requireServer(source, name)),
+    };
+  }
+  const { servers } = source.config;
+  const own = servers.filter(({ enabled, endpoint }) => enabled && endpoint.transport !== "contracts");
+  return { source, servers: [...own, ...driverServers(source)] };
 }
 
 async function installOne(

@@ -63,6 +63,8 @@ function textOf(url: Template): string {
 }
 
 function programLabel(program: LocalProgram): string {
+  if (program.kind === "package")
+    return [program.package, ...maskedWords(program.args ?? [])].map(quoteWord).join(" ");
   const { command, args } = toCommandLine(program);
   return [wordLabel(command), ...args.map((word, index) => argumentLabel(word, args[index - 1]))]
     .map(quoteWord)

@@ -17,6 +17,8 @@ export interface OwnPlace {
 /** The reason not to serve a server; undefined for all others. */
 export function ownGateway({ endpoint }: ServerConfig, own: OwnPlace): string | undefined {
   if (endpoint.transport === "stdio") {
+    // Other clients get a package through `portolan serve`; Portolan itself runs its program.
+    if (endpoint.kind === "package") return undefined;
     const { command, args } = toCommandLine(endpoint);
     return runsServe([command, ...args], own.script) ? "it runs portolan serve" : undefined;
   }

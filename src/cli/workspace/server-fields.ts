@@ -64,6 +64,8 @@ function programFields(program: LocalProgram): ServerFields {
       return { npm: program.package, bin: program.bin };
     case "image":
       return { docker: program.image };
+    case "package":
+      return { package: program.package };
     default:
       return { command: program.command };
   }

@@ -4,7 +4,7 @@ import { HTTP_SCHEMES, isHttpUrl, WEBSOCKET_SCHEMES } from "../../base/net/urls.
 import type { Endpoint, StdioEndpoint, UrlEndpoint } from "../../model/index.ts";
 import { entryOf, type ObjectNode, type Diagnostics, quoted, toLabel } from "../document/index.ts";
 import { definedOnly } from "./defined.ts";
-import { toPackagedEndpoint, warnIgnored } from "./packaged.ts";
+import { type PackageLock, toPackageEndpoint, toPackagedEndpoint, warnIgnored } from "./packaged.ts";
 import type { FileTransport, ServerValue } from "./server-schema.ts";
 
 const URL_TRANSPORTS: Readonly<Record<Exclude<FileTransport, "stdio">, UrlEndpoint["transport"]>> = {
@@ -13,7 +13,7 @@ const URL_TRANSPORTS: Readonly<Record<Exclude<FileTransport, "stdio">, UrlEndpoi
   websocket: "websocket",
 };
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-const TARGETS: readonly string[] = ["command", "npm", "docker", "url"];
+const TARGETS: readonly string[] = ["command", "npm", "docker", "package", "url"];
 const PROGRAM_FIELDS = ["args", "env", "cwd"];
 const LAUNCH_KEYS = ["install", "version_check", "requires"];
 const LAUNCHER = /^(npx|uvx|uv|node|python3?|docker|bunx?|deno|npm|pnpm|yarn)\s+\S/;
@@ -24,7 +24,13 @@ export function toEndpoint(
   transport: FileTransport,
   node: ObjectNode,
   diagnostics: Diagnostics,
+  lock: PackageLock,
 ): Endpoint {
+  if (server.package !== undefined) {
+    checkOnlyOne(node, diagnostics);
+    checkEnv(server, node, diagnostics);
+    return toPackageEndpoint(server, transport, node, diagnostics, lock);
+  }
   if (server.npm !== undefined || server.docker !== undefined) {
     checkOnlyOne(node, diagnostics);
     checkEnv(server, node, diagnostics);
@@ -76,7 +82,8 @@ function checkElsewhere(
 /** The transport of a server that does not name one. */
 export function inferTransport(server: ServerValue): FileTransport | undefined {
   if (server.docker !== undefined && server.port !== undefined) return "streamable-http";
-  if (server.command !== undefined || server.npm !== undefined || server.docker !== undefined) return "stdio";
+  const programs = [server.command, server.npm, server.docker, server.package];
+  if (programs.some((program) => program !== undefined)) return "stdio";
   if (server.url !== undefined) return /^wss?:/i.test(server.url) ? "websocket" : "streamable-http";
   return undefined;
 }

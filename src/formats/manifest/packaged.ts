@@ -1,6 +1,13 @@
-// Endpoints of servers that are packages of npm or container images.
+// Endpoints of servers that are packages of npm or of a registry, or container images.
 
-import type { Endpoint, StdioEndpoint, UrlEndpoint, HttpProgram } from "../../model/index.ts";
+import {
+  type Endpoint,
+  PACKAGE_HINT,
+  parsePackageReference,
+  type StdioEndpoint,
+  type UrlEndpoint,
+  type HttpProgram,
+} from "../../model/index.ts";
 import { entryOf, type ObjectNode, type Diagnostics, quoted } from "../document/index.ts";
 import { definedOnly } from "./defined.ts";
 import type { FileTransport, ServerValue } from "./server-schema.ts";
@@ -53,6 +60,37 @@ function npmEndpoint(
     );
   warnIgnored(["headers", "port", "path"], "with npm", node, diagnostics);
   return definedOnly<StdioEndpoint>({ transport: "stdio", kind: "npm", package: npm, bin, args, env, cwd });
+}
+
+/** The entry of a server in the lock file of its workspace. */
+export interface PackageLock {
+  readonly file: string;
+  readonly server: string;
+}
+
+/** The program and its arguments come from the package; the lock file says which version. */
+export function toPackageEndpoint(
+  server: ServerValue,
+  transport: FileTransport,
+  node: ObjectNode,
+  diagnostics: Diagnostics,
+  lock: PackageLock,
+): StdioEndpoint {
+  const { package: name = "", args, env, cwd } = server;
+  if (transport !== "stdio") wrongTransport("package", "stdio", node, diagnostics);
+  const problem = parsePackageReference(name);
+  if (typeof problem === "string")
+    diagnostics.add(entryOf(node, "package")?.value ?? node, problem, PACKAGE_HINT);
+  warnIgnored(["headers", "port", "path", "bin"], "with package", node, diagnostics);
+  return definedOnly<StdioEndpoint>({
+    transport: "stdio",
+    kind: "package",
+    package: name,
+    lock,
+    args,
+    env,
+    cwd,
+  });
 }
 
 function dockerEndpoint(

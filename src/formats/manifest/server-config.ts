@@ -1,5 +1,6 @@
 // Server config from the fields of one server in a file.
 
+import { join } from "node:path";
 import type { ServerConfig, LaunchSettings, Limits, Origin } from "../../model/index.ts";
 import { nodeAt, type ObjectNode } from "../document/index.ts";
 import type { ReadContext } from "../schema-builder/index.ts";
@@ -7,6 +8,9 @@ import { definedOnly, filled } from "./defined.ts";
 import { inferTransport, toEndpoint } from "./endpoint.ts";
 import { noteRelaxedSandbox } from "./sandbox-schema.ts";
 import type { ServerValue } from "./server-schema.ts";
+
+/** The lock file stands beside the config file. */
+export const LOCK_NAME = "portolan.lock";
 
 /** Settings that apply to servers without settings of their own. */
 export type ServerDefaults = Pick<
@@ -26,7 +30,10 @@ export function toServerConfig(server: ServerValue, context: ServerContext): Ser
   const { alias, origin, node, diagnostics } = context;
   const transport = server.transport ?? inferTransport(server);
   if (transport === undefined) return undefined;
-  const endpoint = toEndpoint(server, transport, node, diagnostics);
+  const endpoint = toEndpoint(server, transport, node, diagnostics, {
+    file: join(context.folder, LOCK_NAME),
+    server: alias,
+  });
   const runsHere = endpoint.transport === "stdio" || endpoint.program !== undefined;
   const launch = runsHere ? toLaunchSettings(server, context) : undefined;
   if (diagnostics.hasErrorIn(node)) return undefined;

@@ -120,7 +120,13 @@ export const SERVER_FIELDS = {
   ),
 };
 
-export const SERVER = partialObject("", SERVER_FIELDS);
+/** A bridge manifest has no lock file beside it, so only portolan.yaml names packages of registries. */
+export const SERVER = partialObject("", {
+  package: text(
+    "A package of a registry to run in place of a command, such as @user/name@^1.0.0; or mcpb: and a bundle. portolan.lock has its version and hash.",
+  ),
+  ...SERVER_FIELDS,
+});
 
 /** The fields of one server that could be read. */
 export type ServerValue = Value<typeof SERVER>;

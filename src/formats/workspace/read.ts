@@ -113,7 +113,7 @@ function toServer(entry: Entry, workspace: WorkspaceValue, context: ReadContext)
   const { key: alias, value: node } = entry;
   const server = workspace.servers?.[alias];
   if (node.kind !== "object" || server === undefined) return undefined;
-  const reachable = ["transport", "command", "npm", "docker", "url"].some((name) => {
+  const reachable = ["transport", "command", "npm", "docker", "package", "url"].some((name) => {
     const given = nodeAt(node, name);
     return given !== undefined && given.kind !== "null";
   });
@@ -121,7 +121,7 @@ function toServer(entry: Entry, workspace: WorkspaceValue, context: ReadContext)
     diagnostics.add(
       entry,
       `${toLabel(entry.path)} says neither command nor url`,
-      "Write command (or npm, or docker) for a program to run, or url for a server to reach.",
+      "Write command (or npm, docker or package) for a program to run, or url for a server to reach.",
     );
   const { file } = diagnostics;
   return toServerConfig(server, {

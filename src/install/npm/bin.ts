@@ -1,6 +1,6 @@
 // Finds the program file of an installed package, and the interpreter that runs it.
 
-import { open, readFile, realpath } from "node:fs/promises";
+import { open, readFile, realpath, stat } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
@@ -57,6 +57,8 @@ async function chooseBin(
     const path = lock === undefined ? undefined : binAmong(lock, wanted);
     if (path !== undefined) return join(folder, path);
   }
+  // The metadata of a package may name a file of it.
+  if (wanted !== undefined && (await isFile(join(own, wanted)))) return join(own, wanted);
   const there = [...bins.keys()].join(", ") || "none";
   throw new PortolanError(
     "INSTALL_FAILED",
@@ -88,6 +90,17 @@ async function readBins(own: string, name: string): Promise<Map<string, string>>
   return new Map(entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
 }
 
+/** The command that runs a file: itself, or the Node that its first line or `isNode` names. */
+export async function interpreterOf(
+  path: string,
+  isNode: boolean,
+): Promise<{ readonly command: string; readonly args: readonly string[] }> {
+  const switches = (await nodeSwitches(path)) ?? (isNode ? [] : undefined);
+  return switches === undefined
+    ? { command: path, args: [] }
+    : { command: process.execPath, args: [...switches, path] };
+}
+
 /** Undefined: the file is an executable of its own, not for Node. */
 async function nodeSwitches(path: string): Promise<string[] | undefined> {
   const first = await firstLine(path);
@@ -106,6 +119,10 @@ async function firstLine(path: string): Promise<string> {
   } finally {
     await file.close();
   }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() === true;
 }
 
 function isInside(folder: string, path: string): boolean {

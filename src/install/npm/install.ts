@@ -10,6 +10,7 @@ import { type Made, refuseFullDisk } from "../store/store.ts";
 import { type NpmEnd, runNpm } from "./cli.ts";
 import { isAsAgreed, keyOf, type Lock, readLock, refuseOthers } from "./lock.ts";
 import { isNetworkFailure, NPM_LOG_LEVEL } from "./network.ts";
+import { checkTarball, refuseOtherHash, refuseOtherVersion } from "./expected-hash.ts";
 import type { NpmOptions } from "./package.ts";
 
 /** Overrides every setting of the user that could change the result. */
@@ -41,7 +42,7 @@ const SETTINGS = [
 export async function npmInstall(
   { name, range, spec, registry }: PackageSpec,
   folder: string,
-  { root, signal, onProgress, env = process.env }: NpmOptions,
+  { root, signal, onProgress, integrity, env = process.env }: NpmOptions,
   broken: readonly string[] = [],
 ): Promise<Made> {
   const why = broken.length === 0 ? "" : ` again: ${listOf(broken)}`;
@@ -67,7 +68,11 @@ export async function npmInstall(
   const lock = await readList(folder, "package-lock.json");
   const own = ownOf(spec, name, lock);
   refuseOthers(spec, lock);
+  refuseOtherVersion(spec, range, own.version);
+  // The hash of the same kind is known before anything is downloaded.
+  if (integrity !== undefined) refuseOtherHash(spec, integrity, own.integrity);
   await run("ci", "--package-lock-only=false");
+  if (integrity !== undefined) await checkTarball(spec, integrity, own.integrity, cache);
   const there = await readList(folder, PUT_THERE);
   refuseOthers(spec, there);
   if (!isAsAgreed(lock, there)) throw notAgreed(spec);

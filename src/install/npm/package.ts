@@ -1,6 +1,7 @@
 // npm packages, installed once and run from the store: without install scripts, and without network at later
 // starts.
 
+import { type Integrity, toSri } from "../../base/text/integrity.ts";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { type PackageSpec, parsePackageSpec } from "../../model/index.ts";
 import type { Progress } from "../download.ts";
@@ -24,6 +25,8 @@ export interface NpmOptions {
   readonly spec: string;
   /** A program of the package. Default: the one with the package's name, or its only one. */
   readonly bin?: string;
+  /** The hash that the package must have. The spec then names an exact version. */
+  readonly integrity?: Integrity;
   readonly root: string;
   /** Resolves the version again, even if the package is installed. */
   readonly update?: boolean;
@@ -36,35 +39,42 @@ export interface NpmOptions {
 
 /** Finds an installed package without network. Undefined: it must be installed first. */
 export async function installed(
-  options: Pick<NpmOptions, "spec" | "bin" | "root">,
+  options: Pick<NpmOptions, "spec" | "bin" | "root" | "integrity">,
 ): Promise<Installed | undefined> {
-  const { spec } = parse(options.spec);
   const store = openStore(options.root, "npm");
-  const record = await store.find(spec);
+  const record = await store.find(keyOf(parse(options.spec), options));
   if (record === undefined) return undefined;
   return toInstalled(record, store.folderOf(record.key), options.bin).catch(() => undefined);
 }
 
 /** Searches the user's own store, without network. */
-export async function isPackageInstalled(options: Pick<NpmOptions, "spec" | "bin">): Promise<boolean> {
+export async function isPackageInstalled(
+  options: Pick<NpmOptions, "spec" | "bin" | "integrity">,
+): Promise<boolean> {
   return (await installed({ ...options, root: await defaultStoreRoot() })) !== undefined;
 }
 
 /** The record of a package in the user's own store, and its broken parts. */
-export async function inspectPackage(spec: string): Promise<Inspected | undefined> {
-  return openStore(await defaultStoreRoot(), "npm").inspect(spec);
+export async function inspectPackage(spec: string, integrity?: Integrity): Promise<Inspected | undefined> {
+  return openStore(await defaultStoreRoot(), "npm").inspect(keyOf({ spec }, { integrity }));
+}
+
+/** A package whose hash was checked has a record of its own, so that the check need not be repeated. */
+function keyOf({ spec }: Pick<PackageSpec, "spec">, { integrity }: Pick<NpmOptions, "integrity">): string {
+  return integrity === undefined ? spec : `${spec} ${toSri(integrity)}`;
 }
 
 export async function installNpm(options: NpmOptions): Promise<Installed> {
   const { root, bin, update = false, signal } = options;
   const wanted = parse(options.spec);
   const store = openStore(root, "npm", options.pause);
-  const there = update ? undefined : await store.inspect(wanted.spec);
+  const key = keyOf(wanted, options);
+  const there = update ? undefined : await store.inspect(key);
   const { broken = [] } = there ?? {};
   const known = broken.length === 0 ? there?.record : undefined;
   const add = (again: boolean, why: readonly string[]): Promise<StoreRecord> =>
     store
-      .add(wanted.spec, ({ folder }) => npmInstall(wanted, folder, options, why), { again, signal })
+      .add(key, ({ folder }) => npmInstall(wanted, folder, options, why), { again, signal })
       .catch((error: unknown) => {
         throw why.length > 0 && isPortolanError(error) ? notMended(wanted.spec, why, error) : error;
       });

@@ -17,6 +17,8 @@ interface NpmProgram {
   readonly package: string;
   /** The program of the package, if it has several. */
   readonly bin?: string;
+  /** The hash that the package must have, as SRI. */
+  readonly integrity?: string;
 }
 
 /** A container image. It gets the variables of `env`. */
@@ -25,8 +27,17 @@ interface ImageProgram {
   readonly image: string;
 }
 
+/** A package of a registry, or a bundle. The lock file says what it is; `packages/` finds its program at the start. */
+interface PackageProgram {
+  readonly kind: "package";
+  /** A name and a range, or `mcpb:` with a file or URL; `parsePackageReference` reads it. */
+  readonly package: string;
+  /** The lock file, and the name of the server in it. */
+  readonly lock: { readonly file: string; readonly server: string };
+}
+
 /** The program of a server that runs on this machine, as its config names it. */
-export type LocalProgram = (CommandProgram | NpmProgram | ImageProgram) & {
+export type LocalProgram = (CommandProgram | NpmProgram | ImageProgram | PackageProgram) & {
   readonly args?: readonly string[];
   /** Variables that are added to a minimal environment. The server does not get the rest of this process's environment. */
   readonly env?: Readonly<Record<string, string>>;

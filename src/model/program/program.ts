@@ -1,10 +1,11 @@
-// The program of a server: a package of npm, a container image, or a program of this machine. A command line is parsed here, once
-// for each start.
+// The program of a server: a package, a container image, or a program of this machine. A command line is parsed here, once for each
+// start.
 
 import { PortolanError } from "../../errors/index.ts";
 import type { LocalProgram } from "../config/server-definition.ts";
 import { type DockerOption, type DockerRun, parseDockerRun } from "./docker-run.ts";
 import { type NpxCommand, type PackageRunner, parseNpx } from "./npx.ts";
+import { PACKAGE_HINT, type PackageReference, parsePackageReference } from "./package-reference.ts";
 import { parsePackageSpec } from "./package-spec.ts";
 
 /** A program of this machine. */
@@ -16,22 +17,42 @@ interface BinaryProgram {
   readonly note?: string;
 }
 
-export type ParsedProgram =
+/** A package of a registry, or a bundle: the lock file says what it is. */
+interface PackageReferenceProgram {
+  readonly kind: "package";
+  readonly reference: PackageReference;
+  readonly args: readonly string[];
+  readonly lock: { readonly file: string; readonly server: string };
+}
+
+/** A program that can be installed and started. */
+export type InstallableProgram =
   | BinaryProgram
-  | (NpxCommand & { readonly kind: "npm" })
+  | (NpxCommand & { readonly kind: "npm"; readonly integrity?: string })
   /** `command` is the program of the engine, and `words` are all its arguments: `run …`. */
   | (DockerRun & { readonly kind: "docker"; readonly command: string; readonly words: readonly string[] });
+
+export type ParsedProgram = InstallableProgram | PackageReferenceProgram;
 
 /**
  * Throws if npx or another package runner is asked for something that it would do outside of the store: download
  * packages at every start, or run a shell.
  */
+export function parseProgram(program: Exclude<LocalProgram, { kind: "package" }>): InstallableProgram;
+export function parseProgram(program: LocalProgram): ParsedProgram;
 export function parseProgram(program: LocalProgram): ParsedProgram {
   switch (program.kind) {
     case "npm": {
-      const { package: spec, bin, args = [] } = program;
+      const { package: spec, bin, integrity, args = [] } = program;
       const parsed = parsePackageSpec(spec);
-      return asNpm(typeof parsed === "string" ? parsed : { ...parsed, bin, args }, "npm");
+      const npm = asNpm(typeof parsed === "string" ? parsed : { ...parsed, bin, args }, "npm");
+      return integrity === undefined ? npm : { ...npm, integrity };
+    }
+    case "package": {
+      const { lock, args = [] } = program;
+      const reference = parsePackageReference(program.package);
+      if (typeof reference !== "string") return { kind: "package", reference, lock, args };
+      throw new PortolanError("CONFIG_INVALID", `${reference}.`, { hint: PACKAGE_HINT });
     }
     case "image": {
       const { image, args = [] } = program;
@@ -75,7 +96,11 @@ function imageOptions(program: LocalProgram): DockerOption[] {
   ];
 }
 
-/** The command line that runs a program without Portolan, for config files of clients and for people. */
+function folderOf(file: string): string {
+  return file.replace(/[/\\][^/\\]*$/, "") || ".";
+}
+
+/** The command line that runs a program for config files of clients and for people. */
 export function toCommandLine(program: LocalProgram): {
   readonly command: string;
   readonly args: readonly string[];
@@ -90,6 +115,11 @@ export function toCommandLine(program: LocalProgram): {
     case "image": {
       const options = imageOptions(program).flatMap(({ text }) => text.split(" "));
       return { command: "docker", args: ["run", ...options, program.image, ...args] };
+    }
+    case "package": {
+      // Only Portolan reads its lock file, so another client gets the server through Portolan.
+      const { file, server } = program.lock;
+      return { command: "portolan", args: ["serve", folderOf(file), "--stdio", "--only", server] };
     }
     default:
       return { command: program.command, args };
@@ -122,7 +152,7 @@ export function programName(command: string): string {
   return command.replace(/^.*[/\\]/, "").replace(/\.(?:exe|cmd|bat|ps1)$/i, "");
 }
 
-function asNpm(found: NpxCommand | string, command: string): ParsedProgram {
+function asNpm(found: NpxCommand | string, command: string): ParsedProgram & { readonly kind: "npm" } {
   if (typeof found !== "string") return { kind: "npm", ...found };
   throw new PortolanError("CONFIG_INVALID", `Portolan cannot run this ${command} command: ${found}.`, {
     hint: "Write npm: PACKAGE, or npx -y PACKAGE and then the program's own arguments. Anything else: install it yourself, and name its program.",

@@ -6,9 +6,9 @@ import { withFileLock } from "../../base/files/file-lock.ts";
 import { readLimited } from "../../base/files/limited-read.ts";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import { Diagnostics, readJson } from "../../formats/document/index.ts";
+import { LOCK_NAME } from "../../formats/manifest/index.ts";
 import { type Lock, LOCK, type LockedServer } from "./schema.ts";
 
-export const LOCK_NAME = "portolan.lock";
 /** A lock file with the pins of ten thousand tools is smaller. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
@@ -48,6 +48,7 @@ function renderServer({ package: from, tools }: LockedServer): object {
       version: from.version,
       source: from.source,
       integrity: from.integrity,
+      metadata: from.metadata,
       registry: from.registry,
       provenance: from.provenance,
       permissions: from.permissions && [...from.permissions].sort(),

@@ -28,8 +28,9 @@ const PACKAGE = object(
   {
     name: text("The name of the package.").required(),
     version: text("The exact version.").required(),
-    source: text("Where its files came from.").required(),
-    integrity: text("The hash of the file, as SRI.").required(),
+    source: text("Where its files come from: the URL or package that its metadata names first.").required(),
+    integrity: text("The hash of that file, as SRI.").required(),
+    metadata: text("The hash of the metadata document, as SRI. It has the files of all platforms."),
     registry: text("The registry that listed it."),
     provenance: list("The proofs of its origin.", PROVENANCE),
     permissions: list("The permissions that a person granted.", text()),

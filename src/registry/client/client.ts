@@ -48,6 +48,8 @@ export interface FoundPackage {
   readonly entry: IndexVersion;
   readonly package: IndexPackage;
   readonly metadata: PackageMetadata;
+  /** The document itself. Its hash as SRI is `entry.integrity`. */
+  readonly document: Uint8Array;
   readonly advisories: readonly Advisory[];
   /** URLs of the files that the registry hosts, by their hash as SRI. */
   readonly files: Readonly<Record<string, string>>;
@@ -84,7 +86,7 @@ export interface PublishRequest {
 
 export function openRegistry(settings: RegistrySettings, options: RegistryOptions): RegistryClient {
   const { now = () => new Date(), signal } = options;
-  const url = toUrl(settings.url);
+  const url = toRegistryUrl(settings.url);
   const { token } = settings;
   const transfer = createTransfer(
     url,
@@ -169,7 +171,7 @@ export function openRegistry(settings: RegistrySettings, options: RegistryOption
         (entry.files ?? []).map((hash) => [hash, transfer.urlOf(filePath(hash))]),
       );
       return {
-        ...{ registry: label, name, version, entry, package: found, metadata, files },
+        ...{ registry: label, name, version, entry, package: found, metadata, document: bytes, files },
         advisories: advisoriesFor(advisories, name, version, hashesOf(metadata, entry)),
       };
     },
@@ -269,7 +271,8 @@ function hashesOf({ source }: PackageMetadata, { files = [] }: IndexVersion): st
   );
 }
 
-function toUrl(written: string): URL {
+/** The URL of a registry as its settings or a lock file write it: an http(s) URL, or the path of a folder. */
+export function toRegistryUrl(written: string): URL {
   const url = isHttpUrl(written) || written.startsWith("file:") ? parseUrl(written) : undefined;
   if (url !== undefined && url.username + url.password + url.search + url.hash !== "")
     throw new PortolanError(

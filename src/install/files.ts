@@ -1,0 +1,150 @@
+// Installs one file with a known hash into the store: a program, or an archive that contains one. Nothing is unpacked before its hash
+// was checked.
+
+import { createHash } from "node:crypto";
+import { chmod, mkdir, open, rename, rm } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { parseUrl, publicPart } from "../base/net/urls.ts";
+import { type Integrity, toSri } from "../base/text/integrity.ts";
+import { PortolanError } from "../errors/index.ts";
+import { safePath, unpack } from "./archive/unpack.ts";
+import { download, type Progress } from "./download.ts";
+import { openStore, type Pause } from "./store/store.ts";
+
+export interface FileOptions {
+  /** Places of the same file, tried in order. */
+  readonly urls: readonly string[];
+  readonly integrity: Integrity;
+  readonly size?: number;
+  /**
+   * `file`: the file is the program. `archive`: it is unpacked, and `program` is a path in it; a file that is no archive is the
+   * program. `package`: the same, and the program may be a script.
+   */
+  readonly content: { readonly kind: "file" | "archive" | "package"; readonly program: string };
+  readonly root: string;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: Progress) => void;
+  readonly pause?: Pause;
+}
+
+export interface InstalledFile {
+  /** The program. */
+  readonly file: string;
+  /** The folder that the program needs, to be granted read-only. */
+  readonly folder: string;
+}
+
+/** More seals would make every start slow. */
+const MAX_SEALS = 500;
+
+/** Finds an installed file without network. */
+export async function findFile(
+  options: Pick<FileOptions, "integrity" | "content" | "root">,
+): Promise<InstalledFile | undefined> {
+  const store = openStore(options.root, "files");
+  const record = await store.find(specOf(options));
+  return record && toInstalled(store.folderOf(record.key), record.name);
+}
+
+export async function installFile(options: FileOptions): Promise<InstalledFile> {
+  const { root, integrity, urls, size, content, signal, onProgress } = options;
+  const store = openStore(root, "files", options.pause);
+  const spec = specOf(options);
+  const record = await store.add(
+    spec,
+    async ({ folder }) => {
+      const shown = labelOf(urls[0] ?? "");
+      const what = `downloading ${shown}`;
+      onProgress?.({ what });
+      const file = join(folder, "download");
+      await download({
+        ...{ urls, integrity, size, file, signal, partials: join(root, "files", "partial") },
+        onBytes: (bytes) => onProgress?.({ what, bytes }),
+      });
+      onProgress?.({ what: `downloaded ${shown}` });
+      const { path, files } = await toProgram(file, join(folder, "content"), content, signal);
+      const key = createHash("sha512").update(`${spec} ${path}`).digest("hex").slice(0, 64);
+      return {
+        name: path,
+        version: integrity.digest.toString("hex").slice(0, 12),
+        integrity: toSri(integrity),
+        key,
+        sealed: [path, ...files.slice(0, MAX_SEALS)].map((one) => join("content", one)),
+      };
+    },
+    { signal },
+  );
+  return toInstalled(store.folderOf(record.key), record.name);
+}
+
+/** The entry is found by its hash, not by its URL. */
+function specOf({
+  integrity,
+  content: { kind, program },
+}: Pick<FileOptions, "integrity" | "content">): string {
+  const hash = `${integrity.algorithm}:${integrity.digest.toString("hex")}`;
+  return kind === "file"
+    ? `${hash} `
+    : `${hash} ${safePath(program)}${kind === "package" ? " (package)" : ""}`;
+}
+
+function toInstalled(entry: string, path: string): InstalledFile {
+  const folder = join(entry, "content");
+  return { file: join(folder, path), folder };
+}
+
+function labelOf(url: string): string {
+  const parsed = parseUrl(url);
+  return parsed === undefined ? "a file" : publicPart(parsed).replace(/^https?:\/\//, "");
+}
+
+/** Moves the program and the files beside it into `folder`, and returns their paths there. */
+async function toProgram(
+  file: string,
+  folder: string,
+  { kind, program }: FileOptions["content"],
+  signal: AbortSignal | undefined,
+): Promise<{ path: string; files: readonly string[] }> {
+  await mkdir(folder, { mode: 0o755 });
+  const files = kind === "file" ? false : await unpack(file, folder, undefined, signal);
+  if (files === false) {
+    if (kind !== "package") await refuseScript(file);
+    const path = safePath(basename(program));
+    await rename(file, join(folder, path));
+    await chmod(join(folder, path), 0o755);
+    return { path, files: [] };
+  }
+  await rm(file);
+  const path = findProgram(files, safePath(program));
+  await chmod(join(folder, path), 0o755);
+  return { path, files };
+}
+
+/** Archives often have one folder at the top, which the path need not name. */
+function findProgram(files: readonly string[], wanted: string): string {
+  const ending = files.filter((path) => path.endsWith(`/${wanted}`));
+  const path = files.find((path) => path === wanted) ?? (ending.length === 1 ? ending[0] : undefined);
+  if (path !== undefined) return path;
+  throw ending.length > 1
+    ? new PortolanError("INSTALL_FAILED", `The archive contains several files "${wanted}".`, {
+        hint: `Give the whole path of one of them: ${ending.slice(0, 10).join(", ")}.`,
+      })
+    : new PortolanError("INSTALL_FAILED", `The archive contains no "${wanted}".`, {
+        hint: `It contains: ${files.slice(0, 10).join(", ")}.`,
+      });
+}
+
+/** A shell script that is downloaded to be run would install something for the whole machine. */
+async function refuseScript(path: string): Promise<void> {
+  const file = await open(path, "r");
+  const head = Buffer.alloc(64);
+  try {
+    await file.read(head, 0, head.length, 0);
+  } finally {
+    await file.close();
+  }
+  if (!/^#!.*\b(?:ba|da|z|k)?sh\b/.test(head.toString("latin1"))) return;
+  throw new PortolanError("INSTALL_FAILED", "The download is a shell script, which is not run.", {
+    hint: "If it installs the program: read it, and run it yourself.",
+  });
+}

@@ -1,0 +1,85 @@
+// Replaces a package in a launch request by the program that the lock file names.
+
+import { PortolanError } from "../errors/index.ts";
+import type { LaunchSettings, LocalProgram, ParsedProgram } from "../model/index.ts";
+import { type LockedContext, openLockedPackage, type PackageProgram } from "../packages/index.ts";
+import { hostedFileUrl, readHostedDocument } from "../registry/index.ts";
+import type { LaunchRequest } from "./prepare.ts";
+
+type Package = ParsedProgram & { readonly kind: "package" };
+
+/** The facts of a package that the launch of its program needs. */
+export interface LaunchedPackage {
+  /** Human-readable: name, version, where it came from, and its hash. */
+  readonly source: string;
+  /** The folders that the program is installed in. */
+  readonly folders: readonly string[];
+  /** It is not installed; only in a dry run. */
+  readonly isAbsent: boolean;
+  /** The package says that it must not run without a sandbox. */
+  readonly sandboxRequired: boolean;
+}
+
+/** Installs the package, unless the request is a dry run. Packages of npm are installed with the program that this returns. */
+export async function resolvePackage(request: LaunchRequest, program: Package): Promise<LaunchRequest> {
+  const { server, endpoint, settings, dryRun = false } = request;
+  const { reference, lock } = program;
+  const found = await openLockedPackage({ server, reference, lock }, contextOf(request), {
+    install: !dryRun,
+  });
+  const { env, cwd } = endpoint;
+  const port = endpoint.port === undefined ? {} : { port: endpoint.port };
+  return {
+    ...request,
+    endpoint: { ...toProgram(found, program.args), env: { ...found.env, ...env }, cwd, ...port },
+    settings: withPython(settings, found.python),
+    package: {
+      source: found.source,
+      folders: found.program.kind === "file" ? [found.program.folder] : [],
+      isAbsent: found.program.kind === "absent",
+      sandboxRequired: found.sandboxRequired,
+    },
+  };
+}
+
+function contextOf({ server, signal, onLaunch }: LaunchRequest): LockedContext {
+  return {
+    server,
+    signal,
+    onProgress: (progress) => onLaunch?.({ type: "progress", ...progress, server }),
+    fetchDocument: async ({ registry, metadata = "", name, version }) => {
+      if (registry !== undefined) return readHostedDocument(registry, metadata, { signal });
+      throw new PortolanError("INSTALL_FAILED", `portolan.lock names no registry of ${name}@${version}.`, {
+        hint: "Approve the package again: portolan update.",
+      });
+    },
+    mirrorsOf: ({ registry }, integrity) =>
+      registry === undefined ? [] : [hostedFileUrl(registry, integrity)],
+  };
+}
+
+function toProgram({ program, args: fixed }: PackageProgram, own: readonly string[]): LocalProgram {
+  const args = [...fixed, ...own];
+  switch (program.kind) {
+    case "npm": {
+      const { spec, bin, integrity } = program;
+      return { kind: "npm", package: spec, bin, integrity, args };
+    }
+    case "file":
+      return { command: program.command, args: [...program.args, ...args] };
+    case "absent":
+      return { command: process.execPath, args };
+  }
+}
+
+/** The check runs in the server's sandbox, as a version check of a config does. A check of the config itself has priority. */
+function withPython(
+  settings: LaunchSettings | undefined,
+  range: string | undefined,
+): LaunchSettings | undefined {
+  if (range === undefined || settings?.versionCheck !== undefined) return settings;
+  return {
+    ...settings,
+    versionCheck: { command: "python3 --version", parse: "Python (\\d+\\.\\d+(?:\\.\\d+)?)", range },
+  };
+}

@@ -1,0 +1,104 @@
+// Compares the packages that portolan.yaml names with the entries of portolan.lock.
+
+import { parseIntegrity } from "../../base/text/integrity.ts";
+import { satisfies } from "../../base/text/versions.ts";
+import { PortolanError } from "../../errors/index.ts";
+import type { PackageReference } from "../../model/index.ts";
+import { readLock } from "../lock/lock-file.ts";
+import type { Lock, LockedPackage } from "../lock/schema.ts";
+
+/** A package as a server config names it: the reference, and the entry of the lock file. */
+export interface LockedReference {
+  readonly server: string;
+  readonly reference: PackageReference;
+  readonly lock: { readonly file: string; readonly server: string };
+}
+
+/** Finds the entry of the lock file. Throws if it is missing, or belongs to another package or range. */
+export async function readLockedPackage({
+  server,
+  reference,
+  lock,
+}: LockedReference): Promise<LockedPackage> {
+  const { servers } = await readLock(lock.file);
+  const locked = Object.hasOwn(servers, lock.server) ? servers[lock.server]?.package : undefined;
+  const problem = lockProblem(reference, locked);
+  if (locked !== undefined && problem === undefined) return locked;
+  throw new PortolanError("VERSION_MISMATCH", `Server "${server}": ${problem?.message ?? ""}`, {
+    server,
+    hint: problem?.hint,
+    data: { reason: "LOCK_MISMATCH", file: lock.file },
+  });
+}
+
+/** Why the lock entry does not fit what the config says; undefined if it does. */
+export function lockProblem(
+  reference: PackageReference,
+  locked: LockedPackage | undefined,
+): { readonly message: string; readonly hint: string } | undefined {
+  const name = reference.kind === "mcpb" ? `mcpb:${reference.location}` : reference.name;
+  if (locked === undefined)
+    return {
+      message: `portolan.lock has no entry for ${name}.`,
+      hint: `Choose a version, and approve its permissions: portolan add ${name}.`,
+    };
+  if (reference.kind === "mcpb") {
+    if (locked.source === name) return undefined;
+    return {
+      message: `portolan.yaml names ${name}, and portolan.lock has ${locked.source}.`,
+      hint: "Approve the other bundle: portolan update.",
+    };
+  }
+  if (locked.name !== name)
+    return {
+      message: `portolan.yaml names the package ${name}, and portolan.lock has ${locked.name}.`,
+      hint: "Approve the other package: portolan update.",
+    };
+  const { range } = reference;
+  // A tag may have moved since; the lock keeps the version that was approved.
+  if (range === undefined || /^[a-z]/i.test(range) || satisfies(locked.version, range)) return undefined;
+  return {
+    message: `portolan.yaml wants ${name}@${range}, and portolan.lock has the version ${locked.version}.`,
+    hint: "Approve a version of that range: portolan update.",
+  };
+}
+
+export interface LockDifference {
+  readonly server: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** All differences between the packages of a workspace and its lock file. `isAll`: entries of other servers are differences too. */
+export function compareWithLock(
+  references: ReadonlyMap<string, PackageReference>,
+  { servers }: Lock,
+  { isAll }: { readonly isAll: boolean },
+): LockDifference[] {
+  const found = [...references].flatMap(([server, reference]) => {
+    const locked = Object.hasOwn(servers, server) ? servers[server]?.package : undefined;
+    const problem = lockProblem(reference, locked) ?? hashProblem(locked);
+    return problem === undefined ? [] : [{ server, ...problem }];
+  });
+  const others = Object.entries(servers).flatMap(([server, { package: locked }]) =>
+    locked === undefined || references.has(server)
+      ? []
+      : [
+          {
+            server,
+            message: `portolan.lock has ${locked.name}@${locked.version}, and portolan.yaml has no package of that name.`,
+            hint: `Remove the entry: portolan remove ${server}.`,
+          },
+        ],
+  );
+  return isAll ? [...found, ...others] : found;
+}
+
+function hashProblem(locked: LockedPackage | undefined): Omit<LockDifference, "server"> | undefined {
+  const hashes = [locked?.integrity, locked?.metadata ?? locked?.integrity];
+  if (hashes.every((hash) => hash !== undefined && parseIntegrity(hash) !== undefined)) return undefined;
+  return {
+    message: `portolan.lock has no valid hash of ${locked?.name}@${locked?.version}.`,
+    hint: "Restore it from version control: git checkout portolan.lock.",
+  };
+}

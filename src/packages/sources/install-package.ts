@@ -1,0 +1,99 @@
+// Installs the files of a package into the store: from npm, or from a URL with a hash. A failure leaves nothing behind.
+
+import { extname } from "node:path";
+import { parseIntegrity, type Integrity } from "../../base/text/integrity.ts";
+import { isPortolanError, PortolanError } from "../../errors/index.ts";
+import { defaultStoreRoot, findFile, installFile, installNpm, interpreterOf } from "../../install/index.ts";
+import type { InstalledPackage, PackageContext, PackageSource } from "./types.ts";
+
+/** An exact version of a package, as the source of a package names it. */
+const NPM_URL = /^npm:((?:@[^/@\s]+\/)?[^/@\s]+)@([^@\s/]+)$/;
+/** The URL of a tarball at a registry of npm. */
+const TARBALL = /^(https?:\/\/[^?#]*?)\/((?:@[^/]+\/)?[^/]+)\/-\/(?:[^/]+-)?(\d+\.\d+\.\d+[^/]*)\.tgz$/;
+
+export async function installPackage(
+  source: PackageSource,
+  context: PackageContext = {},
+): Promise<InstalledPackage> {
+  const { server } = context;
+  try {
+    return await (source.type === "npm" ? fromNpm(source, context) : fromFile(source, context));
+  } catch (error) {
+    throw isPortolanError(error) ? error.at({ server }) : error;
+  }
+}
+
+/** Finds an installed package without network. Packages of npm have their own look-up: `isPackageInstalled`. */
+export async function findPackageFile(
+  source: PackageSource,
+  context: PackageContext = {},
+): Promise<InstalledPackage | undefined> {
+  const root = context.root ?? (await defaultStoreRoot());
+  const integrity = requireIntegrity(source);
+  const found = await findFile({ integrity, root, content: contentOf(source) });
+  return found && toInstalled(source, found);
+}
+
+/** The spec of npm, its hash, and the program in it. */
+export function toNpmProgram(source: PackageSource): {
+  readonly spec: string;
+  readonly integrity: Integrity;
+  readonly bin: string;
+} {
+  const integrity = requireIntegrity(source);
+  const [, name, version] = NPM_URL.exec(source.url) ?? [];
+  if (name !== undefined && version !== undefined)
+    return { spec: `${name}@${version}`, integrity, bin: source.executable };
+  const [, registry, own, exact] = TARBALL.exec(source.url) ?? [];
+  if (registry !== undefined && own !== undefined && exact !== undefined)
+    return {
+      spec: `${decodeURIComponent(own)}@${exact} --registry=${registry}/`,
+      integrity,
+      bin: source.executable,
+    };
+  throw new PortolanError("INSTALL_FAILED", `${source.url} is not a package of npm.`, {
+    hint: "Its publisher must write npm:<package>@<version>, or the URL of a tarball at a registry of npm.",
+  });
+}
+
+async function fromNpm(source: PackageSource, context: PackageContext): Promise<InstalledPackage> {
+  const { server, signal, onProgress, env } = context;
+  const root = context.root ?? (await defaultStoreRoot());
+  const options = { ...toNpmProgram(source), root, server, signal, onProgress, env };
+  const { folder, file, args } = await installNpm(options);
+  return { integrity: source.integrity, folder, command: file, args };
+}
+
+async function fromFile(source: PackageSource, context: PackageContext): Promise<InstalledPackage> {
+  const { signal, onProgress, mirrors } = context;
+  const root = context.root ?? (await defaultStoreRoot());
+  const integrity = requireIntegrity(source);
+  const urls = [source.url, ...(mirrors?.(source.integrity) ?? [])];
+  const content = contentOf(source);
+  const found = await installFile({ urls, integrity, size: source.size, content, root, signal, onProgress });
+  return toInstalled(source, found);
+}
+
+function contentOf({ executable }: PackageSource): { readonly kind: "package"; readonly program: string } {
+  return { kind: "package", program: executable };
+}
+
+async function toInstalled(
+  { integrity, runtime }: PackageSource,
+  { file, folder }: { readonly file: string; readonly folder: string },
+): Promise<InstalledPackage> {
+  const found = { integrity, folder };
+  const extension = extname(file).toLowerCase();
+  const isPython = extension === ".py" || (runtime === "python" && extension === "");
+  if (isPython) return { ...found, command: "python3", args: [file] };
+  const { command, args } = await interpreterOf(file, runtime === "node" || /^\.[cm]?js$/.test(extension));
+  return { ...found, command, args };
+}
+
+function requireIntegrity({ integrity, url }: PackageSource): Integrity {
+  const parsed = parseIntegrity(integrity);
+  if (parsed !== undefined) return parsed;
+  throw new PortolanError("INSTALL_FAILED", `${url} has no hash, so it is not downloaded.`, {
+    hint: "Its publisher must name a hash: sha256-<base64>.",
+  });
+}
