@@ -2,6 +2,7 @@
 
 import { Command, CommanderError, Help } from "commander";
 import { PortolanError, toPortolanError } from "../errors/index.ts";
+import { addAuditCommand } from "./audit/command.ts";
 import { addAuthorCommand } from "./author/command.ts";
 import { addCallCommands } from "./call/command.ts";
 import { addCompletionCommand } from "./completion/command.ts";
@@ -38,6 +39,7 @@ const COMMANDS: readonly ((host: CommandHost) => void)[] = [
   addDoctorCommand,
   addEditCommands,
   addPackageCommands,
+  addAuditCommand,
   addInstallCommand,
   addValidateCommand,
   addImportCommand,

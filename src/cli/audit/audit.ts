@@ -13,9 +13,9 @@ import { count, wrap } from "../terminal/layout.ts";
 import { plainLine, toJsonText } from "../terminal/safe-text.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { loadSource } from "../workspace/source.ts";
-import { checkAdvisories } from "./audit-advisories.ts";
-import { auditLive } from "./audit-live.ts";
-import { auditedPackages, checkLock, checkStore } from "./audit-lock.ts";
+import { checkAdvisories } from "./check-advisories.ts";
+import { auditLive } from "./check-live.ts";
+import { auditedPackages, checkLock, checkStore } from "./check-lock.ts";
 import type { Finding, FindingSeverity } from "./findings.ts";
 import { toSarif } from "./sarif.ts";
 
