@@ -92,7 +92,7 @@ describe("a download", () => {
       { path: "tool-1.0/", type: "5", mode: 0o755 },
       { path: "tool-1.0/lib.js", body: "lib" },
       { path: "ignored", type: "x", body: "22 path=tool-1.0/tool\n" },
-      { path: "short", body: TOOL, mode: 0o4755 },
+      { path: "short", body: TOOL, mode: 0o775 },
     ];
     const archive = serve(`/a.${kind}`, kind === "tar" ? makeTar(entries) : makeTarGz(entries));
     const found = await get({ method: "download", extractBin: "tool", ...archive });
@@ -188,7 +188,7 @@ describe("an archive is not unpacked", () => {
   test("that is damaged, or far larger than it looks", async () => {
     const damaged = makeTar([{ path: "x", body: "1" }]);
     damaged[0] = 65;
-    await expect(attempt(damaged)).rejects.toThrow("damaged");
+    await expect(attempt(damaged)).rejects.toThrow("checksum");
     const many = Array.from({ length: 11 }, (_, index) => ({ path: `f${index}` }));
     const limits = { entries: 10, bytes: 1_000, ratio: 200 };
     await expect(attempt(makeTarGz(many), limits)).rejects.toThrow("too many");

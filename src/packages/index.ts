@@ -1,4 +1,5 @@
-// Public exports of the packages room: the lock file of a workspace, the installation and the origin of packages, and pins of tool definitions.
+// Public exports of the packages room: the lock file of a workspace, the installation and
+// origin of packages, and pins of tool definitions.
 
 export {
   lockFileOf,
