@@ -7,6 +7,7 @@ export {
   type CatalogOptions,
   type CatalogSettings,
   fatalErrors,
+  type LockText,
 } from "./types.ts";
 export type { ParseClientFile } from "./formats.ts";
 export { isUndeclared, type UsedPaths, usualConfigPaths } from "./files/sources.ts";

@@ -13,7 +13,14 @@ import { listedSources, type SourceFile, type Sources, usedPaths, usualSources }
 import { type FileMemory, readSource, type ReadSource } from "./read-source.ts";
 import { chooseNaming, finishServers, toSettings } from "./settings.ts";
 import { AcceptedFiles } from "./files/accepted-files.ts";
-import { type Catalog, type CatalogFile, type CatalogOptions, OWN_NAMES } from "./types.ts";
+import {
+  type Catalog,
+  type CatalogFile,
+  type CatalogOptions,
+  LOCK_NAME,
+  type LockText,
+  OWN_NAMES,
+} from "./types.ts";
 
 /** Files and folders to watch for changes of the catalog. */
 export interface WatchPlan {
@@ -72,6 +79,8 @@ export async function load(
   diagnostics.push(...merged.diagnostics);
   const naming = chooseNaming(settings, all, diagnostics);
   const drivers = await findDrivers(top, settings.contracts ?? {}, memory.drivers, only, accepted.read);
+  const lockFile = join(top, LOCK_NAME);
+  const lock = await readLockText(lockFile, accepted);
   const ofDrivers = [...drivers.diagnostics];
   const declared = withContracts(merged.servers, drivers.server, ofDrivers);
   diagnostics.push(...ofDrivers, ...accepted.finish());
@@ -88,6 +97,7 @@ export async function load(
   const names = single === undefined ? OWN_NAMES.map((name) => join(top, name)) : [single.file];
   const files = [
     ...names,
+    lockFile,
     ...sources.files.map(({ file }) => file),
     ...drivers.files.map(({ file }) => file),
     ...drivers.missing,
@@ -98,7 +108,14 @@ export async function load(
   };
   const { envFile, gateway } = catalog.settings;
   const used = [...plan.files, ...drivers.beside, envFile, gateway?.tls?.cert, gateway?.tls?.key];
-  return { catalog: { ...catalog, usedPaths: usedPaths(top, single === undefined, used) }, plan };
+  return { catalog: { ...catalog, lock, usedPaths: usedPaths(top, single === undefined, used) }, plan };
+}
+
+/** The lock file is read like a config file: a change that a server may have made from its sandbox is ignored. */
+async function readLockText(file: string, accepted: AcceptedFiles): Promise<LockText | undefined> {
+  const found = await accepted.read(file);
+  if (found.kind === "missing") return undefined;
+  return found.kind === "text" ? { file, text: found.text } : { file, problem: found.message };
 }
 
 function onlyDriver(single: SourceFile | undefined): string | undefined {

@@ -39,6 +39,7 @@ export function toSettings(
   return {
     naming,
     descriptionPrefix: settings.descriptionPrefix,
+    pins: settings.pins,
     envFile: settings.envFile === undefined ? undefined : resolve(folder, settings.envFile),
     defaults: settings.defaults,
     gateway: withAbsoluteFiles(settings.gateway, folder),
@@ -94,12 +95,14 @@ export function finishServers(
     const limits = { ...settings.defaults.limits, ...server.limits };
     const idleStopMs = server.idleStopMs ?? settings.defaults.idleStopMs;
     const prefix = server.descriptionPrefix ?? settings.descriptionPrefix;
+    const pins = server.pins ?? settings.pins;
     const { idleStopMs: _, ...rest } = { ...settings.defaults, ...server };
     return {
       ...rest,
       enabled: server.enabled && enabled?.has(server.alias) !== false,
       ...(Object.keys(limits).length === 0 ? {} : { limits }),
       ...(prefix === undefined ? {} : { descriptionPrefix: prefix }),
+      ...(pins === undefined ? {} : { pins }),
       // A config file writes 0 for "never", which overrides a default.
       ...(idleStopMs === undefined || idleStopMs === 0 ? {} : { idleStopMs }),
     };

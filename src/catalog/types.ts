@@ -1,7 +1,7 @@
 // Catalog: the merged servers of a workspace, its settings, files and diagnostics, and which of its errors are fatal.
 
 import type { Diagnostic } from "../errors/index.ts";
-import type { GatewaySettings, PackagePolicy, RegistrySetting, ServerConfig } from "../model/index.ts";
+import type { GatewaySettings, PackagePolicy, PinMode, RegistrySetting, ServerConfig } from "../model/index.ts";
 import type { WriterOf } from "./files/accepted-files.ts";
 import type { UsedPaths } from "./files/sources.ts";
 import type { ParseClientFile, ServerDefaults } from "./formats.ts";
@@ -15,6 +15,8 @@ export interface Catalog {
   readonly files: readonly CatalogFile[];
   /** The paths that it was read from. */
   readonly usedPaths: UsedPaths;
+  /** The lock file, unparsed; absent if there is none. */
+  readonly lock?: LockText;
   readonly diagnostics: readonly Diagnostic[];
   /** The diagnostics about drivers, contracts and their secrets. A driver with an error is left out; everything else works. */
   readonly ofDrivers?: readonly Diagnostic[];
@@ -22,10 +24,19 @@ export interface Catalog {
   readonly leftOut?: readonly Diagnostic[];
 }
 
+/** The text of the lock file, or the reason why it cannot be read. */
+export interface LockText {
+  readonly file: string;
+  readonly text?: string;
+  readonly problem?: string;
+}
+
 export interface CatalogSettings {
   /** Template such as `mcp_{alias}_{tool}`. */
   readonly naming?: string;
   readonly descriptionPrefix?: boolean | string;
+  /** Applied to the servers already. */
+  readonly pins?: PinMode;
   /** The path is absolute. */
   readonly envFile?: string;
   /** Defaults, which are already applied to the servers. */
@@ -59,6 +70,8 @@ export interface CatalogOptions {
 
 /** Names of config files that are found without being listed, in order of precedence. */
 export const OWN_NAMES: readonly string[] = ["portolan.yaml", "portolan.yml"];
+/** The lock file, which Portolan itself writes. */
+export const LOCK_NAME = "portolan.lock";
 export const USUAL_NAMES: readonly string[] = [
   "manifest.yaml",
   "manifest.yml",

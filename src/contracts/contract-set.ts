@@ -24,6 +24,7 @@ import type { ContractPolicy } from "./routing/policy.ts";
 import { RouteCache } from "./routing/route-cache.ts";
 import type { Resolution } from "./routing/route.ts";
 import { BackgroundTasks } from "./verification/background-tasks.ts";
+import type { ToolApproval } from "./verification/compare-server.ts";
 import type { Acquire } from "./verification/driver-verification.ts";
 
 export interface DriverEntry {
@@ -60,6 +61,8 @@ export interface ContractsOptions {
   readonly bumps?: Bumps;
   /** The drivers as they were registered before this program ran, by id; `bumps` applies to them too. */
   readonly earlier?: ReadonlyMap<string, Driver>;
+  /** Tools of drivers' servers that must not be called, because nobody approved their definition. */
+  readonly toolApproval?: ToolApproval;
   /** `eager` starts and verifies every driver's server now; `lazy` with the first call. Default: `eager`. */
   readonly probe?: "eager" | "lazy";
 }
@@ -78,6 +81,7 @@ export class ContractSet {
   /** The contracts of the options, and the ones that were added since. */
   readonly #contracts: Contract[];
   readonly #handOver: SetHandOver;
+  readonly #stopListening: (() => void) | undefined;
 
   private constructor(
     options: ContractsOptions,
@@ -104,6 +108,10 @@ export class ContractSet {
       healthPorts: auth ?? {},
       context: this.context({}),
       changed: () => this.#invalidate(),
+      toolApproval: options.toolApproval,
+    });
+    this.#stopListening = options.toolApproval?.onChange(() => {
+      for (const { verification } of this.registry.shown()) verification.compareAgain();
     });
     const offered = before?.catalog.offered() ?? new Map<string, never>();
     this.catalog = new ContractCatalog(prepared, offered, () => this.registry.all());
@@ -239,6 +247,7 @@ export class ContractSet {
   }
 
   close(): void {
+    this.#stopListening?.();
     this.#verifications.close();
     this.registry.close();
     this.#handOver.close();
@@ -314,7 +323,14 @@ export class ContractSet {
           ? undefined
           : { bound, hooks: registered.hooks };
       },
-      acquire: (bound, who) => (this.registry.ownerOf(bound) as RegisteredDriver).acquire(who),
+      acquire: (bound, who) => {
+        const owner = this.registry.ownerOf(bound) as RegisteredDriver;
+        const upstream = owner.acquire(who);
+        // The server may have been compared again since the call was routed.
+        if (upstream instanceof Promise)
+          return upstream.then((one) => owner.requireApproved(bound, who, one));
+        return owner.requireApproved(bound, who, upstream);
+      },
       verify: (driver, who) => this.#verify(driver, who),
       slow: new Set(),
       reverify: (drivers, who) => this.#reverify(drivers, who),

@@ -49,6 +49,7 @@ export type {
   ParseToolResultArgs,
   RefreshResult,
 } from "./driver/bound-tool.ts";
+export type { ToolApproval } from "./verification/compare-server.ts";
 export type { DriverReport } from "./driver/driver-state.ts";
 export { hasLogin, processKey } from "./driver/process-key.ts";
 export { checkDriver } from "./registration/check-driver.ts";

@@ -24,6 +24,7 @@ export type ErrorCode =
   | "TARGET_INVALID"
   | "INPUT_INVALID"
   | "TOOL_NOT_FOUND"
+  | "TOOL_WITHHELD"
   | "PROMPT_NOT_FOUND"
   | "RESOURCE_NOT_FOUND"
   | "NOT_SUPPORTED"
@@ -82,6 +83,12 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorFace>> = {
   TARGET_INVALID: face(2, 400, -32602, "A target is a URL or a quoted command."),
   INPUT_INVALID: face(2, 400, -32602, "Correct the named fields; the tool's inputSchema lists them."),
   TOOL_NOT_FOUND: face(2, 404, -32602, "List the server's tools to see their names."),
+  TOOL_WITHHELD: face(
+    5,
+    403,
+    -32602,
+    "Review the change with portolan pins, then approve it: portolan pins approve <server> <tool>.",
+  ),
   PROMPT_NOT_FOUND: face(2, 404, -32602, "List the prompts to see their names."),
   RESOURCE_NOT_FOUND: face(2, 404, -32602, "List the resources to see their URIs."),
   NOT_SUPPORTED: face(2, 404, -32601, "This server does not offer that feature."),

@@ -3,7 +3,7 @@
 import type { AuditEvent } from "../contracts/index.ts";
 import type { ErrorCode } from "../errors/index.ts";
 import type { LaunchNews } from "../launch/index.ts";
-import type { SandboxMode } from "../model/index.ts";
+import type { PinMode, SandboxMode } from "../model/index.ts";
 import type { Redactor } from "../secrets/index.ts";
 
 interface Common {
@@ -78,6 +78,25 @@ export interface SandboxRelaxedEvent extends Common {
   readonly missing: readonly string[];
 }
 
+/**
+ * The comparison of a server's tools with the lock file has another result than before. Without names and without a
+ * reason, all tools match their pins again.
+ */
+export interface PinsComparedEvent extends Common {
+  readonly type: "mcp.pins_compared";
+  readonly mode: PinMode;
+  /** Tools whose definition is not the approved one. */
+  readonly changed: readonly string[];
+  /** Tools that nobody approved. */
+  readonly added: readonly string[];
+  /** Approved tools that the server does not have any more. */
+  readonly removed: readonly string[];
+  /** How many tools are not offered. */
+  readonly withheld: number;
+  /** Why no tool could be compared. */
+  readonly reason?: string;
+}
+
 /** An audit event of a contract call: the chosen driver, the called tool, the secrets used. `server` is the driver. */
 export type ContractEvent = Common & AuditEvent;
 
@@ -85,6 +104,7 @@ export type ContractEvent = Common & AuditEvent;
 export type HubEvent =
   | ServerEvent
   | ToolsChangedEvent
+  | PinsComparedEvent
   | ConfigReloadedEvent
   | ToolEvent
   | SandboxDeniedEvent

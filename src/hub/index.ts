@@ -7,6 +7,7 @@ export {
   type ContractEvent,
   EventBus,
   type HubEvent,
+  type PinsComparedEvent,
   type ServerEvent,
   type ToolEvent,
   type ToolsChangedEvent,
@@ -15,6 +16,7 @@ export type { ServerHealth } from "./member/health.ts";
 export type { ServerState } from "./member/member.ts";
 export { type HubOptions, openHub } from "./open-hub.ts";
 export type { WorkspaceConfig } from "./workspace/config.ts";
+export type { LivePin, PinDifference, PinHealth, ServerPins } from "./pins/pin-report.ts";
 export type { Hub, OwnName } from "./hub.ts";
 export type { ViewTool } from "./views/merge.ts";
 export { type OpenedWorkspace, openWorkspaceHub, type WorkspaceOptions } from "./workspace/workspace-hub.ts";

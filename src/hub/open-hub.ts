@@ -22,6 +22,8 @@ import type { ServerContext } from "./processes/open-server-session.ts";
 import { Member } from "./member/member.ts";
 import type { MergeSettings } from "./views/merge.ts";
 import { DEFAULT_NAMING } from "./views/naming.ts";
+import { DriverPins } from "./pins/driver-pins.ts";
+import { PinBook } from "./pins/pin-book.ts";
 import { ProcessPool } from "./processes/process-pool.ts";
 import {
   createInventoryStore,
@@ -50,6 +52,8 @@ export interface HubOptions {
   readonly driverCode?: boolean;
   /** True when a person behind the handlers can approve calls. Default: true. */
   readonly attended?: boolean;
+  /** Compute the hashes of all tools, for `pins()`. Default: only of servers that are compared with the lock file. */
+  readonly hashesTools?: boolean;
   /** The person who can log in to drivers. Without one, a call that needs a login fails at once. */
   readonly person?: Person;
 }
@@ -58,6 +62,8 @@ export interface OpenedHub {
   readonly hub: Hub;
   readonly events: EventBus;
   readonly redactor: Redactor;
+  readonly pinBook: PinBook;
+  readonly driverPins: DriverPins;
   /** Creates a member from a server config; it is not started yet. `before` gives the contracts that it takes over from. */
   readonly member: (config: ServerConfig, before?: ServerContext["before"]) => Member;
 }
@@ -78,11 +84,23 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     events,
     report,
   });
+  const pinBook = new PinBook({
+    report,
+    hashesAll: options.hashesTools,
+    storesNothing: options.snapshots === false,
+  });
+  const driverPins = new DriverPins(pinBook, events);
+  pinBook.onChange(() => {
+    for (const member of hub.members) member.pins.compare();
+    hub.changed(new Set(["tools"]));
+  });
   const onServerRequest = redactServerRequests(toServerRequestHandler(handlers), redactor);
   const shared = {
     pool: new ProcessPool(),
     launchContext: options.launchContext ?? (await import("../launch/index.ts")).createLaunchContext(),
     inventoryStore,
+    pinBook,
+    driverPins,
     secrets,
     redactor,
     events,
@@ -113,7 +131,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
   };
   const member: OpenedHub["member"] = (config, before) =>
     new Member({ ...shared, config: withSandboxMode(config), before });
-  return { hub, events, redactor, member };
+  return { hub, events, redactor, pinBook, driverPins, member };
 }
 
 function auditTo(events: EventBus): Audit {

@@ -202,6 +202,7 @@ export {
   type InvokeEndpoint,
   type Limits,
   type Origin,
+  type PinMode,
   type ServerDefinition,
   type StdioEndpoint,
   type UrlEndpoint,

@@ -22,7 +22,13 @@ export { type LockedContext, openLockedPackage, type PackageProgram } from "./so
 export { parseDocument, thisPlatform, toPackageSource } from "./sources/read-document.ts";
 export type { InstalledPackage, PackageContext, PackageSource } from "./sources/types.ts";
 export { type Lock, LOCK, type LockedPackage, type LockedServer } from "./lock/schema.ts";
-export { findHiddenText, type HiddenText } from "./pins/hidden-text.ts";
+export {
+  createDefinitionStore,
+  defaultDefinitionFolder,
+  type DefinitionStore,
+} from "./pins/definition-store.ts";
+export { changedFields, type DefinitionChange, diffDefinitions } from "./pins/diff-definitions.ts";
+export { findHiddenText } from "./pins/hidden-text.ts";
 export { type LintFinding, lintDefinition, type LintRule } from "./pins/lint-definition.ts";
 export { comparePins, type PinnedTool, pinOf, type PinVerdict, removedTools } from "./pins/tool-pin.ts";
 export { type Certificate, parseCertificates } from "./provenance/certificate.ts";

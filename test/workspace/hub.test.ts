@@ -96,10 +96,8 @@ describe("names", () => {
     const [a, ab] = hub.members;
     if (a === undefined || ab === undefined) throw new Error("two members expected");
     const [tool] = ab.inventory.tools;
-    a.inventoryCache.inventory = {
-      ...a.inventory,
-      tools: [{ ...tool, name: `b_${tool?.name}`, inputSchema: {} }],
-    };
+    const renamed = { ...a.inventory, tools: [{ ...tool, name: `b_${tool?.name}`, inputSchema: {} }] };
+    Object.defineProperty(a.inventoryCache, "inventory", { value: renamed });
     hub.changed(new Set(["tools"]));
     const list = await names(connection);
     expect(list).not.toContain(`mcp_a_b_${tool?.name}`);

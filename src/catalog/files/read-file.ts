@@ -4,7 +4,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 
 const MAX_BYTES = 1024 * 1024;
-/** Claude Code keeps its servers in a large file with other data. */
+/** Claude Code keeps its servers in a large file with other data; a lock file has a line for each tool. */
 const MAX_JSON_BYTES = 16 * MAX_BYTES;
 
 export type FileText =
@@ -19,7 +19,7 @@ export async function readConfigFile(file: string): Promise<FileText> {
     handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const stats = await handle.stat();
     if (!stats.isFile()) return problem(stats.isDirectory() ? "it is a folder" : "it is not a regular file");
-    const most = file.toLowerCase().endsWith(".json") ? MAX_JSON_BYTES : MAX_BYTES;
+    const most = /\.(?:json|lock)$/i.test(file) ? MAX_JSON_BYTES : MAX_BYTES;
     if (stats.size > most) return problem(`it has ${stats.size} bytes; a config file has at most ${most}`);
     // One more byte than the file has, to detect that it grows while it is read.
     const bytes = Buffer.alloc(stats.size + 1);

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { PlacedWord } from "../formats.ts";
-import { type Catalog, OWN_NAMES, USUAL_NAMES } from "../types.ts";
+import { type Catalog, LOCK_NAME, OWN_NAMES, USUAL_NAMES } from "../types.ts";
 import { findFiles, isPattern, splitPattern } from "./glob.ts";
 
 /** A file to read. A listed file must exist and be a config file; a file with a usual name need not. */
@@ -80,12 +80,12 @@ export function usedPaths(
   isWhole: boolean,
   files: readonly (string | undefined)[],
 ): UsedPaths {
-  const own = [...OWN_NAMES, ...OWN_FOLDERS].map((name) => join(folder, name));
+  const own = [...OWN_NAMES, LOCK_NAME, ...OWN_FOLDERS].map((name) => join(folder, name));
   return { folder, isWhole, paths: [...own, ...files].filter((path) => path !== undefined) };
 }
 
 /** The paths that would be read if this folder were a workspace, except for names that other programs use as well. */
 export function usualConfigPaths(folder: string): readonly string[] {
   const names = USUAL_NAMES.filter((name) => !name.startsWith("manifest."));
-  return [...OWN_NAMES, ...names, ...OWN_FOLDERS].map((name) => join(folder, name));
+  return [...OWN_NAMES, LOCK_NAME, ...names, ...OWN_FOLDERS].map((name) => join(folder, name));
 }

@@ -156,6 +156,7 @@ export interface CatalogChange {
   readonly removed: readonly string[];
   readonly changed: readonly string[];
   readonly settingsChanged: boolean;
+  readonly lockChanged: boolean;
 }
 
 /** Returns undefined if both are equal, including line numbers. */
@@ -171,5 +172,6 @@ function compareCatalogs(before: Catalog, after: Catalog): CatalogChange | undef
     else if (!sameDefinition(known, server)) changed.push(server.alias);
   }
   const settingsChanged = !isDeepStrictEqual(before.settings, after.settings);
-  return { catalog: after, added, removed: [...old.keys()], changed, settingsChanged };
+  const lockChanged = !isDeepStrictEqual(before.lock, after.lock);
+  return { catalog: after, added, removed: [...old.keys()], changed, settingsChanged, lockChanged };
 }

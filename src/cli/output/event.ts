@@ -3,7 +3,7 @@
 import type { ContractEvent, HubEvent } from "../../hub/index.ts";
 import type { LogMessage } from "../../model/index.ts";
 import type { Colors, Paint } from "../terminal/colors.ts";
-import { formatDownload } from "../terminal/layout.ts";
+import { count, formatDownload } from "../terminal/layout.ts";
 import { plainLine, plainText, toJsonText } from "../terminal/safe-text.ts";
 
 export function describeEvent(event: HubEvent, colors: Colors): string {
@@ -18,7 +18,7 @@ export function describeEvent(event: HubEvent, colors: Colors): string {
   const what = isKept(event)
     ? "config not reloaded"
     : type.replace(/^mcp\.(?:server_)?/, "").replaceAll("_", " ");
-  return `${head} ${paintOf(type, colors)(what)}${detailOf(event)}`;
+  return `${head} ${paintOf(event, colors)(what)}${detailOf(event)}`;
 }
 
 /** True when the config files have errors, so that the reload applied none of them. */
@@ -27,7 +27,9 @@ function isKept(event: HubEvent): boolean {
   return event.added.length + event.changed.length + event.removed.length === 0;
 }
 
-function paintOf(type: string, colors: Colors): Paint {
+function paintOf(event: HubEvent, colors: Colors): Paint {
+  const { type } = event;
+  if (event.type === "mcp.pins_compared") return event.withheld > 0 ? colors.red : colors.yellow;
   if (/failed$|denied$/.test(type)) return colors.red;
   if (type.endsWith("relaxed")) return colors.yellow;
   return /ready$|restarted$/.test(type) ? colors.green : colors.cyan;
@@ -53,6 +55,7 @@ function detailOf(event: HubEvent): string {
       missing.length === 0 ? "" : `; not enforced: ${missing.map((one) => plainLine(one, 200)).join(", ")}`;
     return ` to ${mode} (${plainLine(by, 80)})${unenforced}`;
   }
+  if (event.type === "mcp.pins_compared") return pinsDetail(event);
   if ("ts" in event) return contractDetail(event);
   const reason = event.reason === undefined ? "" : ` ${plainLine(event.reason, 500)}`;
   const code = event.code === undefined ? "" : ` [${event.code}]`;
@@ -61,7 +64,19 @@ function detailOf(event: HubEvent): string {
   return `${reason}${code}`;
 }
 
-function changesOf(event: HubEvent & { type: "mcp.tools_changed" | "mcp.config_reloaded" }): string {
+function pinsDetail(event: Extract<HubEvent, { type: "mcp.pins_compared" }>): string {
+  const { mode, withheld, reason } = event;
+  const changes = changesOf(event);
+  if (changes === "" && reason === undefined) return ": all tools are the approved ones";
+  const why = reason === undefined ? "" : `: ${plainLine(reason, 500)}`;
+  const effect =
+    mode === "warn" ? "only reported" : withheld === 0 ? "" : `${count(withheld, "tool")} withheld`;
+  return `${changes}${why}${effect === "" ? "" : ` (${effect})`}`;
+}
+
+function changesOf(
+  event: HubEvent & { type: "mcp.tools_changed" | "mcp.config_reloaded" | "mcp.pins_compared" },
+): string {
   const parts = [
     ["+", event.added],
     ["~", event.changed],

@@ -6,6 +6,12 @@ import { describeEvent } from "../output/event.ts";
 import { describeRelaxedByOwner, SANDBOX_VARIABLE } from "../output/server-state.ts";
 import type { ServedServer } from "./greeting.ts";
 
+const TROUBLE: ReadonlySet<string> = new Set([
+  "mcp.server_failed",
+  "mcp.sandbox_denied",
+  "mcp.pins_compared",
+]);
+
 /** Limits the memory for servers that try many hosts. */
 const MAX_HOSTS = 50;
 
@@ -40,6 +46,7 @@ export function createServeEvents(
   const isNews = (event: HubEvent): boolean => {
     switch (event.type) {
       case "mcp.tools_changed":
+      case "mcp.pins_compared":
       case "mcp.config_reloaded":
         return true;
       case "mcp.server_failed": {
@@ -77,7 +84,7 @@ export function createServeEvents(
       if (event.type === "mcp.server_installing" && event.bytes === undefined && !troubleOnly && !ended)
         return output.note(describeEvent(event, output.noteColors));
       if (!running || !(isNews(event) || options.verbose)) return;
-      if (troubleOnly && event.type !== "mcp.server_failed" && event.type !== "mcp.sandbox_denied") return;
+      if (troubleOnly && !TROUBLE.has(event.type)) return;
       output.note(describeEvent(event, output.noteColors));
     },
     begin(servers) {

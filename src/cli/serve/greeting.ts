@@ -38,6 +38,8 @@ export interface ServedServer {
   readonly alias: string;
   readonly state: Hub["members"][number]["state"];
   readonly tools: number;
+  /** Tools that are not offered, because nobody approved their definition; absent if there are none. */
+  readonly withheld?: number;
   readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
 }
 
@@ -45,12 +47,13 @@ export function servedServers({ hub }: OpenedGateway["workspace"]): ServedServer
   const counts = new Map<string, number>();
   for (const { server } of hub.toolNames().values()) counts.set(server, (counts.get(server) ?? 0) + 1);
   return hub.members
-    .map(({ alias, state, lastError: { error: lastError } }) => {
+    .map(({ alias, state, pins, inventory, lastError: { error: lastError } }) => {
+      const withheld = inventory.tools.filter(({ name }) => pins.isWithheld(name)).length;
       const isUp = state === "ready" || state === "idle" || lastError === undefined;
       const error = isUp
         ? undefined
         : { code: lastError.code, message: lastError.message, hint: lastError.hint };
-      return { alias, state, tools: counts.get(alias) ?? 0, error };
+      return { alias, state, tools: counts.get(alias) ?? 0, withheld: withheld || undefined, error };
     })
     .toSorted((a, b) => (a.alias < b.alias ? -1 : 1));
 }
@@ -130,7 +133,7 @@ function summary(servers: readonly ServedServer[]): string {
 }
 
 function serverLine(
-  { alias, state, tools, error }: ServedServer,
+  { alias, state, tools, withheld = 0, error }: ServedServer,
   { width, colors, columns }: { width: number; colors: Colors; columns: number | undefined },
 ): string {
   const name = plainLine(alias, 40);
@@ -138,8 +141,9 @@ function serverLine(
   const mark = `${stateLabel(state, colors)}${" ".repeat(Math.max(0, 8 - state.length))}`;
   const line = `  ${colors.bold(name)}${space}  ${mark}  `;
   if (state === "disabled") return line.trimEnd();
+  const held = withheld === 0 ? "" : `, ${colors.red(`${withheld} withheld`)} (portolan pins ${name})`;
   if (error === undefined)
-    return `${line}${state === "starting" && tools === 0 ? "not ready yet" : count(tools, "tool")}`;
+    return `${line}${state === "starting" && tools === 0 ? "not ready yet" : `${count(tools, "tool")}${held}`}`;
   const before = displayWidth(line);
   const room = columns === undefined ? undefined : Math.max(20, columns - before);
   const why = wrap(`${plainLine(error.message, 300)} ${colors.dim(`[${error.code}]`)}`, room);

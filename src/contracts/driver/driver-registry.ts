@@ -6,7 +6,7 @@ import type { AuthPorts } from "../auth/login-steps.ts";
 import type { CallContext } from "../contract/call-context.ts";
 import { checkDriver } from "../registration/check-driver.ts";
 import { type Bumps, versionConflicts, refKindConflicts } from "../registration/driver-conflicts.ts";
-import { compareServer } from "../verification/compare-server.ts";
+import { compareServer, type ToolApproval } from "../verification/compare-server.ts";
 import { type Acquire, DriverVerification } from "../verification/driver-verification.ts";
 import type { BoundTool, DriverHooks } from "./bound-tool.ts";
 import {
@@ -41,6 +41,7 @@ export interface RegistryOptions {
   readonly context: CallContext;
   /** Routing or the lists may have changed. */
   readonly changed: () => void;
+  readonly toolApproval?: ToolApproval;
 }
 
 export class DriverRegistry {

@@ -4,6 +4,7 @@ import type { Diagnostic } from "../../errors/index.ts";
 import type { Driver } from "../../model/index.ts";
 import type { Upstream } from "../../upstream/index.ts";
 import type { Acquirer } from "../dispatch/contract-call.ts";
+import { fail } from "../dispatch/failure.ts";
 import type { DriverVerification } from "../verification/driver-verification.ts";
 import type { BoundTool, DriverHooks } from "./bound-tool.ts";
 import type { DriverVersion } from "./hand-over.ts";
@@ -48,6 +49,14 @@ export class RegisteredDriver implements DriverVersion {
   /** The live server, verified. */
   acquire(who: Acquirer): Upstream | Promise<Upstream> {
     return this.verification.acquire(who);
+  }
+
+  /** Returns the server. Throws if the tool of the binding must not be called. */
+  requireApproved({ binding }: BoundTool, { context }: Acquirer, upstream: Upstream): Upstream {
+    if (!this.verification.hasWithheld) return upstream;
+    const reason = this.verification.withheldFor(context).get(binding.toolName);
+    if (reason === undefined) return upstream;
+    throw fail("tool_unavailable", `${this.driver.id}: ${reason}`, { retryable: false });
   }
 
   close(): void {

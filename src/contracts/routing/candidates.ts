@@ -22,7 +22,9 @@ export function candidatesFor(
 ): readonly Candidate[] {
   return registry.all().map((registered) => {
     const { driver, hooks, health, verification } = registered;
-    const denied = (contract: string): Denied => grants?.denial(driver, contract, context);
+    const withheld = verification.withheldFor(context);
+    const denied = (contract: string): Denied =>
+      grants?.denial(driver, contract, context) ?? withheldDenial(registered, contract, withheld);
     return {
       id: driver.id,
       version: driver.version,
@@ -43,6 +45,17 @@ export function candidatesFor(
 }
 
 type Denied = Service["denied"];
+
+/** Other contracts of the driver are served as before. */
+function withheldDenial(
+  { bound, hooks }: RegisteredDriver,
+  contract: string,
+  withheld: ReadonlyMap<string, string>,
+): Denied {
+  if (withheld.size === 0 || hooks.execute?.[contract] !== undefined) return undefined;
+  const reason = withheld.get(bound.get(contract)?.binding.toolName ?? "");
+  return reason === undefined ? undefined : { reason, code: "tool_unavailable" };
+}
 
 function servicesOf(
   { driver, bound }: RegisteredDriver,

@@ -25,7 +25,19 @@ export interface Comparison {
   readonly prompts: readonly JsonObject[];
   /** Declared prompts and resources that the server lacks. */
   readonly missing: ReadonlySet<DriverPrompt | DriverResource>;
+  /** Tools that must not be called, and the reason. */
+  readonly withheld: ReadonlyMap<string, string>;
 }
+
+/** Decides which tools of a driver's server may be called. */
+export interface ToolApproval {
+  /** The tools that must not be called, and the reason. `tools` are the definitions as the server sent them. */
+  withheld(driver: Driver, tools: readonly JsonObject[]): Promise<ReadonlyMap<string, string>>;
+  /** Called when the decision may be another one. */
+  onChange(listener: () => void): () => void;
+}
+
+const NONE_WITHHELD: ReadonlyMap<string, string> = new Map();
 
 export const NO_COMPARISON: Comparison = {
   mismatch: undefined,
@@ -33,12 +45,14 @@ export const NO_COMPARISON: Comparison = {
   revision: undefined,
   prompts: [],
   missing: new Set(),
+  withheld: NONE_WITHHELD,
 };
 
 export interface CompareOptions {
   readonly contracts: readonly Contract[];
   readonly root: string | undefined;
   readonly report: Report;
+  readonly toolApproval?: ToolApproval;
 }
 
 const LIST_MS = 30_000;
@@ -46,7 +60,7 @@ const LIST_MS = 30_000;
 export async function compareServer(
   { driver, hooks }: { readonly driver: Driver; readonly hooks: DriverHooks },
   upstream: Upstream,
-  { contracts, root, report }: CompareOptions,
+  { contracts, root, report, toolApproval }: CompareOptions,
 ): Promise<Comparison> {
   const list = async (method: string, field: string): Promise<readonly JsonObject[]> => {
     const onLoop = (message: string): void =>
@@ -64,12 +78,13 @@ export async function compareServer(
     driver.resources.length === 0 ? undefined : listResources(upstream, list),
   ]);
   const checked = checkDriver(driver, contracts, tools as readonly ToolDefinition[], { root, hooks });
+  const withheld = (await toolApproval?.withheld(driver, tools)) ?? NONE_WITHHELD;
   const { revision } = upstream.describe();
   const promptNames = prompts.map(({ name }) => String(name));
   const surfaces = checkSurfaces(driver, { prompts: promptNames, resources });
   const diagnostics = [...checkRevision(driver, revision), ...checked.diagnostics, ...surfaces.diagnostics];
   const mismatch = diagnostics.find(({ severity }) => severity === "error")?.message;
-  return { mismatch, diagnostics, revision, prompts, missing: surfaces.missing };
+  return { mismatch, diagnostics, revision, prompts, missing: surfaces.missing, withheld };
 }
 
 /** Undefined when a list failed: that is no reason to withdraw resources. */

@@ -49,6 +49,8 @@ export class DriverVerification {
   #match = NO_COMPARISON;
   #diagnostics: readonly Diagnostic[];
   #isClosed = false;
+  /** False when no process has a tool that must not be called, which is what most calls ask. */
+  hasWithheld = false;
 
   constructor(options: DriverVerificationOptions) {
     this.#options = options;
@@ -92,6 +94,16 @@ export class DriverVerification {
     if (overall.kind !== "unavailable" && overall.kind !== "retryDue") return overall;
     // That the process of another user does not start, or lacks a secret, says little about this one.
     return !overall.fault.isFinal && isPersonal(driver, hooks) ? UNVERIFIED : overall;
+  }
+
+  /** The tools that must not be called for this caller, and the reason. */
+  withheldFor(context: CallContext): ReadonlyMap<string, string> {
+    return (this.#processes.get(this.#keyOf(context))?.comparison ?? this.#comparison).withheld;
+  }
+
+  /** The approved tools have changed. */
+  compareAgain(): void {
+    for (const process of this.#processes.values()) process.compareAgain();
   }
 
   /** The live server, verified. At once when it runs already, since every call comes by here. */
@@ -193,11 +205,13 @@ export class DriverVerification {
     const known = [...this.#diagnostics, ...(before?.diagnostics ?? [])];
     const isMatch = result.mismatch === undefined;
     if (isMatch) this.#match = result;
+    const hasOtherTools = !isSameMap(result.withheld, before?.withheld ?? NO_COMPARISON.withheld);
     return () => {
+      this.hasWithheld = [...this.#processes.values()].some(({ comparison }) => comparison?.withheld.size);
       if (isMatch) verified();
       for (const diagnostic of result.diagnostics)
         if (!known.some(({ message }) => message === diagnostic.message)) report(diagnostic);
-      if (driver.prompts.length + driver.resources.length > 0) changed();
+      if (hasOtherTools || driver.prompts.length + driver.resources.length > 0) changed();
     };
   }
 
@@ -210,6 +224,10 @@ export class DriverVerification {
     this.#comparison = comparison;
     this.#diagnostics = [...this.#options.conflicts, ...comparison.diagnostics];
   }
+}
+
+function isSameMap(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
+  return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
 }
 
 /** True when routing reads the same from both. */

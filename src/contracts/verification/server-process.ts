@@ -82,6 +82,11 @@ export class ServerProcess {
     }
   }
 
+  /** Compares the running server again. Calls wait for it. */
+  compareAgain(): void {
+    if (this.#upstream !== undefined) this.#apply({ type: "listsChanged" });
+  }
+
   startFailed(failure: Failure): void {
     this.#apply({ type: "startFailed", fault: this.#faultOf(failure) });
   }

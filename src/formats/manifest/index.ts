@@ -23,5 +23,12 @@ export {
   SHARED_SANDBOX_FIELDS,
 } from "./sandbox-schema.ts";
 export { LOCK_NAME, type ServerDefaults, toServerConfig, toDefaults, withDefaults } from "./server-config.ts";
-export { DEFAULT_FIELDS, DESCRIPTION_PREFIX, NAMING, SERVER, type ServerFields } from "./server-schema.ts";
+export {
+  DEFAULT_FIELDS,
+  DESCRIPTION_PREFIX,
+  NAMING,
+  PINS,
+  SERVER,
+  type ServerFields,
+} from "./server-schema.ts";
 export { type LaunchFields, toDockerFields, toLaunchFields, toSandboxFields } from "./write.ts";

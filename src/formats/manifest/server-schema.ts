@@ -76,6 +76,11 @@ export const NAMING = text("How tools are named, for example mcp_{alias}_{tool}.
   return template;
 });
 
+export const PINS = oneOf(
+  "Whether tools are compared with the approved definitions in portolan.lock. enforce withholds other tools, warn reports them, off compares nothing. Default: a server with pins is enforced.",
+  ["enforce", "warn", "off"],
+);
+
 export const SERVER_FIELDS = {
   transport: TRANSPORT,
   command: text("The program to run, for stdio."),
@@ -101,6 +106,7 @@ export const SERVER_FIELDS = {
     text(),
   ).key("tool_allowlist"),
   blockTools: list("These tools are left out, even when allowed.", text()).key("tool_blocklist"),
+  pins: PINS,
   descriptionPrefix: DESCRIPTION_PREFIX,
   resourceTools: flag("Offer its resources as tools.").key("resources_as_tools"),
   promptTools: flag("Offer its prompts as tools.").key("prompts_as_tools"),

@@ -6,6 +6,7 @@ import {
   type GatewaySettings,
   isObject,
   type PackagePolicy,
+  type PinMode,
   type RegistrySetting,
   type ServerConfig,
 } from "../../model/index.ts";
@@ -40,6 +41,7 @@ export interface WorkspaceSettings {
   readonly sources?: readonly PlacedWord[];
   readonly naming?: string;
   readonly descriptionPrefix?: boolean | string;
+  readonly pins?: PinMode;
   /** As written, relative to the workspace's folder. */
   readonly envFile?: string;
   readonly defaults: ServerDefaults;
@@ -89,6 +91,7 @@ export function looksLikeWorkspace(value: unknown): boolean {
     "naming",
     "defaults",
     "env_file",
+    "pins",
     "enabled_servers",
     "gateway",
     "contracts",
@@ -134,12 +137,13 @@ function toServer(entry: Entry, workspace: WorkspaceValue, context: ReadContext)
 }
 
 function toSettings(workspace: WorkspaceValue, root: TextNode): WorkspaceSettings {
-  const { naming, descriptionPrefix, envFile, defaults, gateway, contracts, registries, packages } =
+  const { naming, descriptionPrefix, pins, envFile, defaults, gateway, contracts, registries, packages } =
     workspace;
   return {
     sources: placed(nodeAt(root, "sources")),
     naming,
     descriptionPrefix,
+    pins,
     envFile,
     defaults: toDefaults(defaults ?? {}),
     enabledServers: placed(nodeAt(root, "enabled_servers")),

@@ -1,6 +1,13 @@
 // Schema of portolan.yaml, the file of a workspace.
 
-import { ALIAS_PATTERN, DEFAULT_FIELDS, DESCRIPTION_PREFIX, NAMING, SERVER } from "../manifest/index.ts";
+import {
+  ALIAS_PATTERN,
+  DEFAULT_FIELDS,
+  DESCRIPTION_PREFIX,
+  NAMING,
+  PINS,
+  SERVER,
+} from "../manifest/index.ts";
 import {
   flag,
   integer,
@@ -49,6 +56,7 @@ export const WORKSPACE = partialObject(
       [text(), list("", text())],
     ),
     naming: NAMING,
+    pins: PINS,
     descriptionPrefix: DESCRIPTION_PREFIX,
     envFile: text("A .env file that values of ${NAME} references may come from; relative to this folder."),
     defaults: partialObject("What holds for every server that says nothing else.", DEFAULT_FIELDS),

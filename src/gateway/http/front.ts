@@ -124,13 +124,22 @@ const NO_WEBSOCKET = {
   },
 } as const;
 
+/** True when some tool of the server is not offered, because nobody approved its definition. */
+function hasWithheld({ pins, inventory }: OpenedWorkspace["hub"]["members"][number]): boolean {
+  return inventory.tools.some(({ name }) => pins.isWithheld(name));
+}
+
 /** Ready unless every enabled server has failed. */
 function readinessOf({ hub }: OpenedWorkspace): { ready: boolean; servers: object } {
   const enabled = hub.members.filter(({ config }) => config.enabled);
   const down = enabled.filter((member) => member.isDown);
   return {
     ready: enabled.length === 0 || down.length < enabled.length,
-    // The route needs no token, so it must not reveal the names of servers.
-    servers: { up: enabled.length - down.length, down: down.length },
+    // The route needs no token, so it must not reveal the names of servers and tools.
+    servers: {
+      up: enabled.length - down.length,
+      down: down.length,
+      withheld: enabled.filter(hasWithheld).length,
+    },
   };
 }

@@ -145,6 +145,7 @@ async function open({
     checkUri: () => undefined,
     approve: options.approve,
     bumps: "enforce",
+    toolApproval: options.driverPins.approval(() => options.config.pins),
     earlier: await registeredDrivers(endpoint.root),
   };
   const before = options.before?.();

@@ -2,6 +2,7 @@
 
 import type { ErrorCode } from "../../errors/index.ts";
 import type { Era, Origin, SandboxBackendName, SandboxMode } from "../../model/index.ts";
+import { type PinHealth, pinHealth } from "../pins/pin-report.ts";
 import type { Member, ServerState } from "./member.ts";
 import { isAllowedTool } from "../views/naming.ts";
 
@@ -15,7 +16,10 @@ export interface ServerHealth {
   readonly transport: string;
   readonly era?: Era;
   readonly revision?: string;
+  /** The number of tools that are offered. */
   readonly tools: number;
+  /** The comparison with the lock file; absent if nothing is compared. */
+  readonly pins?: PinHealth;
   readonly latencyMs?: number;
   readonly restarts: number;
   /** Number of dedicated processes and sessions beside the main one; absent when there are none. */
@@ -43,7 +47,9 @@ export function healthOf(member: Member): ServerHealth {
     transport: description?.transport ?? config.endpoint.transport,
     era: description?.era,
     revision: description?.revision,
-    tools: inventory.tools.filter(({ name }) => isAllowedTool(config, name)).length,
+    tools: inventory.tools.filter(({ name }) => isAllowedTool(config, name) && !member.pins.isWithheld(name))
+      .length,
+    pins: pinHealth(alias, member.pins.state),
     latencyMs: latencyMs === undefined ? undefined : Math.round(latencyMs * 10) / 10,
     restarts,
     sandbox: plan && {

@@ -5,6 +5,7 @@ import type { ServerConfig, Limits } from "../../model/index.ts";
 import type { Redactor } from "../../secrets/index.ts";
 import type { Caller, Description, Upstream } from "../../upstream/index.ts";
 import type { EventBus } from "../events.ts";
+import type { InventoryHashes } from "../pins/pinned-definitions.ts";
 import {
   diffTools,
   EMPTY,
@@ -34,10 +35,18 @@ export interface InventoryCacheOptions {
   readonly upstream: () => Upstream | undefined;
   /** The open session. */
   readonly session: () => Upstream | undefined;
+  /** Computes the hashes of the definitions, if they are compared with the lock file. */
+  readonly hash: (inventory: Inventory) => Promise<InventoryHashes | undefined>;
+  /** True when an inventory without hashes cannot be used. */
+  readonly needsHashes: () => boolean;
+  /** Called before anybody sees the inventory. */
+  readonly replaced: () => void;
+  /** A list of tools is being fetched. The returned function is called when it is in use. */
+  readonly toolsRequested: () => () => void;
 }
 
 export class InventoryCache {
-  inventory: Inventory = EMPTY;
+  #inventory: Inventory = EMPTY;
   readonly #options: InventoryCacheOptions;
   /** Identifies the server on disk. */
   readonly #key: string;
@@ -54,6 +63,15 @@ export class InventoryCache {
     this.#refresher = new ListRefresher((stale) => this.refresh(stale));
   }
 
+  get inventory(): Inventory {
+    return this.#inventory;
+  }
+
+  #replace(inventory: Inventory): void {
+    this.#inventory = inventory;
+    this.#options.replaced();
+  }
+
   /** Loads the inventory of the last run; false when there is none. */
   load(): Promise<boolean> {
     this.#loading ??= this.#load();
@@ -62,7 +80,7 @@ export class InventoryCache {
 
   /** Takes the inventory of an earlier generation, unless one is known already. */
   inherit(inventory: Inventory): void {
-    if (this.inventory === EMPTY) this.inventory = inventory;
+    if (this.inventory === EMPTY) this.#replace(inventory);
   }
 
   /** The server announced a change of this list, so it is refreshed soon. */
@@ -93,6 +111,7 @@ export class InventoryCache {
     if (upstream === undefined) return;
     const session = this.#options.session();
     const before = this.inventory;
+    const done = lists.has("tools") ? this.#options.toolsRequested() : undefined;
     const warn = (code: ErrorCode, message: string): void =>
       report({ code, severity: "warning", server: alias, message });
     const fetched = await fetchInventory(upstream, lists, before, {
@@ -106,7 +125,9 @@ export class InventoryCache {
         warn(code, `${method} of ${alias} failed, so the last known list is kept: ${message}`);
       },
     });
-    this.inventory = redactor.redactValue(fetched);
+    const hashes = await this.#hashesOf(fetched, before);
+    this.#replace({ ...redactor.redactValue({ ...fetched, hashes: undefined }), hashes });
+    done?.();
     for (const list of lists) this.#fetchedAt.set(list, performance.now());
     const tools = diffTools(before.tools, this.inventory.tools);
     if (JSON.stringify(before) === JSON.stringify(this.inventory)) return;
@@ -114,6 +135,15 @@ export class InventoryCache {
     changed(lists);
     // Only `saved` waits for the disk.
     this.#saving = this.#options.inventoryStore.save(this.#key, this.inventory);
+  }
+
+  /** A list that was not fetched is without its secrets, so that its earlier hashes count. */
+  async #hashesOf(fetched: Inventory, before: Inventory): Promise<InventoryHashes | undefined> {
+    const hashes = await this.#options.hash(fetched);
+    if (hashes === undefined) return undefined;
+    const tools = fetched.tools === before.tools ? before.hashes?.tools : hashes.tools;
+    const prompts = fetched.prompts === before.prompts ? before.hashes?.prompts : hashes.prompts;
+    return tools === undefined || prompts === undefined ? undefined : { ...hashes, tools, prompts };
   }
 
   stopRefreshing(): void {
@@ -128,8 +158,9 @@ export class InventoryCache {
   async #load(): Promise<boolean> {
     const known = await this.#options.inventoryStore.load(this.#key);
     if (known === undefined) return this.inventory !== EMPTY;
+    if (known.hashes === undefined && this.#options.needsHashes()) return this.inventory !== EMPTY;
     if (this.inventory === EMPTY) {
-      this.inventory = known;
+      this.#replace(known);
       this.#options.changed(ALL_LISTS);
     }
     return true;

@@ -57,7 +57,11 @@ function isInventory(value: unknown): value is Inventory {
   if (!isObject(value) || !isObject(value.capabilities)) return false;
   const named = (list: unknown, key: string): boolean =>
     Array.isArray(list) && list.every((entry) => isObject(entry) && typeof entry[key] === "string");
+  const { hashes } = value;
+  const isHashed = (part: "tools" | "prompts" | "resources"): boolean =>
+    isObject(hashes) && Array.isArray(hashes[part]);
   return (
+    (hashes === undefined || (isHashed("tools") && isHashed("prompts") && isHashed("resources"))) &&
     named(value.tools, "name") &&
     named(value.prompts, "name") &&
     named(value.resources, "uri") &&

@@ -10,6 +10,7 @@ import {
   type ServerCapabilities,
   type ToolDefinition,
 } from "../../model/index.ts";
+import type { InventoryHashes } from "../pins/pinned-definitions.ts";
 import { type Description, listAll, type Upstream } from "../../upstream/index.ts";
 
 /** How long and for whom a list may be cached, as the server says. */
@@ -27,6 +28,8 @@ export interface Inventory {
   readonly prompts: readonly PromptDefinition[];
   readonly resources: readonly ResourceDefinition[];
   readonly templates: readonly ResourceTemplateDefinition[];
+  /** Hashes of the definitions as the server sent them, for servers that are compared with the lock file. */
+  readonly hashes?: InventoryHashes;
 }
 
 export type HintedList = "tools" | "prompts" | "resources" | "resourceTemplates";

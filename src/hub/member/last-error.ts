@@ -18,6 +18,7 @@ const ABOUT_THE_CALL: ReadonlySet<string> = new Set([
   "RPC_ERROR",
   "SANDBOX_DENIED",
   "TOOL_NOT_FOUND",
+  "TOOL_WITHHELD",
 ]);
 
 /** Errors whose reason is probably the last line of stderr. */

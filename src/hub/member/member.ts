@@ -20,6 +20,8 @@ import { MemberSubscriptions } from "./subscriptions.ts";
 import { Processes } from "../processes/processes.ts";
 import type { InventoryStore } from "./inventory-store.ts";
 import { ALL_LISTS, InventoryCache } from "./inventory-cache.ts";
+import { MemberPins } from "./member-pins.ts";
+import type { PinBook } from "../pins/pin-book.ts";
 
 /** The states in the lifecycle of a server. */
 export type ServerState =
@@ -32,11 +34,13 @@ export type ServerState =
   | "failed"
   | "stopped";
 
+const TOOLS: ReadonlySet<ListName> = new Set(["tools"]);
 /** The longest that an old generation may take to finish its calls. */
 const DRAIN_MS = 5 * 60_000;
 
 export interface MemberOptions extends ServerContext {
   readonly inventoryStore: InventoryStore;
+  readonly pinBook: PinBook;
   readonly events: EventBus;
   /** The inventory changed, or whether the member can be used. */
   readonly changed: (lists: ReadonlySet<ListName>) => void;
@@ -56,6 +60,7 @@ export class Member {
   readonly alias: string;
   readonly inventoryCache: InventoryCache;
   readonly lastError: LastError;
+  readonly pins: MemberPins;
   readonly processes: Processes;
   config: ServerConfig;
   since: Date = new Date();
@@ -70,6 +75,8 @@ export class Member {
   #inFlight = 0;
   /** The session is open, but the ready event was not emitted yet. */
   #isReadyUnannounced = false;
+  /** True when the hashes of its tools are wanted, although nothing is compared. */
+  #isHashed = false;
   /** The generation that took over. */
   #successor: Member | undefined;
   /** True when another generation emits the events from now on. */
@@ -94,8 +101,12 @@ export class Member {
         this.since = new Date();
       },
       event: (event) => this.#report(event),
-      outdated: (list) => this.inventoryCache.outdated(list),
+      outdated: (list) => {
+        if (list === "tools") this.pins.outdated();
+        this.inventoryCache.outdated(list);
+      },
       opened: (_handle, isRenewed) => {
+        this.pins.outdated();
         if (!isRenewed) this.#listing = this.#list();
         else if (this.#isReadyUnannounced) this.#emit("mcp.server_ready");
         this.#isReadyUnannounced = false;
@@ -103,13 +114,28 @@ export class Member {
     });
     const { main } = this.processes;
     this.#subscriptions = new MemberSubscriptions(this.processes);
+    const { pinBook } = options;
+    this.pins = new MemberPins({
+      book: pinBook,
+      events: options.events,
+      config: () => this.config,
+      inventory: () => this.inventoryCache.inventory,
+      list: () => this.#listing ?? this.inventoryCache.refresh(TOOLS),
+      needsList: () => this.#listAgain(),
+      isSilent: () => this.#isSilent,
+    });
     this.inventoryCache = new InventoryCache({
       ...options,
       limits,
       describe: () => (main.live === undefined ? undefined : main.describe()),
       upstream: () => this.processes.lister,
       session: () => main.live,
+      needsHashes: () => this.#needsHashes(),
+      hash: async (inventory) => (this.#needsHashes() ? pinBook.hashesOf(inventory) : undefined),
+      replaced: () => this.pins.compare(),
+      toolsRequested: () => this.pins.listing(),
     });
+    this.pins.compare();
   }
 
   get state(): ServerState {
@@ -176,7 +202,7 @@ export class Member {
 
   /** Like `start`, within the time limit of a call. */
   async listed({ timeoutMs, signal }: Pick<Call, "timeoutMs" | "signal">): Promise<void> {
-    const ms = timeoutMs ?? this.config.limits?.requestTimeoutMs ?? DEFAULT_LIMITS.requestTimeoutMs;
+    const ms = this.#timeoutOf({ timeoutMs });
     await within(this.start(), { server: this.alias, what: "starting", ms, signal });
   }
 
@@ -187,7 +213,8 @@ export class Member {
 
   /** Not async, because every call passes here and usually waits for its server only. */
   request(call: Call): Promise<JsonObject> {
-    const isReady = this.processes.main.live !== undefined && this.#successor === undefined;
+    const isReady =
+      this.processes.main.live !== undefined && this.#successor === undefined && !this.pins.isUnchecked;
     return isReady ? this.#send(call) : this.#requestLater(call);
   }
 
@@ -201,6 +228,7 @@ export class Member {
     this.config = config;
     this.#policy = policyOf(config);
     this.processes.configure(config);
+    this.pins.compare();
   }
 
   /** Takes over from an older generation, which finishes its calls. Resolves when that one has stopped. */
@@ -244,7 +272,30 @@ export class Member {
     } catch (thrown) {
       return this.#passOn(toPortolanError(thrown, { server: this.alias }), call);
     }
+    if (this.pins.isUnchecked && call.method === "tools/call")
+      await this.pins.check(call, this.#timeoutOf(call));
     return this.#send(call);
+  }
+
+  #timeoutOf({ timeoutMs }: Pick<Call, "timeoutMs">): number {
+    return timeoutMs ?? this.config.limits?.requestTimeoutMs ?? DEFAULT_LIMITS.requestTimeoutMs;
+  }
+
+  #needsHashes(): boolean {
+    return this.#isHashed || this.#options.pinBook.needsHashes(this.alias, this.config.pins);
+  }
+
+  /** Reads the lists with the hashes of their definitions. A server that does not run has none. */
+  async hashTools(): Promise<void> {
+    this.#isHashed = true;
+    await this.inventoryCache.refresh(ALL_LISTS).catch(() => {});
+  }
+
+  /** The list of the last run, or of an earlier generation, cannot be compared with the lock file. */
+  #listAgain(): void {
+    const listed = this.processes.main.live === undefined ? this.start() : this.inventoryCache.refresh(TOOLS);
+    // The failure of a start, and of a list, is reported there.
+    listed.catch(() => {});
   }
 
   #send(call: Call): Promise<JsonObject> {

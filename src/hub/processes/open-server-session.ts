@@ -27,6 +27,7 @@ import {
   type Upstream,
 } from "../../upstream/index.ts";
 import type { Person } from "../drivers/login-page.ts";
+import type { DriverPins } from "../pins/driver-pins.ts";
 import {
   openPooledSession,
   sessionOptions,
@@ -54,6 +55,8 @@ export interface ServerContext {
   readonly storesNothing?: boolean;
   /** Receives the audit events of contracts. */
   readonly audit?: Audit;
+  /** Pins of the servers of drivers. */
+  readonly driverPins: DriverPins;
   /** Approves contract calls that need it. */
   readonly approve?: Approve;
   /** The contracts that these take over from, which serve until the new ones can; undefined after that. */

@@ -12,6 +12,11 @@ import {
 } from "../../model/index.ts";
 import type { Call } from "../../upstream/index.ts";
 import type { Member } from "../member/member.ts";
+import {
+  LIST_RESOURCES as LIST_NAME,
+  promptToolName,
+  READ_RESOURCE as READ_NAME,
+} from "../pins/pinned-definitions.ts";
 
 /** The request that a call of a hub tool becomes at its server. */
 export type ToolAction =
@@ -30,7 +35,7 @@ export function extraTools({ config, inventory }: Member): { tool: ToolDefinitio
 
 const LIST_RESOURCES: { tool: ToolDefinition; action: ToolAction } = {
   tool: {
-    name: "list_resources",
+    name: LIST_NAME,
     description: "Lists the resources of this server: their URIs, names and types.",
     inputSchema: { type: "object", properties: {} },
     annotations: { readOnlyHint: true },
@@ -40,7 +45,7 @@ const LIST_RESOURCES: { tool: ToolDefinition; action: ToolAction } = {
 
 const READ_RESOURCE: { tool: ToolDefinition; action: ToolAction } = {
   tool: {
-    name: "read_resource",
+    name: READ_NAME,
     description: "Reads one resource of this server by its URI.",
     inputSchema: {
       type: "object",
@@ -64,7 +69,7 @@ function promptTool(prompt: PromptDefinition): { tool: ToolDefinition; action: T
   );
   return {
     tool: {
-      name: `get_prompt_${prompt.name}`,
+      name: promptToolName(prompt.name),
       description: prompt.description ?? `Gets the prompt ${prompt.name}.`,
       inputSchema: {
         type: "object",

@@ -37,6 +37,8 @@ export interface TemplateRoute {
 export interface Merged {
   readonly tools: readonly ToolDefinition[];
   readonly toolRoutes: ReadonlyMap<string, ToolRoute>;
+  /** Tools that are not offered, because nobody approved their definition. */
+  readonly withheld: ReadonlyMap<string, Pick<ToolRoute, "member" | "own">>;
   readonly prompts: readonly PromptDefinition[];
   readonly promptRoutes: ReadonlyMap<string, PromptRoute>;
   readonly resources: readonly ResourceDefinition[];
@@ -83,9 +85,12 @@ export function merge(
     .toSorted((a, b) => compare(a.alias, b.alias));
   const shown = enabled.map((member) => ({ member, ...shownSurfaces(member, settings.naming, admits) }));
   const diagnostics: Diagnostic[] = [];
+  const all = enabled.flatMap((member) => toolsOf(member, settings, { admits, cutsResults }));
+  const isWithheld = ({ route: { member, own } }: Named<unknown, ToolRoute>): boolean =>
+    member.pins.isWithheld(own);
   const tools = unambiguous(
     "tool",
-    enabled.flatMap((member) => toolsOf(member, settings, { admits, cutsResults })),
+    all.filter((one) => !isWithheld(one)),
     diagnostics,
   );
   const prompts = unambiguous(
@@ -110,6 +115,7 @@ export function merge(
   return {
     tools: tools.map(({ definition }) => definition),
     toolRoutes: new Map(tools.map(({ definition, route }) => [definition.name, route])),
+    withheld: new Map(all.filter(isWithheld).map(({ definition, route }) => [definition.name, route])),
     prompts: prompts.map(({ definition }) => definition),
     promptRoutes: new Map(prompts.map(({ definition, route }) => [definition.name, route])),
     resources: resources.listed,

@@ -3,6 +3,7 @@
 import { didYouMean, PortolanError } from "../../errors/index.ts";
 import { EMPTY } from "../member/inventory.ts";
 import type { Member } from "../member/member.ts";
+import { withheldError } from "../pins/pin-state.ts";
 import type { Merged, PromptRoute, TemplateRoute, ToolRoute } from "./merge.ts";
 import type { Naming } from "./naming.ts";
 import { narrowest } from "./uri-templates.ts";
@@ -14,9 +15,11 @@ interface Routed {
 }
 
 export function toolRoute(view: Routed, name: string, naming: Naming): ToolRoute {
-  const { toolRoutes } = view.table;
+  const { toolRoutes, withheld } = view.table;
   const route = toolRoutes.get(name);
   if (route !== undefined) return route;
+  const held = withheld.get(name);
+  if (held !== undefined) throw withheldError(held.member.alias, held.own, held.member.pins.state);
   const down = downOwner(view, name, naming);
   if (down !== undefined) throw down;
   const hint = didYouMean(name, toolRoutes.keys());

@@ -1,6 +1,6 @@
 // Workspace config: the servers and settings that a hub is opened with, from the config files or from a program.
 
-import { type Catalog, fatalErrors, type UsedPaths } from "../../catalog/index.ts";
+import { type Catalog, fatalErrors, type LockText, type UsedPaths } from "../../catalog/index.ts";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import { type ServerConfig, type GatewaySettings, isObject } from "../../model/index.ts";
 
@@ -13,6 +13,8 @@ export interface WorkspaceConfig {
   readonly gateway?: GatewaySettings;
   /** The folder that paths and references are relative to. */
   readonly folder?: string;
+  /** The lock file, with the approved definitions of tools. */
+  readonly lock?: LockText;
   /** The config files that it was read from, which no server may write. */
   readonly usedPaths?: UsedPaths;
 }
@@ -50,8 +52,8 @@ export function fromCatalog(catalog: Catalog, report: (diagnostic: Diagnostic) =
   for (const diagnostic of catalog.diagnostics) report(diagnostic);
   const { naming, descriptionPrefix, envFile, gateway } = catalog.settings;
   const servers = catalog.servers.map((server) => inWorkspaceFolder(server, catalog.folder));
-  const { folder, usedPaths } = catalog;
-  return { servers, naming, descriptionPrefix, envFile, gateway, folder, usedPaths };
+  const { folder, usedPaths, lock } = catalog;
+  return { servers, naming, descriptionPrefix, envFile, gateway, folder, usedPaths, lock };
 }
 
 /** A program without a `cwd` runs in the workspace folder, wherever the caller is. */

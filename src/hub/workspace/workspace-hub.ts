@@ -11,8 +11,10 @@ import {
 } from "../../secrets/index.ts";
 import { rootFolders } from "../../client/index.ts";
 import { checkConfig, fromCatalog, type WorkspaceConfig } from "./config.ts";
-import type { EventBus, HubEvent } from "../events.ts";
+import type { EventBus, HubEvent, PinsComparedEvent } from "../events.ts";
 import type { Hub } from "../hub.ts";
+import type { DriverPins } from "../pins/driver-pins.ts";
+import type { PinBook } from "../pins/pin-book.ts";
 import { Members } from "./members.ts";
 import { type HubOptions, mergeSettings, openHub } from "../open-hub.ts";
 
@@ -47,6 +49,8 @@ export interface OpenedWorkspace {
   readonly secrets: SecretStore;
   readonly redactor: Redactor;
   readonly events: EventBus;
+  readonly pinBook: PinBook;
+  readonly driverPins: DriverPins;
   readonly diagnostics: readonly Diagnostic[];
   readonly report: Report;
   /** Resolves when every server that starts with the workspace is ready, or has failed for the first time. */
@@ -112,9 +116,10 @@ export async function openWorkspaceHub(
     descriptionPrefix,
     onDiagnostic: report,
   });
-  const { hub } = opened;
+  const { hub, pinBook } = opened;
   if (options.onEvent !== undefined) opened.events.on(options.onEvent, { calls: options.callEvents });
   if (options.reportsFailures === true) opened.events.on(failureReporter(report), { calls: false });
+  await pinBook.read(config.lock);
   const { only } = options;
   const leaveOut = (server: ServerConfig): boolean =>
     only?.includes(server.alias) === false || options.leaveOut?.(server) === true;
@@ -127,14 +132,18 @@ export async function openWorkspaceHub(
       "The gateway settings of the config file changed. They apply after the next start of the gateway.";
     report({ code: "CONFIG_INVALID", severity: "warning", message, hint: "Start portolan serve again." });
   };
+  let applying = Promise.resolve();
   const change = (changed: CatalogChange): void => {
     for (const diagnostic of changed.catalog.diagnostics) report(diagnostic);
     launchContext.servers = changed.catalog.servers;
     configFiles.add(changed.catalog.usedPaths);
     noteGateway(changed.catalog.settings.gateway);
     if (changed.settingsChanged) hub.configure(mergeSettings(changed.catalog.settings));
+    // Servers of the same change start when the lock file was read.
+    applying = applying.then(() => pinBook.read(changed.catalog.lock));
     const problems = changed.catalog.diagnostics.filter(({ severity }) => severity === "error");
-    void members.apply(changed).then((reloaded) =>
+    const applied = applying.then(() => members.apply(changed));
+    void applied.then((reloaded) =>
       opened.events.emit({
         type: "mcp.config_reloaded",
         server: "workspace",
@@ -148,7 +157,7 @@ export async function openWorkspaceHub(
   apply = change;
   await begun;
   const close = async (): Promise<void> => {
-    await Promise.all([watch?.close(), hub.close()]);
+    await Promise.all([watch?.close(), hub.close(), applying]);
     await members.settled();
     opened.events.close();
   };
@@ -158,6 +167,8 @@ export async function openWorkspaceHub(
     secrets,
     redactor: opened.redactor,
     events: opened.events,
+    pinBook,
+    driverPins: opened.driverPins,
     diagnostics,
     report,
     settled: () => members.settled(),
@@ -169,6 +180,7 @@ export async function openWorkspaceHub(
 function failureReporter(report: Report): (event: HubEvent) => void {
   const reported = new Set<string>();
   return (event) => {
+    if (event.type === "mcp.pins_compared") return reportPins(event, report);
     if (event.type !== "mcp.server_failed") return;
     const { server, code = "SERVER_UNAVAILABLE", reason = "it failed" } = event;
     const message = `${server} cannot be used now: ${reason}`;
@@ -176,4 +188,20 @@ function failureReporter(report: Report): (event: HubEvent) => void {
     reported.add(message);
     report({ code, severity: "warning", server, message });
   };
+}
+
+/** Reports tools that are missing, or would be with `pins: enforce`. */
+function reportPins(event: PinsComparedEvent, report: Report): void {
+  const { server, mode, changed, added, withheld, reason } = event;
+  const names = [...changed, ...added];
+  if (names.length === 0 && reason === undefined) return;
+  const what = reason ?? `nobody approved ${names.slice(0, 10).join(", ")}${names.length > 10 ? ", …" : ""}`;
+  const effect = mode === "warn" ? "" : ` (${withheld} withheld)`;
+  report({
+    code: "TOOL_WITHHELD",
+    severity: "warning",
+    server,
+    message: `${server}: ${what}${effect}`,
+    hint: `See the differences: portolan pins ${server}`,
+  });
 }

@@ -25,6 +25,8 @@ import type { WorkspaceConfig } from "./config.ts";
 import type { EventBus } from "../events.ts";
 import type { OwnName } from "../hub.ts";
 import { healthOf, isUp, type ServerHealth } from "../member/health.ts";
+import type { ServerPins } from "../pins/pin-report.ts";
+import { readPins } from "../pins/read-pins.ts";
 import { openWorkspaceHub, type WorkspaceOptions } from "./workspace-hub.ts";
 
 /** All servers of a workspace as one: tools, resources, prompts, events and health. */
@@ -59,6 +61,8 @@ export interface Workspace extends AsyncDisposable {
   /** Resolves when every server that starts with the workspace is ready, or has failed for the first time. */
   settled(): Promise<void>;
   health(): ServerHealth[];
+  /** The tools of each server beside their pins. Reads the lists of servers that are not compared otherwise. */
+  pins(): Promise<ServerPins[]>;
   /** Pings every running server. False when an enabled server is down. */
   healthCheck(): Promise<boolean>;
   close(): Promise<void>;
@@ -113,6 +117,7 @@ export async function openWorkspace(
     on: (event, listener) => connection.on(event, listener),
     settled: () => opened.settled(),
     health: () => hub.members.map(healthOf).toSorted((a, b) => (a.alias < b.alias ? -1 : 1)),
+    pins: () => readPins(opened),
     async healthCheck() {
       const alive = await Promise.all(
         hub.members.map(async (member) => {

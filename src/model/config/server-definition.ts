@@ -177,4 +177,12 @@ export interface ServerConfig {
   readonly lanes?: number;
   /** Installation and sandbox of the program. */
   readonly launch?: LaunchSettings;
+  /** How its tools are compared with the lock file. Default: enforced if the lock file has pins of this server. */
+  readonly pins?: PinMode;
 }
+
+/**
+ * `enforce` withholds tools whose definition nobody approved, `warn` only reports them, `off` compares nothing. The
+ * approved definitions (pins) are in the lock file.
+ */
+export type PinMode = "enforce" | "warn" | "off";

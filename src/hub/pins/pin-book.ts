@@ -1,0 +1,178 @@
+// Pin book of a hub: the lock file as it was read last, and the comparison of servers and drivers with it.
+
+import type { LockText } from "../../catalog/index.ts";
+import { isPortolanError, type Report } from "../../errors/index.ts";
+import type { JsonObject, PinMode, ServerConfig } from "../../model/index.ts";
+import type { DefinitionStore } from "../../packages/index.ts";
+import type { Inventory } from "../member/inventory.ts";
+import { comparePins, type LockState, NO_PINS, type PinState } from "./pin-state.ts";
+import {
+  type InventoryHashes,
+  offeredDefinitions,
+  pinnedDefinitions,
+  toHashedTools,
+} from "./pinned-definitions.ts";
+
+/** The room loads with the first lock file or pin mode, because most programs need neither. */
+const loadPackages = (): Promise<typeof import("../../packages/index.ts")> =>
+  import("../../packages/index.ts");
+
+export interface PinBookOptions {
+  readonly report: Report;
+  /** Computes the hashes of all servers, also of those without pins. */
+  readonly hashesAll?: boolean;
+  readonly storesNothing?: boolean;
+}
+
+export class PinBook {
+  readonly #options: PinBookOptions;
+  readonly #listeners = new Set<() => void>();
+  #lock: LockState = { kind: "absent" };
+  #text: LockText | undefined;
+  #definitions: Promise<DefinitionStore> | undefined;
+  #reading: Promise<void> = Promise.resolve();
+
+  constructor(options: PinBookOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the lock file. One that cannot be read is reported, and never taken for an empty one. */
+  read(text: LockText | undefined): Promise<void> {
+    this.#reading = this.#reading.then(() => this.#read(text));
+    return this.#reading;
+  }
+
+  async #read(text: LockText | undefined): Promise<void> {
+    if (text?.text === this.#text?.text && text?.problem === this.#text?.problem) return;
+    this.#text = text;
+    const before = this.#lock;
+    this.#lock = text === undefined ? { kind: "absent" } : await this.#parse(text);
+    this.#reportLost(before, text);
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Called after each change of the lock file. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** True when the hashes of this server's tools are needed. */
+  needsHashes(server: string, mode: PinMode | undefined): boolean {
+    if (this.#options.hashesAll === true) return true;
+    if (mode === "off" || this.#lock.kind === "absent") return false;
+    return this.#lock.kind === "broken" || this.#lock.pins.has(server);
+  }
+
+  /** Hashes of the definitions as the server sent them, because a removed secret would change them. */
+  async hashesOf(inventory: Pick<Inventory, "tools" | "prompts">): Promise<InventoryHashes> {
+    const { pinOf } = await loadPackages();
+    const { tools, prompts, resources } = pinnedDefinitions(inventory);
+    const hash = (definition: JsonObject): string | null => pinOf(definition) ?? null;
+    return { tools: tools.map(hash), prompts: prompts.map(hash), resources: resources.map(hash) };
+  }
+
+  compare(config: ServerConfig, inventory: Inventory): PinState {
+    // The definitions of contracts are files of the workspace; the servers of their drivers are compared.
+    if (config.endpoint.transport === "contracts") return NO_PINS;
+    return comparePins(
+      config.alias,
+      config.pins,
+      this.#lock,
+      toHashedTools(offeredDefinitions(config, inventory)),
+    );
+  }
+
+  /** Compares the tools of a driver's server. Its pins have a key that no alias can have. */
+  async compareDriver(
+    id: string,
+    mode: PinMode | undefined,
+    tools: readonly JsonObject[],
+  ): Promise<PinState> {
+    const key = driverKey(id);
+    if (!this.needsHashes(key, mode)) return comparePins(key, mode, this.#lock, undefined);
+    const { pinOf } = await loadPackages();
+    const hashes = tools.map((tool) => [String(tool.name), pinOf(tool) ?? null] as const);
+    return comparePins(key, mode, this.#lock, hashes);
+  }
+
+  /** Adds the fields that changed, where the approved definition is stored here. Stores definitions that match their pin. */
+  async explain(state: PinState, definitions: readonly JsonObject[]): Promise<PinState> {
+    if (state.tools.size === 0) return state;
+    const store = await this.definitions();
+    const { changedFields } = await loadPackages();
+    const byName = new Map(definitions.map((definition) => [String(definition.name), definition]));
+    const tools = new Map(state.tools);
+    for (const [name, tool] of tools) {
+      const now = byName.get(name);
+      if (now === undefined || tool.approved === undefined) continue;
+      if (tool.verdict === "same") {
+        if (this.#options.storesNothing !== true) await store.save(tool.approved, now);
+      } else if (tool.verdict === "changed") {
+        const before = await store.load(tool.approved);
+        if (before !== undefined) tools.set(name, { ...tool, fields: changedFields(before, now) });
+      }
+    }
+    return { ...state, tools };
+  }
+
+  definitions(): Promise<DefinitionStore> {
+    this.#definitions ??= loadPackages().then(async ({ createDefinitionStore, defaultDefinitionFolder }) =>
+      createDefinitionStore(await defaultDefinitionFolder()),
+    );
+    return this.#definitions;
+  }
+
+  async #parse({ file, text, problem }: LockText): Promise<LockState> {
+    const { report } = this.#options;
+    const hint = "Restore it from version control. After a merge, resolve its conflicts.";
+    const broken = (place: string, reason: string): LockState => ({
+      kind: "broken",
+      reason: `${place}: ${reason}`,
+    });
+    if (text === undefined) {
+      const message = `the lock file cannot be read: ${problem ?? "unknown"}`;
+      report({ code: "FILE_FAILED", severity: "error", message, file, hint });
+      return broken(file, problem ?? "it cannot be read");
+    }
+    try {
+      const { parseLock } = await loadPackages();
+      const { lock, diagnostics } = parseLock(text, file);
+      if (lock !== undefined) {
+        const pins = Object.entries(lock.servers).flatMap(([alias, { tools }]) =>
+          tools === undefined ? [] : [[alias, tools] as const],
+        );
+        return { kind: "read", pins: new Map(pins) };
+      }
+      const errors = diagnostics.filter(({ severity }) => severity === "error");
+      for (const diagnostic of errors) report({ ...diagnostic, file, hint });
+      const [first] = errors;
+      const place = first?.line === undefined ? file : `${file}:${first.line}:${first.column ?? 1}`;
+      return broken(place, first?.message ?? "it is not a lock file");
+    } catch (thrown) {
+      const message = isPortolanError(thrown) ? thrown.message : String(thrown);
+      report({ code: "FILE_INVALID", severity: "error", message, file, hint });
+      return broken(file, message);
+    }
+  }
+
+  /** Without pins a server is not compared any more, which should not happen unnoticed. */
+  #reportLost(before: LockState, text: LockText | undefined): void {
+    if (before.kind !== "read" || this.#lock.kind === "broken") return;
+    const now = this.#lock.kind === "read" ? this.#lock.pins : new Map<string, unknown>();
+    const lost = [...before.pins.keys()].filter((server) => !now.has(server));
+    if (lost.length === 0) return;
+    this.#options.report({
+      code: "TOOL_WITHHELD",
+      severity: "warning",
+      file: text?.file,
+      message: `portolan.lock has no pins of ${lost.slice(0, 10).join(", ")} any more; their tools are not compared from now on unless pins is enforce`,
+      hint: `To pin them again: portolan pin ${lost[0] ?? ""}`,
+    });
+  }
+}
+
+/** The key of a driver in the lock file. */
+export function driverKey(id: string): string {
+  return `driver:${id}`;
+}

@@ -1,0 +1,60 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { JsonObject } from "../../model/index.ts";
+import { changedFields, diffDefinitions } from "./diff-definitions.ts";
+import { pinOf } from "./tool-pin.ts";
+
+const TOOL: JsonObject = {
+  name: "add",
+  description: "Adds.",
+  inputSchema: { type: "object", properties: { a: { type: "number" } }, required: ["a"] },
+};
+
+test.each<[string, JsonObject, unknown]>([
+  ["a text", { description: "Sums." }, [{ path: "description", before: "Adds.", after: "Sums." }]],
+  [
+    "a new field",
+    { annotations: { destructiveHint: true } },
+    [{ path: "annotations", before: undefined, after: { destructiveHint: true } }],
+  ],
+  [
+    "a removed field",
+    { description: undefined },
+    [{ path: "description", before: "Adds.", after: undefined }],
+  ],
+  [
+    "a part of a schema",
+    { inputSchema: { type: "object", properties: { a: { type: "string" } }, required: ["a"] } },
+    [{ path: "inputSchema.properties.a.type", before: "number", after: "string" }],
+  ],
+  [
+    "the length of a list",
+    { inputSchema: { type: "object", properties: { a: { type: "number" } }, required: ["a", "b"] } },
+    [{ path: "inputSchema.required", before: ["a"], after: ["a", "b"] }],
+  ],
+  ["facts that a pin does not cover", { _meta: { at: 7 } }, []],
+  [
+    "the page",
+    { _meta: { "ui/resourceUri": "ui://x" } },
+    [{ path: "_meta", before: undefined, after: { "ui/resourceUri": "ui://x" } }],
+  ],
+])("%s", (_, change, expected) => {
+  expect(diffDefinitions(TOOL, { ...TOOL, ...change })).toEqual(expected);
+});
+
+test("the top fields are named once", () => {
+  expect(
+    changedFields(TOOL, { ...TOOL, description: "x", inputSchema: { type: "array", properties: {} } }),
+  ).toEqual(["description", "inputSchema"]);
+});
+
+test("there is a difference if and only if the pins differ", () => {
+  const definition = fc.record({ name: fc.constant("t"), description: fc.jsonValue(), x: fc.jsonValue() });
+  fc.assert(
+    fc.property(definition, definition, (a, b) => {
+      const [one, two] = [pinOf(a as JsonObject), pinOf(b as JsonObject)];
+      if (one === undefined || two === undefined) return;
+      expect(diffDefinitions(a as JsonObject, b as JsonObject).length > 0).toBe(one !== two);
+    }),
+  );
+});
