@@ -4,6 +4,7 @@ import { PortolanError } from "../errors/index.ts";
 import type { LaunchSettings, LocalProgram, ParsedProgram } from "../model/index.ts";
 import { type LockedContext, openLockedPackage, type PackageProgram } from "../packages/index.ts";
 import { hostedFileUrl, readHostedDocument } from "../registry/index.ts";
+import { checkAdvisories } from "./package-advisories.ts";
 import type { LaunchRequest } from "./prepare.ts";
 
 type Package = ParsedProgram & { readonly kind: "package" };
@@ -27,6 +28,7 @@ export async function resolvePackage(request: LaunchRequest, program: Package): 
   const found = await openLockedPackage({ server, reference, lock }, contextOf(request), {
     install: !dryRun,
   });
+  await checkAdvisories(found.locked, request);
   const { env, cwd } = endpoint;
   const port = endpoint.port === undefined ? {} : { port: endpoint.port };
   return {

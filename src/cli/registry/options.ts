@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
 import type { RegistrySetting } from "../../model/index.ts";
 import {
+  defaultStateFolder,
   openRegistries,
   openRegistry,
   type Registries,
@@ -75,7 +76,7 @@ export async function openUrl(cli: Cli, url: string): Promise<RegistryClient> {
 
 export async function clientOptions(cli: Cli, settings: PackageSettings): Promise<RegistryOptions> {
   return {
-    stateFolder: await dataFolder("registries"),
+    stateFolder: await defaultStateFolder(),
     signal: cli.interrupt.signal,
     resolveSecret: tokenResolver(cli, settings),
   };
