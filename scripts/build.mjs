@@ -7,6 +7,7 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { reachableFiles } from "./lib/declarations.mjs";
+import { directImports } from "./lib/direct-imports.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const fresh = join(root, `.dist-${process.pid}`);
@@ -59,9 +60,11 @@ async function bundle() {
     cwd: root,
     input: Object.fromEntries([...entries, "cli/main"].map((name) => [name, `src/${name}.ts`])),
     platform: "node",
+    plugins: [directImports()],
     external: (id) => !id.startsWith(".") && !id.startsWith("/"),
     onLog: (level, log) => {
-      if (level === "warn") console.warn(log.message);
+      // The plugin keeps the lines, so that the source maps fit without one of its own.
+      if (level === "warn" && log.code !== "SOURCEMAP_BROKEN") console.warn(log.message);
     },
   });
   await build.write({

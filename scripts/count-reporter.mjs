@@ -2,8 +2,10 @@
 // one plain line, `tests: 12 passed, 0 failed`, for people and for CI.
 // A file that cannot be loaded and an error outside of any test count as failed, so that the line never reads better than the run.
 // With TEST_FORBID_SKIPS=1 a skipped test fails the run: CI has everything that the tests need.
+// A run with TEST_RECORD_PASSED=FILE records the files whose tests all passed; vitest.config.ts leaves them out of a run with
+// TEST_LEAVE_OUT=FILE, whose line counts them as passed.
 
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
 export default class CountReporter {
@@ -11,12 +13,12 @@ export default class CountReporter {
     const tests = testModules.flatMap((module) => [...module.children.allTests()]);
     const skipped = tests.filter((test) => test.result().state === "skipped");
     const isForbidden = process.env.TEST_FORBID_SKIPS === "1" && skipped.length > 0;
-    const line = toLine(countResults(testModules, unhandledErrors, isForbidden ? skipped : []));
-    const file = process.env.TEST_COUNT_FILE;
-    if (file) {
-      mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(file, `${line}\n`);
-    }
+    const counts = countResults(testModules, unhandledErrors, isForbidden ? skipped : []);
+    const leftOut = process.env.TEST_LEAVE_OUT;
+    if (leftOut) counts.passed += JSON.parse(readFileSync(leftOut, "utf8")).tests;
+    const line = toLine(counts);
+    write(process.env.TEST_COUNT_FILE, `${line}\n`);
+    write(process.env.TEST_RECORD_PASSED, JSON.stringify(passedFiles(testModules)));
     if (isForbidden) process.exitCode = 1;
     process.on("exit", () => {
       for (const row of describeFailed(testModules)) console.log(row);
@@ -24,6 +26,24 @@ export default class CountReporter {
       console.log(line);
     });
   }
+}
+
+function write(file, content) {
+  if (!file) return;
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, content);
+}
+
+/** The files in which no test failed or was skipped, and the number of their tests. */
+function passedFiles(testModules) {
+  const passed = testModules.filter(
+    (module) =>
+      module.ok() && [...module.children.allTests()].every((test) => test.result().state === "passed"),
+  );
+  return {
+    files: passed.map((module) => module.relativeModuleId),
+    tests: passed.reduce((sum, module) => sum + [...module.children.allTests()].length, 0),
+  };
 }
 
 function countResults(testModules, unhandledErrors, forbidden) {

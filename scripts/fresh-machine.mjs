@@ -62,7 +62,14 @@ function prepare() {
     npm_config_userconfig: join(homedir(), ".npmrc"),
   };
   const own = Object.entries(process.env).filter(([name]) => !/^(npm_|TEST_|XDG_|PORTOLAN_)/.test(name));
-  return { ...Object.fromEntries(own), ...npm, PATH: join(folder, "bin"), HOME: join(folder, "home") };
+  const { TEST_RECORD_PASSED } = process.env;
+  return {
+    ...Object.fromEntries(own),
+    ...npm,
+    TEST_RECORD_PASSED,
+    PATH: join(folder, "bin"),
+    HOME: join(folder, "home"),
+  };
 }
 
 async function run(command, env) {

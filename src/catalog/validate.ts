@@ -1,10 +1,13 @@
 // Validates config files of any format, for `portolan validate`.
 
 import { stat } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
+import { readJson, toPlain } from "../formats/document/index.ts";
+import { looksLikePackage, parsePackage } from "../formats/package/index.ts";
 import type { ServerConfig } from "../model/index.ts";
 import { CONTRACTS_ALIAS } from "./drivers/drivers.ts";
+import { readConfigFile } from "./files/read-file.ts";
 import { loadCatalog } from "./load.ts";
 import { readSource } from "./read-source.ts";
 import { isUndeclared } from "./files/sources.ts";
@@ -101,6 +104,8 @@ async function validatePath(
     const hint = `The usual names are ${[...OWN_NAMES, ...USUAL_NAMES].join(", ")}, and .drivers/<id>/DRIVER.md.`;
     return nothing(failed(path, `${written} contains no config file`, hint));
   }
+  const ofPackage = await validatePackage(path);
+  if (ofPackage !== undefined) return ofPackage;
   if (isDriverFile(path)) return join([await checkDriverFiles([path])]);
   const named = { text: written, line: 1, column: 1, path: [] };
   const { parsed, diagnostics, valid } = await readSource(
@@ -114,6 +119,21 @@ async function validatePath(
   const files = [{ file: path, format: parsed.format, aliases, valid }];
   const workspaces = [{ folder: dirname(path), servers: parsed.servers }];
   return { files, diagnostics, workspaces, bind: [] };
+}
+
+/** The metadata of a package, by the rules for publishing it. Undefined for any other file. */
+async function validatePackage(file: string): Promise<Omit<Validation, "valid"> | undefined> {
+  if (!/\.jsonc?$/i.test(file)) return undefined;
+  const read = await readConfigFile(file);
+  if (read.kind !== "text") return undefined;
+  const { root } = readJson(read.text, file);
+  const isNamed = /^mcp-package\.jsonc?$/i.test(basename(file));
+  if (!isNamed && (root === undefined || !looksLikePackage(toPlain(root)))) return undefined;
+  // The registry sets the date, and an upload sets the URL.
+  const setLater = ["publishedAt", "url"] as const;
+  const { metadata, diagnostics } = parsePackage(read.text, file, { mode: "strict", setLater });
+  const files = [{ file, format: "package", aliases: [], valid: metadata !== undefined }];
+  return { files, diagnostics, workspaces: [], bind: [] };
 }
 
 /** Validates a folder as a workspace, and also its drivers and contracts that the workspace would not read. */

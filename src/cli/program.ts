@@ -19,6 +19,7 @@ import { addLoginCommands } from "./login/command.ts";
 import type { RawOptions } from "./options/parse.ts";
 import { fitHelp, REQUEST_EXIT_CODES, TARGETS } from "./output/help.ts";
 import { createOutput, exitCodeOf } from "./output/output.ts";
+import { addPackCommand } from "./pack/command.ts";
 import { addPackageCommands } from "./packages/command.ts";
 import { addRegistryCommands } from "./registry/command.ts";
 import { addRunCommand } from "./run/command.ts";
@@ -49,6 +50,7 @@ const COMMANDS: readonly ((host: CommandHost) => void)[] = [
   addConvertCommands,
   addDriverCommands,
   addAuthorCommand,
+  addPackCommand,
   addRegistryCommands,
   addCompletionCommand,
 ];

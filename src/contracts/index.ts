@@ -4,9 +4,15 @@ export type { AuthOutcome } from "./auth/auth-machine.ts";
 export type { AuthState } from "./auth/auth-store.ts";
 export type { AuthPorts, RunOptions, RunResult } from "./auth/login-steps.ts";
 export { type Access, checkAccess, SecretGrants, type SecretSubject } from "./auth/secret-grants.ts";
-export { type CallContext, CONTEXT_META, type ContextOf, LOCAL_USER } from "./contract/call-context.ts";
+export {
+  type CallContext,
+  CONTEXT_META,
+  type ContextOf,
+  DRIVER_META,
+  LOCAL_USER,
+  OTHERS_META,
+} from "./contract/call-context.ts";
 export { runExamples } from "./contract/examples.ts";
-export { DRIVER_META, OTHERS_META } from "./contract/to-mcp.ts";
 export type { DriverEntry } from "./contract-set.ts";
 export { type Contracts, openContracts, type OpenContractsOptions } from "./contracts-upstream.ts";
 export {
@@ -37,7 +43,7 @@ export type {
   ContractCall,
   Dispatched,
 } from "./dispatch/contract-call.ts";
-export { failedCall } from "./dispatch/dispatch.ts";
+export { failedCall } from "./dispatch/failure.ts";
 export type {
   BoundTool,
   BuildArgumentsArgs,

@@ -22,7 +22,7 @@ import {
   replaceVariables,
 } from "./env-references.ts";
 import type { LaunchContext } from "../launch/index.ts";
-import type { Agents } from "./http/agents.ts";
+import { type Agents, createAgents } from "./http/agents.ts";
 import { createHttpRunner } from "./http/run.ts";
 import { InvokedUpstream } from "./invoked-upstream.ts";
 import { prepareOperations } from "./operations.ts";
@@ -61,9 +61,7 @@ export async function openInvoked(server: InvokedServer, options: InvokeOptions)
     void group.ended.then(() => groups.delete(group));
   };
   let opening: Promise<Agents> | undefined;
-  const createAgents = async (): Promise<Agents> =>
-    (await import("./http/agents.ts")).createAgents(server.clientTls, lookup);
-  const agents = (): Promise<Agents> => (opening ??= createAgents());
+  const agents = (): Promise<Agents> => (opening ??= createAgents(server.clientTls, lookup));
   const reportDenied = createDeniedReport(report);
   const createWith = (
     invocation: Invocation,

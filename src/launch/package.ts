@@ -29,7 +29,9 @@ export async function resolvePackage(request: LaunchRequest, program: Package): 
     install: !dryRun,
   });
   await checkAdvisories(found.locked, request);
-  const { env, cwd } = endpoint;
+  const { env } = endpoint;
+  // Relative paths of a bundle begin in its own folder.
+  const cwd = settings?.cwdImplied === true ? (found.cwd ?? endpoint.cwd) : (endpoint.cwd ?? found.cwd);
   const port = endpoint.port === undefined ? {} : { port: endpoint.port };
   return {
     ...request,
@@ -44,10 +46,11 @@ export async function resolvePackage(request: LaunchRequest, program: Package): 
   };
 }
 
-function contextOf({ server, signal, onLaunch }: LaunchRequest): LockedContext {
+function contextOf({ server, endpoint, signal, onLaunch }: LaunchRequest): LockedContext {
   return {
     server,
     signal,
+    variables: endpoint.env,
     onProgress: (progress) => onLaunch?.({ type: "progress", ...progress, server }),
     fetchDocument: async ({ registry, metadata = "", name, version }) => {
       if (registry !== undefined) return readHostedDocument(registry, metadata, { signal });

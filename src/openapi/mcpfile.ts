@@ -1,7 +1,8 @@
 // The text of the mcpfile: tools as long as there is room, the bases that they share, and the head. The same description always
 // gives the same bytes.
 
-import { Lexer, stringify } from "yaml";
+import { Lexer } from "yaml";
+import { renderYaml } from "../formats/document/index.ts";
 import type { JsonObject } from "../model/index.ts";
 import { RESULT_LIMITS } from "./limits.ts";
 import { wellFormed } from "./request/url-text.ts";
@@ -122,17 +123,8 @@ export class Bases {
   }
 }
 
-/** Block style without line folding. Words that are booleans in YAML 1.1 are quoted. */
 function yaml(value: unknown): string {
-  return wellFormed(
-    stringify(value, {
-      aliasDuplicateObjects: false,
-      blockQuote: "literal",
-      compat: "yaml-1.1",
-      doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER,
-      lineWidth: 0,
-    }),
-  );
+  return wellFormed(renderYaml(value));
 }
 
 export function renderFile(comments: readonly string[], head: JsonObject, tools: readonly string[]): string {

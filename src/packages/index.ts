@@ -1,5 +1,4 @@
-// Public exports of the packages room: the lock file of a workspace, the installation and
-// origin of packages, and pins of tool definitions.
+// Public exports of the packages room: the lock file of a workspace, packages and their origin, and pins of tool definitions.
 
 export {
   lockFileOf,
@@ -9,6 +8,7 @@ export {
   renderLock,
   updateLock,
 } from "./lock/lock-file.ts";
+export { type Bundle, type BundleOptions, readBundle } from "./sources/bundle.ts";
 export {
   compareWithLock,
   type LockDifference,
@@ -29,6 +29,12 @@ export {
 } from "./pins/definition-store.ts";
 export { changedFields, type DefinitionChange, diffDefinitions } from "./pins/diff-definitions.ts";
 export { findHiddenText } from "./pins/hidden-text.ts";
+export { packArchive, type PackedArchive } from "./pack/archive.ts";
+export { type DocumentChange, packDocument, type PackedDocument, textIn } from "./pack/document.ts";
+export { type Capabilities, type PackageFacts, toCapabilities, toModule } from "./pack/facts.ts";
+export { factsOfDriver } from "./pack/from-driver.ts";
+export { factsOfMcpfile, permissionsOfSandbox } from "./pack/from-mcpfile.ts";
+export { factsOfNpm } from "./pack/from-npm.ts";
 export { type LintFinding, lintDefinition, type LintRule } from "./pins/lint-definition.ts";
 export { comparePins, type PinnedTool, pinOf, type PinVerdict, removedTools } from "./pins/tool-pin.ts";
 export { type Certificate, parseCertificates } from "./provenance/certificate.ts";

@@ -1,10 +1,10 @@
 // The package as users get it from the registry: the packed tarball is installed into an empty folder, run, imported and compiled against.
 
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -101,6 +101,14 @@ describe("the packed package", { timeout: 120_000 }, () => {
     expect(stdout).toBe("true\n");
   });
 
+  test.each([
+    ["dist/index.js", []],
+    ["dist/gateway.js", []],
+    ["dist/cli/main.js", ["commander"]],
+  ])("the start of %s loads no other packages than %j", (entry, expected) => {
+    expect(packagesLoadedBy(join(root, entry))).toEqual(expected);
+  });
+
   test("gives types that hold without skipLibCheck", async () => {
     await mkdir(join(folder, "app"));
     await writeFile(join(folder, "app", "main.ts"), CONSUMER);
@@ -114,6 +122,22 @@ describe("the packed package", { timeout: 120_000 }, () => {
     expect(findings).toBe("");
   });
 });
+
+/** The packages that a built file imports before its first line runs, directly or through its chunks. */
+function packagesLoadedBy(entry: string): string[] {
+  const packages = new Set<string>();
+  const seen = new Set<string>();
+  const visit = (file: string): void => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    for (const [, from = ""] of readFileSync(file, "utf8").matchAll(/^(?:im|ex)port\b[^;]*?"([^"]+)";$/gm))
+      if (from.startsWith(".")) visit(resolve(dirname(file), from));
+      else if (!from.startsWith("node:")) packages.add(from);
+  };
+  visit(entry);
+  expect(seen.size).toBeGreaterThan(1);
+  return [...packages];
+}
 
 const CONSUMER = `
 import { createServer } from "node:http";

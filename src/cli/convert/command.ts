@@ -1,5 +1,6 @@
 // `portolan init` and `portolan convert`: definitions and help.
 
+import type { Command } from "commander";
 import type { CommandHost } from "../context.ts";
 import { collect, defineCommand, outputOptions } from "../options/groups.ts";
 import type { RawOptions } from "../options/parse.ts";
@@ -21,7 +22,7 @@ export function addConvertCommands(host: CommandHost): void {
 function addInit({ program, explain, run, server = [] }: CommandHost): void {
   const init = defineCommand(program, { name: "init", summary: "write a config file to start from" });
   explain(init, {
-    examples: ["portolan init mcpfile"],
+    examples: ["portolan init mcpfile", "portolan init package"],
     sections: ["Run portolan init <kind> --help for the options of a kind."],
   });
 
@@ -39,6 +40,28 @@ function addInit({ program, explain, run, server = [] }: CommandHost): void {
     examples: ["portolan init mcpfile", "portolan init mcpfile tools/payments.mcpfile.yaml"],
     sections: [
       "The default path is mcpfile.yaml. The file works without changes. An existing file is never overwritten.",
+      EXIT_CODES,
+    ],
+  });
+  addInitPackage(init, { program, explain, run, server });
+}
+
+function addInitPackage(init: Command, { explain, run, server = [] }: CommandHost): void {
+  const command = defineCommand(init, {
+    name: "package",
+    summary: "the metadata of a package: an MCP server that a registry lists",
+    argument: "[folder...]",
+    groups: [outputOptions],
+  })
+    .usage("[folder] [options]")
+    .option("--name <name>", "the name of the package: @user/name")
+    .action((words: string[], raw: RawOptions & { name?: string }) =>
+      run(raw, async (cli) => (await import("./init.ts")).initPackage(cli, [...words, ...server], raw)),
+    );
+  explain(command, {
+    examples: ["portolan init package", "portolan init package packages/github/ --name @alice/github-mcp"],
+    sections: [
+      "The file is mcp-package.jsonc: JSON with comments. portolan pack fills in what follows from the server. An existing file is never overwritten.",
       EXIT_CODES,
     ],
   });

@@ -1,76 +1,51 @@
 // Fetches a text from a URL that the user named: with limits for time and size, and from that host only.
 
+import { boundedFetch, FetchError } from "../../base/net/bounded-fetch.ts";
 import { isSecureUrl } from "../../base/net/urls.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 
-export interface FetchLimits {
-  readonly timeoutMs?: number;
-  readonly maxBytes?: number;
-}
-
 const TIMEOUT_MS = 20_000;
 const MAX_BYTES = 16 * 1024 * 1024;
-const MAX_REDIRECTS = 5;
 const ACCEPT = "application/json, application/yaml, text/yaml, */*;q=0.5";
 
-/** Returns the text and its final URL. */
+/** Returns the text and its final URL. The user named the host, so it may be in a private network. */
 export async function fetchText(
   address: string,
   signal: AbortSignal,
-  { timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES }: FetchLimits = {},
 ): Promise<{ readonly text: string; readonly url: string }> {
-  const late = AbortSignal.timeout(timeoutMs);
-  let url = parseAddress(address);
   try {
-    for (let hops = 0; ; hops += 1) {
-      const response = await fetch(url, {
-        redirect: "manual",
-        headers: { accept: ACCEPT, "user-agent": "portolan" },
-        signal: AbortSignal.any([signal, late]),
-      });
-      const next = response.headers.get("location");
-      if (response.status >= 300 && response.status < 400 && next !== null) {
-        await response.body?.cancel();
-        if (hops === MAX_REDIRECTS) throw failed(url, "it has too many redirects");
-        url = followed(url, next);
-        continue;
-      }
-      if (!response.ok) {
-        await response.body?.cancel();
-        throw failed(
-          url,
-          `the response was ${response.status} ${plainLine(response.statusText, 100)}`.trim(),
-        );
-      }
-      return { text: await readBody(response, maxBytes, url), url: url.href };
+    const response = await boundedFetch(parseAddress(address), {
+      ...{ signal, headers: { accept: ACCEPT }, decompress: true, redirects: "same-host", addresses: "any" },
+      ...{ maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS },
+    });
+    const { url, status, statusText } = response;
+    if (status < 200 || status > 299) {
+      response.close();
+      throw failed(url, `the response was ${status} ${plainLine(statusText, 100)}`.trim());
     }
-  } catch (thrown) {
-    signal.throwIfAborted();
-    if (thrown instanceof PortolanError) throw thrown;
-    if (late.aborted)
-      throw new PortolanError(
-        "TIMEOUT",
-        `${labelOf(url)} did not answer within ${timeoutMs / 1_000} seconds.`,
-        {
-          hint: "Download it yourself, and pass the file.",
-          cause: thrown,
-        },
-      );
-    throw failed(url, reasonOf(thrown), thrown);
+    return { text: decode(await response.bytes(), url), url: url.href };
+  } catch (error) {
+    throw error instanceof FetchError ? toPortolanError(error) : error;
   }
 }
 
-/** Checks a redirect: only the same host, and never from HTTPS to HTTP. */
-function followed(from: URL, location: string): URL {
-  if (!URL.canParse(location, from.href)) throw failed(from, "it redirects to something that is not a URL");
-  const to = parseAddress(new URL(location, from).href);
-  if (to.host === from.host && to.protocol === from.protocol) return to;
-  const sameName = to.hostname === from.hostname && to.protocol === "https:" && from.protocol === "http:";
-  if (sameName) return to;
-  throw new PortolanError("TARGET_INVALID", `${labelOf(from)} redirects to another host: ${labelOf(to)}.`, {
-    hint: "If you trust that host, give its URL.",
-  });
+function toPortolanError(error: FetchError): PortolanError {
+  const { kind, url, target, code, message } = error;
+  if (kind === "redirect" && target !== undefined)
+    return new PortolanError(
+      "TARGET_INVALID",
+      `${labelOf(url)} redirects to another host: ${labelOf(parseAddress(target.href))}.`,
+      { hint: "If you trust that host, give its URL." },
+    );
+  if (kind === "timeout")
+    return new PortolanError(
+      "TIMEOUT",
+      `${labelOf(url)} did not answer within ${TIMEOUT_MS / 1_000} seconds.`,
+      { hint: "Download it yourself, and pass the file.", cause: error },
+    );
+  if (kind === "too-large") return failed(url, `it has more than ${MAX_BYTES / 1024 / 1024} MiB`);
+  return failed(url, plainLine(code ?? message, 200), error);
 }
 
 function parseAddress(address: string): URL {
@@ -91,17 +66,9 @@ function parseAddress(address: string): URL {
   );
 }
 
-async function readBody(response: Response, maxBytes: number, url: URL): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.length;
-    // Leaving the loop closes the connection.
-    if (size > maxBytes) throw failed(url, `it has more than ${maxBytes / 1024 / 1024} MiB`);
-    chunks.push(chunk);
-  }
+function decode(bytes: Buffer, url: URL): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     throw failed(url, "it is not UTF-8 text");
   }
@@ -117,10 +84,4 @@ function failed(url: URL, reason: string, cause?: unknown): PortolanError {
 /** The URL without the parts that may be secret. */
 function labelOf({ origin, pathname }: URL): string {
   return plainLine(`${origin}${pathname}`, 300);
-}
-
-function reasonOf(thrown: unknown): string {
-  const cause = thrown instanceof Error ? thrown.cause : undefined;
-  const { code, message } = (cause ?? thrown) as { code?: unknown; message?: unknown };
-  return plainLine(typeof code === "string" ? code : String(message), 200);
 }

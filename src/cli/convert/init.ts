@@ -1,28 +1,20 @@
 // `portolan init`: writes a config file to start from.
 
 import { stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { shellWord } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { MCPFILE_TEMPLATE } from "../../formats/mcpfile/index.ts";
+import { packageTemplate } from "../../formats/package/index.ts";
 import type { Cli } from "../context.ts";
 import { writeFiles } from "../output/write-files.ts";
+import { DOCUMENT_NAMES, findDocument } from "../pack/document-file.ts";
 import { pathLabeller } from "../workspace/folder.ts";
-
-const NAME = "mcpfile.yaml";
 
 /** Writes a working mcpfile, and prints the next commands. */
 export async function initMcpfile(cli: Cli, words: readonly string[]): Promise<number> {
   const { io, output } = cli;
-  const [given = NAME, extra] = words;
-  if (extra !== undefined)
-    throw new PortolanError(
-      "USAGE",
-      `init mcpfile takes one path; unexpected argument ${JSON.stringify(extra)}.`,
-    );
-  const path = resolve(io.cwd, given);
-  const isFolder = /[/\\]$/.test(given) || (await stat(path).catch(() => undefined))?.isDirectory() === true;
-  const file = isFolder ? join(path, NAME) : path;
+  const { file, given } = await takePath(cli, words, { kind: "mcpfile", name: "mcpfile.yaml" });
   if (!/\.ya?ml$/i.test(file))
     throw new PortolanError("USAGE", `${given} is not a name for an mcpfile.`, {
       hint: `It ends in .yaml, best in mcpfile.yaml: ${given}.mcpfile.yaml`,
@@ -40,13 +32,64 @@ export async function initMcpfile(cli: Cli, words: readonly string[]): Promise<n
     `portolan serve ${name}`,
     `portolan validate ${name}`,
   ];
-  if (output.form === "json") output.json({ file, next });
-  else
-    output.print(
-      [
-        `${label(file)} was written. Try it, then add your own tools:`,
-        ...next.map((line) => `  ${line}`),
-      ].join("\n"),
-    );
+  show(output, { file, next }, `${label(file)} was written. Try it, then add your own tools:`);
   return 0;
+}
+
+/** Writes the commented start of a package's metadata, and prints the next commands. */
+export async function initPackage(
+  cli: Cli,
+  words: readonly string[],
+  { name }: { name?: string },
+): Promise<number> {
+  const { io, output } = cli;
+  const { file, given } = await takePath(cli, words, { kind: "package", name: "mcp-package.jsonc" });
+  if (!DOCUMENT_NAMES.includes(basename(file)))
+    throw new PortolanError("USAGE", `${given} is not a name for the metadata of a package.`, {
+      hint: `Its name is ${DOCUMENT_NAMES.join(" or ")}; name another folder to keep several packages.`,
+    });
+  const folder = dirname(file);
+  const there = await findDocument(folder);
+  const label = pathLabeller(io);
+  if (there !== undefined)
+    throw new PortolanError("USAGE", `${label(there.file)} exists already.`, {
+      hint: "It was not changed. Name another folder: portolan init package <folder>/",
+    });
+  await writeFiles([{ path: file, text: packageTemplate(name) }], {
+    force: false,
+    label,
+    hint: "Name another folder: portolan init package <folder>/",
+  });
+  const document = shellWord(label(file));
+  const out = folder === io.cwd ? "" : ` --out ${shellWord(label(folder))}`;
+  const next = [
+    `portolan pack mcpfile.yaml${out}`,
+    `portolan pack mcpfile.yaml${out} --check`,
+    `portolan publish ${document}`,
+  ];
+  show(output, { file, next }, `${label(file)} was written. Fill in who and what it is, then:`);
+  return 0;
+}
+
+/** The path of the new file: a folder gets the usual name. */
+async function takePath(
+  { io }: Cli,
+  [given, extra]: readonly string[],
+  { kind, name }: { readonly kind: string; readonly name: string },
+): Promise<{ file: string; given: string }> {
+  if (extra !== undefined)
+    throw new PortolanError(
+      "USAGE",
+      `init ${kind} takes one path; unexpected argument ${JSON.stringify(extra)}.`,
+    );
+  const written = given ?? name;
+  const path = resolve(io.cwd, written);
+  const isFolder =
+    /[/\\]$/.test(written) || (await stat(path).catch(() => undefined))?.isDirectory() === true;
+  return { file: isFolder ? join(path, name) : path, given: written };
+}
+
+function show(output: Cli["output"], result: { file: string; next: readonly string[] }, text: string): void {
+  if (output.form === "json") output.json(result);
+  else output.print([text, ...result.next.map((line) => `  ${line}`)].join("\n"));
 }

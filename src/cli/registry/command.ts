@@ -109,20 +109,22 @@ function addWriteCommands({ program, explain, run }: CommandHost): void {
   const publish = defineCommand(program, {
     name: "publish",
     summary: "publish a version of a package in a registry",
-    argument: "<document>",
+    argument: "[document]",
     groups: [outputOptions, workspaceOption, registryOption, tokenOption],
   })
     .option("--file <path>", "a file of the package that the registry keeps (repeatable)", collect)
     .option("--tag <tag>", "the tag that leads to this version; without it, a release becomes latest")
-    .action((document: string, raw: RawRegistryOptions) =>
+    .action((document: string | undefined, raw: RawRegistryOptions) =>
       run(raw, async (cli) => (await import("./write.ts")).publish(cli, document, raw)),
     );
   explain(publish, {
     examples: [
+      "portolan publish",
       "portolan publish github-mcp.json",
       "portolan publish github-mcp.json --file github-mcp.tgz --tag beta",
     ],
     sections: [
+      "The default document is mcp-package.json or mcp-package.jsonc of this folder; portolan pack makes it. If it has no source.url, publish uploads the archive beside it, and fills in the URL.",
       "A version never changes once it is published. The registry sets dates, and counts downloads.",
       CODES,
     ],

@@ -2,22 +2,30 @@
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { basename, resolve } from "node:path";
+import { stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import { readLimited } from "../../base/files/limited-read.ts";
 import { parseIntegrity, sameIntegrity, toSri } from "../../base/text/integrity.ts";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
+import { editJson } from "../../formats/clients/index.ts";
 import { parsePackage } from "../../formats/package/index.ts";
 import type { Cli } from "../context.ts";
 import { diagnosticLine } from "../output/diagnostic.ts";
+import { archiveName, DOCUMENT_NAMES, findDocument } from "../pack/document-file.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { openForWriting, parseSpec, type RawRegistryOptions } from "./options.ts";
 
 const MAX_DOCUMENT = 1024 * 1024;
 
-export async function publish(cli: Cli, document: string, raw: RawRegistryOptions): Promise<number> {
+export async function publish(
+  cli: Cli,
+  written: string | undefined,
+  raw: RawRegistryOptions,
+): Promise<number> {
   const { io, output } = cli;
+  const document = written ?? (await defaultDocument(io.cwd));
   const path = resolve(io.cwd, document);
-  const text = (
+  let text = (
     await readLimited(path, MAX_DOCUMENT).catch((error: Error) => {
       throw new PortolanError("FILE_FAILED", `${document} cannot be read: ${error.message}`, {
         cause: error,
@@ -26,9 +34,11 @@ export async function publish(cli: Cli, document: string, raw: RawRegistryOption
   ).toString("utf8");
   const { draft } = parsePackage(text, document, { mode: "draft" });
   const registry = await openForWriting(cli, raw, draft.name);
-  for (const file of raw.file ?? []) {
-    const actual = await hashOfDeclared(resolve(io.cwd, file), text, document);
-    await registry.upload(resolve(io.cwd, file), actual);
+  const uploads = raw.file?.map((file) => resolve(io.cwd, file)) ?? (await packedBeside(path, text));
+  for (const file of uploads) {
+    const actual = await hashOfDeclared(file, text, document);
+    await registry.upload(file, actual);
+    text = withUrl(text, document, registry.fileUrl(actual), actual);
   }
   const answer = await registry.publish(text, { tag: raw.tag, file: basename(document) });
   const { name, version, tags, files = [], warnings = [] } = answer as unknown as Answer;
@@ -44,6 +54,34 @@ export async function publish(cli: Cli, document: string, raw: RawRegistryOption
     output.print(`Published ${plainLine(name)}@${plainLine(version)}${note} in ${registry.label}.${kept}`);
   }
   return 0;
+}
+
+async function defaultDocument(folder: string): Promise<string> {
+  const found = await findDocument(folder);
+  if (found !== undefined) return found.file;
+  throw new PortolanError(
+    "USAGE",
+    `No document is given, and there is no ${DOCUMENT_NAMES.join(" or ")} here.`,
+    {
+      hint: "Make it: portolan pack mcpfile.yaml, or portolan init package",
+    },
+  );
+}
+
+/** The archive that `portolan pack` wrote beside a document without a URL. */
+async function packedBeside(path: string, text: string): Promise<string[]> {
+  const { name, version, source } = parsePackage(text, path, { mode: "draft" }).draft;
+  if (name === undefined || version === undefined || source?.url !== undefined) return [];
+  const file = join(dirname(path), archiveName(name, version));
+  return (await stat(file).catch(() => undefined))?.isFile() === true ? [file] : [];
+}
+
+/** The document that is sent: its main file is where it was uploaded, unless its author says another place. */
+function withUrl(text: string, document: string, url: string, hash: string): string {
+  const { source } = parsePackage(text, document, { mode: "draft" }).draft;
+  const main = source?.hash === undefined ? undefined : parseIntegrity(source.hash);
+  if (source?.url !== undefined || main === undefined || toSri(main) !== hash) return text;
+  return editJson(text, { path: ["source", "url"], value: url });
 }
 
 interface Answer {

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { type CatalogFile, validateFiles, type Validation } from "../../catalog/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import { parseDriver, parseSecrets, parseSkill, parseTool } from "../../formats/driver/index.ts";
+import { parsePackage } from "../../formats/package/index.ts";
 import type { Cli } from "../context.ts";
 import { describeDiagnostic, readTexts } from "../output/diagnostic.ts";
 import { count } from "../terminal/layout.ts";
@@ -104,6 +105,10 @@ function fileLabel({ file, format, aliases }: CatalogFile, text: string | undefi
     case "skill": {
       const { skill } = parseSkill(text ?? "", file);
       return skill === undefined ? "skill" : `skill ${skill.name}`;
+    }
+    case "package": {
+      const { draft } = parsePackage(text ?? "", file, { mode: "draft" });
+      return draft.name === undefined ? "package" : `package ${draft.name}@${draft.version ?? ""}`;
     }
     default:
       return `${format}, ${count(aliases.length, "server")}`;

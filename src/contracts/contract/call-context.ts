@@ -22,6 +22,11 @@ export interface CallContext {
   readonly values?: JsonObject;
 }
 
+/** Key of a result's or definition's `_meta` with the id of the driver. */
+export const DRIVER_META = "portolan/driver";
+/** Key of `_meta` with other drivers that have a prompt of the same name. */
+export const OTHERS_META = "portolan/otherDrivers";
+
 /** Keys of `_meta` that a client may send with a contract call; the first two can only exclude drivers. */
 export const CONTEXT_META: { readonly pin: string; readonly region: string; readonly values: string } = {
   pin: "portolan/pinnedProvider",

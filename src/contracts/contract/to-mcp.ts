@@ -9,12 +9,8 @@ import type {
   ToolDefinition,
 } from "../../model/index.ts";
 import { typesOf } from "../../schema/index.ts";
+import { DRIVER_META } from "./call-context.ts";
 import type { PreparedContract } from "./prepared-contract.ts";
-
-/** Key of `_meta` with the id of the driver. */
-export const DRIVER_META = "portolan/driver";
-/** Key of `_meta` with other drivers that have a prompt of the same name. */
-export const OTHERS_META = "portolan/otherDrivers";
 
 export function toToolDefinition({ contract, outputs }: PreparedContract): ToolDefinition {
   const types = typesOf(outputs);

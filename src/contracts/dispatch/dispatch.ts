@@ -15,7 +15,7 @@ import type {
   ReadyTool,
 } from "./contract-call.ts";
 import { DriverSelection } from "./driver-selection.ts";
-import { fail, type Failure, toFailure } from "./failure.ts";
+import { fail, failedCall, type Failure, toFailure } from "./failure.ts";
 import type { CallContext } from "../contract/call-context.ts";
 
 /** The caller cancelled, or is not allowed: another driver does not change that. */
@@ -39,7 +39,7 @@ export function dispatch(
     prepared.checkContext(context.values);
     checked = { call, prepared, input, given: Object.keys(call.input ?? {}), context };
   } catch (thrown) {
-    return Promise.resolve(failed(thrown, started));
+    return Promise.resolve(failedCall(thrown, started));
   }
   return new Dispatch(checked, parts).run(started);
 }
@@ -51,16 +51,6 @@ function requireTools({ id, requires }: Contract, parts: DispatchParts): void {
       throw fail("tool_unavailable", `${id} requires the contract ${tool}, which no driver serves.`, {
         retryable: false,
       });
-}
-
-/** The result of a call that could not be made at all. */
-export function failedCall(thrown: unknown): Dispatched {
-  return failed(thrown, performance.now());
-}
-
-function failed(thrown: unknown, started: number, driver?: string): Dispatched {
-  const { error } = toFailure(thrown);
-  return { result: { ok: false, error, ms: performance.now() - started }, driver };
 }
 
 class Dispatch {
@@ -119,7 +109,7 @@ class Dispatch {
         }
       }
     } catch (thrown) {
-      return failed(thrown, started, driver === "" ? undefined : driver);
+      return failedCall(thrown, started, driver === "" ? undefined : driver);
     }
   }
 

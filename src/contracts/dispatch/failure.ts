@@ -2,6 +2,7 @@
 
 import { type PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { DriverError, DriverErrorCode } from "../../model/index.ts";
+import type { Dispatched } from "./contract-call.ts";
 
 /** Thrown inside of this room; `dispatch` converts it to a result. */
 export class Failure extends Error {
@@ -31,6 +32,12 @@ export function toFailure(thrown: unknown): Failure {
   const { code, retryable } = codeOf(error);
   const neverSent = error.data.neverRan === true || BEFORE_SENDING.has(error.code);
   return new Failure({ code, message: error.message, retryable, cause: error }, neverSent);
+}
+
+/** The result of a call that failed: by default, of one that could not be made at all. */
+export function failedCall(thrown: unknown, started = performance.now(), driver?: string): Dispatched {
+  const { error } = toFailure(thrown);
+  return { result: { ok: false, error, ms: performance.now() - started }, driver };
 }
 
 const BEFORE_SENDING: ReadonlySet<string> = new Set([

@@ -14,7 +14,7 @@ import {
   type ResourceTemplateDefinition,
 } from "../../model/index.ts";
 import type { RegisteredDriver } from "../driver/registered-driver.ts";
-import { DRIVER_META, OTHERS_META } from "../contract/to-mcp.ts";
+import { DRIVER_META, OTHERS_META } from "../contract/call-context.ts";
 
 export interface OfferedPrompt {
   readonly definition: PromptDefinition;

@@ -11,11 +11,10 @@ import {
   clientOfValue,
   formatOfPlace,
 } from "./known/detect.ts";
-import { nearestOffset, readDocument, type SourceDocument, withoutMark } from "./documents/document.ts";
+import { findLooseness, openDocument, type TextDocument } from "../document/edit/index.ts";
 import { kindOf, type ReportAt, toLabel } from "./entries/entry-reader.ts";
 import { type Field, findFields } from "./entries/fields.ts";
 import { checkInputs } from "./references/inputs.ts";
-import { findLooseness } from "./documents/json-document.ts";
 import { findPlainSecrets } from "./entries/plain-secrets.ts";
 import type { EntryServer } from "./entries/read-entry.ts";
 import { type FoundEntry, readEntries } from "./entries/read-servers.ts";
@@ -34,35 +33,28 @@ export function parseClientFile(
   client?: ClientId,
   context: ClientContext = {},
 ): ClientFile | undefined {
-  const source = withoutMark(text);
   const known = client ?? clientOfPlace(file);
   const format = known === undefined ? formatOfPlace(file) : CLIENT_FORMATS[known];
   if (format === undefined) return undefined;
-  if (source.trim() === "")
+  if (text.trim() === "")
     return known === undefined ? undefined : { client: known, servers: [], diagnostics: [] };
-  const document = readDocument(format, source);
+  const document = openDocument(format, text);
   const id = known ?? (document.problems.length === 0 ? clientOfValue(format, document.value) : undefined);
-  return id === undefined ? undefined : read(source, document, id, file, context);
+  return id === undefined ? undefined : read(document, id, file, context);
 }
 
-function read(
-  text: string,
-  document: SourceDocument,
-  client: ClientId,
-  file: string,
-  given: ClientContext,
-): ClientFile {
+function read(document: TextDocument, client: ClientId, file: string, given: ClientContext): ClientFile {
+  const { text, value } = document;
   const position = createLocator(text);
   const diagnostics: Diagnostic[] = [];
   const reportOffset = (offset: number, diagnostic: Omit<Diagnostic, "code">): void => {
     diagnostics.push({ code: "FILE_INVALID", ...diagnostic, file, ...position(offset) });
   };
   const report: ReportAt = (path, diagnostic) => {
-    reportOffset(nearestOffset(document, path), { ...diagnostic, path: toPointer(path) });
+    reportOffset(document.offsetOf(path), { ...diagnostic, path: toPointer(path) });
   };
   for (const { offset, message } of document.problems)
     reportOffset(offset, { severity: "error", message, hint: "Servers after this place are not read." });
-  const { value } = document;
   if (STRICT_CLIENTS.has(client) && document.problems.length === 0) {
     const offset = findLooseness(text);
     if (offset !== undefined)
@@ -81,7 +73,7 @@ function read(
     alias,
     name,
     ...(project === undefined ? {} : { project }),
-    origin: { file, ...position(nearestOffset(document, path)), format: client },
+    origin: { file, ...position(document.offsetOf(path)), format: client },
     ...server,
   }));
   for (const entry of entries) reportSecrets(entry, report);

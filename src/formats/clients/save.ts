@@ -6,7 +6,7 @@ import { type FileHandle, lstat, mkdir, open, readFile, realpath, rename, rm, st
 import { basename, dirname, join } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
 import { CLIENT_FORMATS, clientOfPlace, formatOfPlace } from "./known/detect.ts";
-import { readDocument, withoutMark } from "./documents/document.ts";
+import { openDocument } from "../document/edit/index.ts";
 
 export interface WriteOptions {
   /** The text that the new one was made from: when the file has another by now, nothing is written. */
@@ -80,8 +80,7 @@ async function readBefore(file: string): Promise<Before | undefined> {
 function checkParses(file: string, text: string, what: string): void {
   const client = clientOfPlace(file);
   const format = formatOfPlace(file) ?? (client === undefined ? "json" : CLIENT_FORMATS[client]);
-  const source = withoutMark(text);
-  const [problem] = source.trim() === "" ? [] : readDocument(format, source).problems;
+  const [problem] = text.trim() === "" ? [] : openDocument(format, text).problems;
   if (problem !== undefined)
     throw new PortolanError("FILE_INVALID", `${what} of ${file} is ${problem.message}`, {
       hint: "Correct it by hand first; nothing was written.",

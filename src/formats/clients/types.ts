@@ -2,6 +2,7 @@
 
 import type { Diagnostic } from "../../errors/index.ts";
 import type { ServerConfig, Endpoint } from "../../model/index.ts";
+import type { SyntaxName } from "../document/edit/index.ts";
 
 export type ClientId =
   | "claude-code"
@@ -14,7 +15,7 @@ export type ClientId =
   | "opencode"
   | "axle";
 
-export type ClientFormat = "json" | "toml" | "yaml";
+export type ClientFormat = SyntaxName;
 
 export type Scope = "user" | "project";
 
@@ -60,4 +61,4 @@ export interface WrittenConfig {
   readonly notes: readonly ExportNote[];
 }
 
-export type Path = readonly (string | number)[];
+export type { Path } from "../document/index.ts";

@@ -175,15 +175,15 @@ bearer_token_env_var = "github-pat"
     - name: fs
       transport: stdio
       command: npx
-      args: ["-y", "@modelcontextprotocol/server-filesystem", "/home/me"]
+      args: [-y, "@modelcontextprotocol/server-filesystem", /home/me]
       env:
         LOG: "1"
-        TOKEN: "\${TOKEN}"
+        TOKEN: \${TOKEN}
     - name: github
       transport: http
       url: https://api.example.com/mcp
       headers:
-        Authorization: "Bearer \${secrets.github-pat}"
+        Authorization: Bearer \${secrets.github-pat}
 `,
     [],
   ],

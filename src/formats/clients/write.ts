@@ -7,39 +7,21 @@ import { createLocator } from "../document/index.ts";
 import { ownPath } from "./known/containers.ts";
 import { type ReadContext, readContext } from "./known/context.ts";
 import { CLIENT_FORMATS, CLIENT_TITLES } from "./known/detect.ts";
-import { BYTE_ORDER_MARK, readDocument, withoutMark } from "./documents/document.ts";
-import { editText } from "./documents/edit.ts";
+import { applyChange, type Change, openDocument, renderDocument, valueAt } from "../document/edit/index.ts";
 import { declaredInputs, inputsIn, toInput } from "./references/inputs.ts";
-import { PLAIN_STYLE, toJsonText } from "./documents/json-edit.ts";
 import { changesOf } from "./entries/merge-entry.ts";
 import { type FoundEntry, readEntries } from "./entries/read-servers.ts";
-import { toTomlTable } from "./documents/toml-edit.ts";
 import type { ClientContext, ClientId, ExportNote, Path, WritableServer, WrittenConfig } from "./types.ts";
-import { applyChange, type Change, valueAt } from "./documents/values.ts";
 import { writeEntry } from "./entries/write-entry.ts";
-import { toYamlText } from "./documents/yaml-edit.ts";
 
 /** A complete file for the client with these servers and nothing else. */
 export function renderFor(client: ClientId, servers: readonly WritableServer[]): WrittenConfig {
-  const empty = applyChange({}, { path: ownPath(client, {}), value: client === "axle" ? [] : {} });
+  // TOML without servers is empty, so that it can be appended to a file that has some.
+  const nothing = { path: ownPath(client, {}), value: client === "axle" ? [] : {} };
+  const empty = CLIENT_FORMATS[client] === "toml" ? {} : applyChange({}, nothing);
   const { changes, notes } = plan(client, empty, servers, [], readContext("file", {}));
   const value = changes.reduce(applyChange, empty) as Readonly<Record<string, unknown>>;
-  return { text: toText(client, value), notes };
-}
-
-function toText(client: ClientId, value: Readonly<Record<string, unknown>>): string {
-  switch (CLIENT_FORMATS[client]) {
-    case "json":
-      return `${toJsonText(value, PLAIN_STYLE)}\n`;
-    case "yaml":
-      return toYamlText(value);
-    case "toml":
-      return Object.entries(isObject(value["mcp_servers"]) ? value["mcp_servers"] : {})
-        .map(([name, entry]) =>
-          toTomlTable(["mcp_servers", name], entry as Readonly<Record<string, unknown>>, "\n"),
-        )
-        .join("\n");
-  }
+  return { text: renderDocument(CLIENT_FORMATS[client], value), notes };
 }
 
 /**
@@ -53,13 +35,11 @@ export function mergeInto(
   servers: readonly WritableServer[],
   context: ClientContext & { readonly file?: string } = {},
 ): WrittenConfig {
-  const text = withoutMark(existingText);
-  if (text.trim() === "") return renderFor(client, servers);
-  const format = CLIENT_FORMATS[client];
-  const document = readDocument(format, text);
+  if (existingText.trim() === "") return renderFor(client, servers);
+  const document = openDocument(CLIENT_FORMATS[client], existingText);
   const [problem] = document.problems;
   if (problem !== undefined || !isObject(document.value)) {
-    const { line, column } = createLocator(text)(problem?.offset ?? 0);
+    const { line, column } = createLocator(document.text)(problem?.offset ?? 0);
     throw new PortolanError(
       "FILE_INVALID",
       `the file of ${CLIENT_TITLES[client]} cannot be read: ${problem?.message ?? "it is no object"} (line ${line}, column ${column})`,
@@ -69,8 +49,12 @@ export function mergeInto(
   const reading = readContext(context.file ?? "file", { ...context, projects: "all" });
   const entries = readEntries(document, client, reading, () => undefined);
   const { changes, notes } = plan(client, document.value, servers, entries, reading);
-  const mark = existingText.length === text.length ? "" : BYTE_ORDER_MARK;
-  return { text: mark + editText(format, text, changes), notes };
+  const edited = document.edit(changes);
+  if (edited === undefined)
+    throw new PortolanError("NOT_SUPPORTED", "the file is written in a way that cannot be changed in place", {
+      hint: `Put the snippet in by hand: portolan export --for ${client} prints it.`,
+    });
+  return { text: edited.render(), notes };
 }
 
 interface Plan {

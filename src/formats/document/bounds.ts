@@ -26,6 +26,10 @@ export function tooDeep(): TooMuch {
   return new TooMuch(`values are nested more than ${MAX_DEPTH} deep`);
 }
 
+export function tooMany(): TooMuch {
+  return new TooMuch("the file holds more values than a config file has");
+}
+
 /** Reports and drops repeated keys, and keys that would change the prototype of an object. */
 export function keepGoodEntries(entries: readonly Entry[], diagnostics: Diagnostics): Entry[] {
   const seen = new Map<string, Entry>();

@@ -9,6 +9,7 @@ export {
   type ListNode,
   nodeAt,
   type ObjectNode,
+  type Path,
   type Place,
   type ReadResult,
   type ScalarNode,
@@ -19,4 +20,5 @@ export {
 } from "./node.ts";
 export { readText } from "./read.ts";
 export { jsonErrorMessage, readJson } from "./read-json.ts";
-export { compose as composeYaml, readYaml } from "./read-yaml.ts";
+export { composeYaml, readYaml, type YamlBounds } from "./read-yaml.ts";
+export { renderYaml } from "./render-yaml.ts";

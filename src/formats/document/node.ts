@@ -2,12 +2,14 @@
 
 import type { Diagnostic } from "../../errors/index.ts";
 
+/** Keys and indexes from the root. */
+export type Path = readonly (string | number)[];
+
 export interface Place {
   /** Lines and columns count from 1. */
   readonly line: number;
   readonly column: number;
-  /** Keys and indexes from the root. */
-  readonly path: readonly (string | number)[];
+  readonly path: Path;
 }
 
 export interface ObjectNode extends Place {
@@ -42,10 +44,7 @@ export interface ReadResult {
 }
 
 /** The node at `path` below `node`, or nothing. */
-export function nodeAt(
-  node: TextNode | undefined,
-  ...path: readonly (string | number)[]
-): TextNode | undefined {
+export function nodeAt(node: TextNode | undefined, ...path: Path): TextNode | undefined {
   let found = node;
   for (const step of path) {
     if (found?.kind === "object") found = entryOf(found, step)?.value;
@@ -73,12 +72,12 @@ export function toPlain(node: TextNode): unknown {
 }
 
 /** `/config/servers/0`, as RFC 6901 writes it. */
-export function toPointer(path: readonly (string | number)[]): string {
+export function toPointer(path: Path): string {
   return path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
 /** `config.servers[0].url`, for people. */
-export function toLabel(path: readonly (string | number)[]): string {
+export function toLabel(path: Path): string {
   let label = "";
   for (const step of path) {
     if (typeof step === "number") label += `[${step}]`;

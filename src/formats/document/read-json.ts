@@ -1,7 +1,7 @@
 // JSON as positioned values; comments and trailing commas are tolerated, as editors tolerate them.
 
 import { createScanner, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
-import { checkSize, keepGoodEntries, MAX_DEPTH, MAX_NODES, TooMuch, tooDeep } from "./bounds.ts";
+import { checkSize, keepGoodEntries, MAX_DEPTH, MAX_NODES, TooMuch, tooDeep, tooMany } from "./bounds.ts";
 import {
   createLocator,
   type Entry,
@@ -50,7 +50,7 @@ function checkDepth(source: string): void {
     else if (scanner.getTokenLength() === 1 && (first === "}" || first === "]")) depth -= 1;
     tokens += 1;
     if (depth > MAX_DEPTH) throw tooDeep();
-    if (tokens > MAX_NODES * 4) throw new TooMuch("the file holds more values than a config file has");
+    if (tokens > MAX_NODES * 4) throw tooMany();
   }
 }
 

@@ -14,7 +14,16 @@ import {
   Parser,
   type YAMLError,
 } from "yaml";
-import { checkSize, keepGoodEntries, MAX_ALIASES, MAX_DEPTH, MAX_NODES, tooDeep, TooMuch } from "./bounds.ts";
+import {
+  checkSize,
+  keepGoodEntries,
+  MAX_ALIASES,
+  MAX_DEPTH,
+  MAX_NODES,
+  tooDeep,
+  tooMany,
+  TooMuch,
+} from "./bounds.ts";
 import { Diagnostics, ROOT } from "./diagnostics.ts";
 import {
   createLocator,
@@ -26,7 +35,6 @@ import {
   type TextNode,
 } from "./node.ts";
 
-const MAX_LEXEMES = 200_000;
 const MAX_SYNTAX_ERRORS = 10;
 
 export function readYaml(text: string, file: string): ReadResult {
@@ -35,7 +43,7 @@ export function readYaml(text: string, file: string): ReadResult {
   if (!checkSize(source, diagnostics)) return { root: undefined, diagnostics: diagnostics.sorted() };
   const locate = createLocator(source);
   try {
-    const document = compose(source);
+    const document = composeYaml(source);
     reportSyntax(document, locate, diagnostics);
     const root = diagnostics.list.length > 0 ? undefined : createYamlConverter(locate, diagnostics)(document);
     return { root, diagnostics: diagnostics.sorted() };
@@ -49,34 +57,50 @@ export function readYaml(text: string, file: string): ReadResult {
   }
 }
 
+/** Limits of a YAML text, and the errors that are thrown beyond them. */
+export interface YamlBounds {
+  readonly lexemes: number;
+  readonly depth: number;
+  readonly tooMany: () => Error;
+  readonly tooDeep: () => Error;
+  readonly tooManyDocuments: () => Error;
+}
+
+const CONFIG_BOUNDS: YamlBounds = {
+  lexemes: 200_000,
+  depth: MAX_DEPTH,
+  tooMany,
+  tooDeep,
+  tooManyDocuments: () => new TooMuch("the file holds several YAML documents; a config file is one document"),
+};
+
 /**
  * The first document. Depth is bounded while parsing, since composing recurses; keys are compared later, since
  * `uniqueKeys` compares each with each (four minutes for a megabyte of keys).
  */
-export function compose(source: string): Document.Parsed {
+export function composeYaml(source: string, bounds: YamlBounds = CONFIG_BOUNDS): Document.Parsed {
   const composer = new Composer({
     schema: "core",
     merge: false,
     uniqueKeys: false,
     resolveKnownTags: false,
     prettyErrors: false,
+    logLevel: "silent",
   });
-  const documents = composer.compose(parse(source), true, source.length);
+  const documents = composer.compose(parse(source, bounds), true, source.length);
   const first = documents.next().value as Document.Parsed;
-  const second = documents.next();
-  if (second.done !== true)
-    throw new TooMuch("the file holds several YAML documents; a config file is one document");
+  if (documents.next().done !== true) throw bounds.tooManyDocuments();
   return first;
 }
 
-function* parse(source: string): Generator<CST.Token> {
+function* parse(source: string, bounds: YamlBounds): Generator<CST.Token> {
   const parser = new Parser();
   let lexemes = 0;
   for (const lexeme of new Lexer().lex(source)) {
     yield* parser.next(lexeme);
     lexemes += 1;
-    if (lexemes > MAX_LEXEMES) throw new TooMuch("the file holds more values than a config file has");
-    if (parser.stack.length > MAX_DEPTH + 1) throw tooDeep();
+    if (lexemes > bounds.lexemes) throw bounds.tooMany();
+    if (parser.stack.length > bounds.depth + 1) throw bounds.tooDeep();
   }
   yield* parser.end();
 }
@@ -129,7 +153,7 @@ function createYamlConverter(
 
   const convert = (node: Node | null | undefined, path: Path, fallback: Place): TextNode => {
     nodes += 1;
-    if (nodes > MAX_NODES) throw new TooMuch("the file holds more values than a config file has");
+    if (nodes > MAX_NODES) throw tooMany();
     if (path.length > MAX_DEPTH) throw tooDeep();
     const place = placeOf(node, path, fallback);
     if (isAlias(node)) return { ...convert(follow(node.source, place), path, place), ...place };

@@ -21,8 +21,13 @@ export interface PackageCheck {
   readonly mode: PackageMode;
   /** Permissions of services that this host knows beyond the usual ones. */
   readonly permissions: readonly string[];
+  /** Fields that are set later, so that their absence is no error. */
+  readonly setLater: readonly LaterField[];
   readonly now: Date;
 }
+
+/** The registry sets `publishedAt`. The upload of a file to a registry sets `url`. */
+export type LaterField = "publishedAt" | "url";
 
 export function checkPackage(value: PackageValue, check: PackageCheck): void {
   checkVersions(value, check);
@@ -194,6 +199,13 @@ function checkConfiguration({ mcp }: PackageValue, check: PackageCheck): void {
 function checkSource({ source, requirements }: PackageValue, check: PackageCheck): void {
   if (source === undefined) return;
   const { type, url, hash, size, platforms = {} } = source;
+  if (url === undefined && !check.setLater.includes("url"))
+    error(
+      check,
+      ["source", "url"],
+      "is missing",
+      "Write where the file is, or upload it: portolan publish --file.",
+    );
   if (type !== undefined && url !== undefined) checkSourceUrl(check, ["source", "url"], type, url);
   checkHash(check, ["source", "hash"], hash);
   if (size === undefined)
@@ -314,15 +326,16 @@ function checkAuditValues({ lastReviewed, report }: Audit, check: PackageCheck):
 function checkMetadata({ author, metadata }: PackageValue, check: PackageCheck): void {
   checkHttps(check, ["author", "url"], author?.url);
   if (metadata === undefined) return;
-  const { publishedAt, updatedAt, license, homepage, bugs, repository } = metadata;
-  if (publishedAt === undefined)
+  const { publishedAt, updatedAt, homepage, bugs, repository } = metadata;
+  const isAbsent = (name: string): boolean => nodeAt(check.root, "metadata", name) === undefined;
+  if (isAbsent("publishedAt") && !check.setLater.includes("publishedAt"))
     unfinished(
       check,
       ["metadata", "publishedAt"],
       "is missing",
       "A registry sets it when the package is published.",
     );
-  if (license === undefined)
+  if (isAbsent("license"))
     unfinished(check, ["metadata", "license"], "is missing", "Write an SPDX expression, such as MIT.");
   checkDate(check, ["metadata", "publishedAt"], publishedAt);
   checkDate(check, ["metadata", "updatedAt"], updatedAt);

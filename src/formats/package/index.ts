@@ -1,6 +1,6 @@
 // Public face of the package format: the metadata of an MCP server in a registry.
 
-export { type PackageMode, variableOf } from "./check.ts";
+export { type LaterField, type PackageMode, variableOf } from "./check.ts";
 export {
   looksLikePackage,
   type PackageMetadata,
@@ -9,6 +9,7 @@ export {
   parsePackage,
 } from "./read.ts";
 export { PACKAGE, type PackageValue } from "./schema.ts";
+export { packageTemplate } from "./starter.ts";
 export {
   type PackageSecurity,
   type PermissionNote,

@@ -4,13 +4,15 @@ import type { Diagnostic } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
 import { Diagnostics, readText } from "../document/index.ts";
 import { folderOf } from "../manifest/index.ts";
-import { checkPackage, type PackageMode } from "./check.ts";
+import { checkPackage, type LaterField, type PackageMode } from "./check.ts";
 import { PACKAGE, type PackageValue } from "./schema.ts";
 
 export interface PackageOptions {
   readonly mode: PackageMode;
   /** Permissions of services that this host knows beyond the usual ones. */
   readonly permissions?: readonly string[];
+  /** Fields that are set later, so that their absence is no error. */
+  readonly setLater?: readonly LaterField[];
   readonly now?: Date;
 }
 
@@ -29,10 +31,10 @@ export interface PackageResult {
 export function parsePackage(text: string, file: string, options: PackageOptions): PackageResult {
   const { root, diagnostics: syntax } = readText(text, file);
   if (root === undefined) return { draft: {}, diagnostics: syntax };
-  const { mode, permissions = [], now = new Date() } = options;
+  const { mode, permissions = [], setLater = [], now = new Date() } = options;
   const diagnostics = new Diagnostics(file, syntax);
   const draft = PACKAGE.read(root, { diagnostics, folder: folderOf(file) }) ?? {};
-  checkPackage(draft, { root, diagnostics, mode, permissions, now });
+  checkPackage(draft, { root, diagnostics, mode, permissions, setLater, now });
   const isWhole = !diagnostics.hasErrorIn(root);
   return {
     draft,

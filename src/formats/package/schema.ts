@@ -123,7 +123,7 @@ const SOURCE = partialObject(
   "Where the server's files come from.",
   {
     type: oneOf("The kind of source.", ["gist", "github", "npm", "binary"]).required(),
-    url: text("An https URL of the file, or npm:<package>@<version>.").required(),
+    url: text("An https URL of the file, or npm:<package>@<version>."),
     hash: HASH,
     size: integer("The size of the file in bytes.", { minimum: 1 }),
     platforms: map(

@@ -50,8 +50,8 @@ servers:
 
   test("follows the file's indentation and line ends", () => {
     expect(
-      addServer("servers:\r\n    a:\r\n        command: x\r\nnaming: '{tool}'\r\n", "b", { command: "y" }),
-    ).toBe("servers:\r\n    a:\r\n        command: x\r\n    b:\r\n      command: y\r\nnaming: '{tool}'\r\n");
+      addServer("servers:\r\n    a:\r\n        command: x\r\nnaming: '{tool}'\r\n", "b", { command: "z" }),
+    ).toBe("servers:\r\n    a:\r\n        command: x\r\n    b:\r\n      command: z\r\nnaming: '{tool}'\r\n");
   });
 
   test.each([
@@ -70,13 +70,9 @@ servers:
     [
       "servers in braces",
       "# c\nservers: {b: {command: y}}\n",
-      "# c\nservers: { b: { command: y }, a: { command: x } }\n",
+      "# c\nservers: {b: {command: y}, a: {command: x}}\n",
     ],
-    [
-      "all in braces",
-      "{servers: {b: {command: y}}}\n",
-      "{ servers: { b: { command: y }, a: { command: x } } }\n",
-    ],
+    ["all in braces", "{servers: {b: {command: y}}}\n", "{servers: {b: {command: y}, a: {command: x}}}\n"],
   ])("%s", (_, before, after) => {
     expect(addServer(before, "a", { command: "x" })).toBe(after);
   });
@@ -147,7 +143,7 @@ describe("remove", () => {
       "version: 1\n\nservers:\n  b: {command: x}\n\n  a:\n    command: x",
       "version: 1\n\nservers:\n  b: {command: x}\n",
     ],
-    ["in braces", "servers: {a: {command: x}, b: {command: y}}\n", "servers: { b: { command: y } }\n"],
+    ["in braces", "servers: {a: {command: x}, b: {command: y}}\n", "servers: {b: {command: y}}\n"],
     [
       "long text",
       "servers:\n  a:\n    command: |\n      x\n\n      y\n  b: {command: y}\n",

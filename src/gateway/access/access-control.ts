@@ -20,7 +20,6 @@ export interface AccessControlOptions {
   readonly url: () => string | undefined;
   /** Monotonic clock in milliseconds. */
   readonly now?: () => number;
-  readonly fetch?: typeof globalThis.fetch;
   readonly report: Report;
 }
 
@@ -108,8 +107,7 @@ function createIssuer(options: AccessControlOptions, now: () => number): OAuthIs
       { hint: "Set resource to the URL under which clients reach the gateway." },
     );
   };
-  const fetch = options.fetch ?? globalThis.fetch;
-  return createOAuthIssuer({ settings, oauth, resource, fetch, now, report });
+  return createOAuthIssuer({ settings, oauth, resource, now, report });
 }
 
 const EXPOSED_HEADERS = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After";

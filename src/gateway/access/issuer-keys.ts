@@ -1,11 +1,14 @@
 // Keys of the OAuth issuer: discovered and fetched when first needed, cached, fetched again for an unknown key, with a pause after errors.
 
 import type { FlattenedJWSInput, JWSHeaderParameters, RemoteJWKSet } from "jose";
+import { boundedFetch } from "../../base/net/bounded-fetch.ts";
 import { isSecureUrl, parseUrl } from "../../base/net/urls.ts";
 import { PortolanError, type Report } from "../../errors/index.ts";
 import { type GatewayOAuth, isObject } from "../../model/index.ts";
 
 const TIMEOUT_MS = 5_000;
+/** Key sets and metadata have a few kilobytes. */
+const MAX_BYTES = 1024 * 1024;
 /** After fetching the keys, an unknown key does not cause another fetch for this long. */
 const COOLDOWN_MS = 30_000;
 const MAX_AGE_MS = 10 * 60_000;
@@ -23,7 +26,6 @@ export class KeysUnavailable extends Error {
 
 export interface IssuerKeysOptions {
   readonly oauth: GatewayOAuth;
-  readonly fetch: typeof globalThis.fetch;
   readonly now: () => number;
   readonly report: Report;
 }
@@ -63,16 +65,14 @@ export function createIssuerKeys(options: IssuerKeysOptions): FindKey {
   const open = async (): Promise<RemoteJWKSet> => {
     const { createRemoteJWKSet, customFetch } = await import("jose");
     const url =
-      oauth.jwksUrl === undefined
-        ? await request(() => discoverKeys(oauth.issuer, options.fetch))
-        : new URL(oauth.jwksUrl);
+      oauth.jwksUrl === undefined ? await request(() => discoverKeys(oauth.issuer)) : new URL(oauth.jwksUrl);
     return createRemoteJWKSet(url, {
       timeoutDuration: TIMEOUT_MS,
       cooldownDuration: COOLDOWN_MS,
       cacheMaxAge: MAX_AGE_MS,
-      [customFetch]: (href: string, init: RequestInit) =>
+      [customFetch]: (href: string) =>
         request(async () => {
-          const response = await fetchKeys(href, init, options.fetch);
+          const response = await fetchKeys(href);
           reported = undefined;
           return response;
         }),
@@ -96,27 +96,39 @@ export function createIssuerKeys(options: IssuerKeysOptions): FindKey {
 }
 
 /** Reads and validates the whole key set here, so that every error of it is handled in one place. */
-async function fetchKeys(href: string, init: RequestInit, fetch: typeof globalThis.fetch): Promise<Response> {
-  const response = await fetch(href, init);
-  if (response.status !== 200) {
-    await response.body?.cancel();
-    throw new Error(`${href} returned status ${response.status}`);
-  }
-  const keys: unknown = await response.json().catch(() => undefined);
+async function fetchKeys(href: string): Promise<Response> {
+  const { status, text } = await fetchText(href);
+  if (status !== 200) throw new Error(`${href} returned status ${status}`);
   const { createLocalJWKSet } = await import("jose");
   try {
+    const keys: unknown = JSON.parse(text);
     createLocalJWKSet(keys as Parameters<typeof createLocalJWKSet>[0]);
   } catch {
     throw new Error(`${href} contains no key set`);
   }
-  return Response.json(keys);
+  return new Response(text);
+}
+
+/** The operator named the issuer, which may be in a private network. */
+async function fetchText(address: string): Promise<{ readonly status: number; readonly text: string }> {
+  const response = await boundedFetch(new URL(address), {
+    headers: { accept: "application/json, application/jwk-set+json" },
+    maxBytes: MAX_BYTES,
+    timeoutMs: TIMEOUT_MS,
+    addresses: "any",
+    decompress: true,
+  });
+  const { status } = response;
+  if (status === 200) return { status, text: (await response.bytes()).toString("utf8") };
+  response.close();
+  return { status, text: "" };
 }
 
 /** Finds the JWKS URL in the metadata of the issuer (RFC 8414, OpenID Connect). Throws HTTP_ERROR with the URLs that were tried. */
-async function discoverKeys(issuer: string, fetch: typeof globalThis.fetch): Promise<URL> {
+async function discoverKeys(issuer: string): Promise<URL> {
   const reasons: string[] = [];
   for (const url of metadataUrls(issuer)) {
-    const found = await readMetadata(url, issuer, fetch);
+    const found = await readMetadata(url, issuer);
     if (typeof found !== "string") return found;
     reasons.push(`${url}: ${found}`);
   }
@@ -137,21 +149,12 @@ function metadataUrls(issuer: string): string[] {
 }
 
 /** The JWKS URL, or the reason for having none as text. */
-async function readMetadata(
-  url: string,
-  issuer: string,
-  fetch: typeof globalThis.fetch,
-): Promise<URL | string> {
+async function readMetadata(url: string, issuer: string): Promise<URL | string> {
   let metadata: unknown;
   try {
-    const headers = { accept: "application/json" };
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const response = await fetch(url, { headers, signal, redirect: "manual" });
-    if (response.status !== 200) {
-      await response.body?.cancel();
-      return `status ${response.status}`;
-    }
-    metadata = await response.json();
+    const { status, text } = await fetchText(url);
+    if (status !== 200) return `status ${status}`;
+    metadata = JSON.parse(text);
   } catch (error) {
     return toReason(error);
   }
@@ -164,11 +167,6 @@ async function readMetadata(
   return isSecureUrl(keysUrl) ? keysUrl : "the jwks_uri is not https";
 }
 
-/** The network error, which `fetch` hides in the cause. */
 function toReason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { message, code } = (error.cause ?? {}) as NodeJS.ErrnoException;
-  // A host with several addresses fails with an AggregateError, whose message is empty.
-  const cause = message === "" ? code : message;
-  return cause === undefined ? error.message : `${error.message}: ${cause}`;
+  return error instanceof Error ? error.message : String(error);
 }

@@ -27,7 +27,6 @@ export interface Claims extends JWTPayload {
 export interface JwtOptions {
   readonly oauth: GatewayOAuth;
   readonly audience: () => string;
-  readonly fetch: typeof globalThis.fetch;
   readonly now: () => number;
   readonly report: Report;
 }

@@ -27,7 +27,6 @@ export interface OAuthIssuerOptions {
   readonly oauth: GatewayOAuth;
   /** The URL of the gateway; a function, because the port may be known only after listening. */
   readonly resource: () => string;
-  readonly fetch: typeof globalThis.fetch;
   readonly now: () => number;
   readonly report: Report;
 }

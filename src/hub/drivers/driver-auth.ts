@@ -17,10 +17,8 @@ import { showLogin } from "./login-page.ts";
 import { granted, homeFor, hasLoginState, stateGrants } from "./login-state.ts";
 import type { ServerContext } from "../processes/open-server-session.ts";
 import type { ProcessListener } from "../processes/process-pool.ts";
-import { request as httpRequest } from "node:http";
-import { request as httpsRequest } from "node:https";
 import { lookup as lookUp } from "node:dns/promises";
-import { isIP } from "node:net";
+import { boundedFetch } from "../../base/net/bounded-fetch.ts";
 import { isHttpUrl, parseUrl, portOf, publicPart } from "../../base/net/urls.ts";
 import { isLoopbackAddress, isLoopbackHost, isSpecialAddress } from "../../base/net/addresses.ts";
 
@@ -130,33 +128,18 @@ export async function sendOnce(
 ): Promise<{ readonly status: number }> {
   const url = new URL(written);
   const addresses = await allowedAddresses(url, driver);
-  const send = url.protocol === "https:" ? httpsRequest : httpRequest;
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]);
-  return new Promise((resolve, reject) => {
-    const sent = send(url, {
-      method,
-      agent: false,
-      signal: limit,
-      headers: {
-        accept: "*/*",
-        "user-agent": "portolan",
-        ...(method === "POST" ? { "content-length": "0" } : {}),
-      },
-      // The checked addresses are used, so that a second DNS lookup cannot change them.
-      lookup: (_host, options, done) => {
-        const found = addresses.map((address) => ({ address, family: isIP(address) }));
-        const [first] = found;
-        if (options.all === true) done(null, found);
-        else done(null, first?.address ?? "", first?.family);
-      },
+  try {
+    const response = await boundedFetch(url, {
+      ...{ method, signal, maxBytes: 0, timeoutMs: LIMIT_MS },
+      headers: method === "POST" ? { "content-length": "0" } : {},
+      // Only the checked addresses are used, so that a second DNS lookup cannot change them.
+      ...{ addresses, allowPlaintext: true },
     });
-    sent.once("error", (cause) => reject(failed(driver, url, cause.message, cause)));
-    sent.once("response", (response) => {
-      response.on("error", () => {}).destroy();
-      resolve({ status: response.statusCode ?? 0 });
-    });
-    sent.end();
-  });
+    response.close();
+    return { status: response.status };
+  } catch (cause) {
+    throw failed(driver, url, (cause as Error).message, cause);
+  }
 }
 
 async function allowedAddresses(url: URL, driver: Driver): Promise<readonly string[]> {

@@ -25,6 +25,28 @@ export async function* readZip(source: string | Buffer): AsyncGenerator<ArchiveE
   }
 }
 
+/** Reads one file of a zip. Undefined if it is not there; an error if it is there twice, or too large. */
+export async function readZipFile(
+  archive: Buffer,
+  path: string,
+  maxBytes: number,
+): Promise<Buffer | undefined> {
+  let found: Buffer | undefined;
+  for await (const entry of readZip(archive)) {
+    if (entry.path !== path) continue;
+    if (found !== undefined) throw new Error(`it contains ${JSON.stringify(path)} twice`);
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of entry.body) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw new Error(`${JSON.stringify(path)} is larger than ${maxBytes} bytes`);
+      chunks.push(chunk);
+    }
+    found = Buffer.concat(chunks);
+  }
+  return found;
+}
+
 async function checkEntry(zip: ZipFile, entry: Entry): Promise<void> {
   const name = JSON.stringify(entry.fileName.slice(0, 200));
   const kind = (entry.externalFileAttributes >>> 16) & 0o170000;

@@ -8,8 +8,7 @@ import { rootCertificates } from "node:tls";
 import type { Agent } from "undici";
 import { PortolanError } from "../../errors/index.ts";
 import type { ClientTls, HttpInvocation } from "../../model/index.ts";
-import { lookup as dnsLookup, type LookupAddress } from "node:dns";
-import { isSpecialAddress } from "../../base/net/addresses.ts";
+import { guardLookup } from "../../base/net/guarded-lookup.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const MAX_CONNECTIONS = 64;
@@ -36,7 +35,9 @@ export async function createAgents(
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-  const guarded = create({ lookup: guardedLookup(lookup) });
+  const guarded = create({
+    lookup: guardLookup((host, address) => new PrivateAddress(host, address), lookup),
+  });
   const open = create(lookup === undefined ? {} : { lookup });
   return {
     get: (mayBePrivate) => (mayBePrivate ? open : guarded),
@@ -81,21 +82,4 @@ export class PrivateAddress extends Error {
 export function mayBePrivate(invocation: Pick<HttpInvocation, "allowPrivate">, hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, "");
   return invocation.allowPrivate === true || host === "localhost" || isIP(host) !== 0;
-}
-
-/** Name resolution that refuses a name if any of its addresses is private. Hosts that are addresses are not looked up. */
-function guardedLookup(lookup: LookupFunction = dnsLookup): LookupFunction {
-  return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, found) => {
-      if (error !== null) return callback(error, "", 0);
-      const addresses: LookupAddress[] = Array.isArray(found)
-        ? found
-        : [{ address: found, family: isIP(found) }];
-      const special = addresses.find(({ address }) => isSpecialAddress(address));
-      if (special !== undefined) return callback(new PrivateAddress(hostname, special.address), "", 0);
-      const [first] = addresses;
-      if (options.all === true) callback(null, addresses);
-      else callback(null, first?.address ?? "", first?.family);
-    });
-  };
 }

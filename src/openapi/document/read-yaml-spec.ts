@@ -1,19 +1,7 @@
 // Reads a description in YAML as plain values. The reader of config files refuses files as large as descriptions of APIs.
 
-import {
-  type Alias,
-  Composer,
-  type CST,
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  Lexer,
-  type Node,
-  Parser,
-} from "yaml";
-import { createLocator } from "../../formats/document/index.ts";
+import { type Alias, isAlias, isMap, isScalar, isSeq, type Node } from "yaml";
+import { composeYaml, createLocator, type YamlBounds } from "../../formats/document/index.ts";
 import type { SpecDiagnostics } from "./diagnostics.ts";
 import { FORBIDDEN, SPEC_LIMITS, tooDeep, tooMany } from "../limits.ts";
 import type { SpecText } from "./read-spec.ts";
@@ -21,8 +9,17 @@ import { type Path, Unusable } from "../types.ts";
 
 const MAX_ERRORS = 10;
 
+const BOUNDS: YamlBounds = {
+  lexemes: SPEC_LIMITS.values * 6,
+  depth: SPEC_LIMITS.depth,
+  tooMany,
+  tooDeep,
+  tooManyDocuments: () =>
+    new Unusable("the file holds several YAML documents; a description of an API is one", []),
+};
+
 export function readYamlSpec(source: string, diagnostics: SpecDiagnostics): SpecText | undefined {
-  const document = compose(source);
+  const document = composeYaml(source, BOUNDS);
   const locate = createLocator(source);
   if (document.errors.length > 0) {
     for (const { pos, message } of document.errors.slice(0, MAX_ERRORS))
@@ -35,36 +32,6 @@ export function readYamlSpec(source: string, diagnostics: SpecDiagnostics): Spec
     root,
     locate: (paths) => paths.map((path) => locate(offsetOf(document.contents, path, anchors))),
   };
-}
-
-function compose(source: string): Document.Parsed {
-  const composer = new Composer({
-    schema: "core",
-    merge: false,
-    // The check compares each key with each other; a map of many keys would take minutes.
-    uniqueKeys: false,
-    resolveKnownTags: false,
-    prettyErrors: false,
-    logLevel: "silent",
-  });
-  const documents = composer.compose(parse(source), true, source.length);
-  const first = documents.next().value as Document.Parsed;
-  if (documents.next().done !== true)
-    throw new Unusable("the file holds several YAML documents; a description of an API is one", []);
-  return first;
-}
-
-/** Limits the depth here, because composing recurses. */
-function* parse(source: string): Generator<CST.Token> {
-  const parser = new Parser();
-  let lexemes = 0;
-  for (const lexeme of new Lexer().lex(source)) {
-    yield* parser.next(lexeme);
-    lexemes += 1;
-    if (lexemes > SPEC_LIMITS.values * 6) throw tooMany();
-    if (parser.stack.length > SPEC_LIMITS.depth + 1) throw tooDeep();
-  }
-  yield* parser.end();
 }
 
 /** Expands aliases; the limit on values stops those that multiply. */

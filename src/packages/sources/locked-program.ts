@@ -1,6 +1,7 @@
 // The program of a package that the lock file names: its metadata document from the store, then its files, both compared with the
 // lock.
 
+import { dirname } from "node:path";
 import { parseIntegrity, sameIntegrity, integrityOf } from "../../base/text/integrity.ts";
 import { satisfies } from "../../base/text/versions.ts";
 import { PortolanError } from "../../errors/index.ts";
@@ -9,6 +10,7 @@ import { checkRequires } from "../../install/index.ts";
 import { isObject } from "../../model/index.ts";
 import { type LockedReference, readLockedPackage } from "./check-lock.ts";
 import type { LockedPackage } from "../lock/schema.ts";
+import { installBundle, manifestOf, parseBundleManifest, toBundleProgram } from "./bundle.ts";
 import { keepDocument, readDocument } from "./documents.ts";
 import { findPackageFile, installPackage, toNpmProgram } from "./install-package.ts";
 import { parseDocument, toPackageSource } from "./read-document.ts";
@@ -17,6 +19,8 @@ import type { PackageContext, PackageSource } from "./types.ts";
 export interface LockedContext extends Omit<PackageContext, "mirrors"> {
   /** URLs of further copies of a file, by the lock entry and the hash. */
   readonly mirrorsOf?: (locked: LockedPackage, integrity: string) => readonly string[];
+  /** The variables of the server config: settings of bundles are among them. */
+  readonly variables?: Readonly<Record<string, string>>;
   /** Fetches a metadata document that is not in the store. Its hash is checked afterwards. */
   readonly fetchDocument?: (locked: LockedPackage) => Promise<Uint8Array>;
 }
@@ -24,7 +28,6 @@ export interface LockedContext extends Omit<PackageContext, "mirrors"> {
 /** The program of a package, for the launch of a server. */
 export interface PackageProgram {
   readonly locked: LockedPackage;
-  readonly metadata: PackageMetadata;
   /** Human-readable: name, version, where it came from, and its hash. */
   readonly source: string;
   /** How it is run: by npm's installer, which needs nothing of the store; or a program of the store. */
@@ -40,8 +43,10 @@ export interface PackageProgram {
     | { readonly kind: "absent" };
   /** Arguments of the program, before the server's own. */
   readonly args: readonly string[];
-  /** Default values of settings, as environment variables. */
+  /** Variables that the package sets, and default values of settings. Those of the server config have priority. */
   readonly env: Readonly<Record<string, string>>;
+  /** The folder that it runs in, if the config names none. */
+  readonly cwd?: string;
   /** The range of Python versions that it needs. */
   readonly python?: string;
   /** The server must not run without a sandbox. */
@@ -57,8 +62,25 @@ export async function openLockedPackage(
   context: LockedContext = {},
   { install }: { readonly install: boolean } = { install: true },
 ): Promise<PackageProgram> {
-  const { server } = request;
+  const { reference } = request;
   const locked = await readLockedPackage(request);
+  const own = { ...context, mirrors: (hash: string) => context.mirrorsOf?.(locked, hash) ?? [] };
+  return reference.kind === "mcpb"
+    ? openBundle({ ...request, location: reference.location, locked }, own, install)
+    : openPackage({ ...request, locked }, own, install);
+}
+
+interface Opening extends LockedReference {
+  readonly locked: LockedPackage;
+}
+
+type OpenContext = LockedContext & PackageContext;
+
+async function openPackage(
+  { server, locked }: Opening,
+  context: OpenContext,
+  install: boolean,
+): Promise<PackageProgram> {
   const label = `${locked.name}@${locked.version}`;
   const metadata = parseDocument(await documentOf(locked, context, install), label);
   checkDocument(locked, metadata, server);
@@ -69,18 +91,34 @@ export async function openLockedPackage(
   const source = toPackageSource(metadata);
   return {
     locked,
-    metadata,
     source: `${label} (${source.url} ${source.integrity})`,
-    program: await programOf(
-      source,
-      { ...context, mirrors: (hash) => context.mirrorsOf?.(locked, hash) ?? [] },
-      install,
-    ),
+    program: await programOf(source, context, install),
     args: metadata.mcp.args ?? [],
     env: defaultsOf(metadata),
     python: runtime?.python,
     sandboxRequired: metadata.security.sandbox?.required === true,
   };
+}
+
+async function openBundle(
+  { server, locked, location, lock }: Opening & { readonly location: string },
+  context: OpenContext,
+  install: boolean,
+): Promise<PackageProgram> {
+  const label = `${locked.name}@${locked.version}`;
+  const facts = { locked, source: `${label} (${locked.source} ${locked.integrity})`, sandboxRequired: false };
+  const source = { label, location, folder: dirname(lock.file), integrity: locked.integrity };
+  const folder = await installBundle(source, context, install);
+  if (folder === undefined) return { ...facts, program: { kind: "absent" }, args: [], env: {} };
+  const document = await manifestOf(folder, locked);
+  if (document === undefined) throw changedDocument(label);
+  const manifest = parseBundleManifest(document, `${label}/manifest.json`);
+  if (manifest.name !== locked.name || manifest.version !== locked.version) throw changedDocument(label);
+  const { command, args, env, requires } = toBundleProgram(manifest, folder, context.variables ?? {}, server);
+  await checkRequires({ os: requires.os }, { server });
+  checkNode(requires.runtime.node, label, server);
+  const program = { kind: "file", command, args: [], folder } as const;
+  return { ...facts, program, args, env, cwd: folder, python: requires.runtime.python };
 }
 
 async function programOf(
@@ -122,16 +160,20 @@ async function documentOf(
     });
   const bytes = await context.fetchDocument(locked);
   if (!sameIntegrity(integrityOf(bytes, expected.algorithm), expected))
-    throw new PortolanError(
-      "FORBIDDEN",
-      `The metadata of ${name}@${version} is not the document that portolan.lock names: its hash differs.`,
-      {
-        hint: "Somebody changed the document or the lock file. Compare portolan.lock with version control.",
-        data: { reason: "HASH_MISMATCH" },
-      },
-    );
+    throw changedDocument(`${name}@${version}`);
   await keepDocument(bytes, context);
   return bytes;
+}
+
+function changedDocument(label: string): PortolanError {
+  return new PortolanError(
+    "FORBIDDEN",
+    `The metadata of ${label} is not the document that portolan.lock names: its hash differs.`,
+    {
+      hint: "Somebody changed the document or the lock file. Compare portolan.lock with version control.",
+      data: { reason: "HASH_MISMATCH" },
+    },
+  );
 }
 
 /** The lock file repeats facts of the document. A difference means that one of them was changed by hand. */

@@ -66,6 +66,8 @@ export interface RegistryClient {
   search(query: string, options?: SearchOptions): Promise<SearchPage>;
   publish(text: string, options?: PublishRequest): Promise<JsonObject>;
   upload(file: string, hash: string): Promise<void>;
+  /** The URL of an uploaded file. */
+  fileUrl(hash: string): string;
   deprecate(
     name: string,
     change: { versions?: string; message?: string; undo?: boolean },
@@ -201,6 +203,7 @@ export function openRegistry(settings: RegistrySettings, options: RegistryOption
         signal,
       });
     },
+    fileUrl: (hash) => transfer.urlOf(filePath(hash)),
     deprecate: (name, change) => post(apiPath(name, "/deprecate"), JSON.stringify(change)),
     unpublish: (name, change) => post(apiPath(name, "/unpublish"), JSON.stringify(change)),
     publishAdvisory: (text) => post("api/advisories", text),

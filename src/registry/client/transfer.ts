@@ -4,8 +4,9 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { readLimited } from "../../base/files/limited-read.ts";
+import { boundedFetch, FetchError } from "../../base/net/bounded-fetch.ts";
 import { isSecureUrl, publicPart } from "../../base/net/urls.ts";
-import { isPortolanError, PortolanError } from "../../errors/index.ts";
+import { PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
 
 export interface TransferRequest {
@@ -57,31 +58,25 @@ export function createTransfer(base: URL, token: (() => Promise<string | undefin
           `The token is not sent to ${label}: the connection is not encrypted.`,
           { hint: "Use an https URL." },
         );
-      const { request } = await import("undici");
       try {
-        const answer = await request(new URL(path, root), {
+        const response = await boundedFetch(new URL(path, root), {
           method,
           headers: {
             accept: "application/json, application/jsonl, */*",
             ...headers,
             ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
           },
-          ...(body === undefined ? {} : { body }),
-          headersTimeout: method === "GET" ? CONNECT_MS : SILENCE_MS,
-          bodyTimeout: SILENCE_MS,
-          signal,
+          ...{ body, maxBytes, signal, silenceMs: SILENCE_MS },
+          headersMs: method === "GET" ? CONNECT_MS : SILENCE_MS,
+          // The user named the registry, which may be in a private network. Its index is signed.
+          ...{ addresses: "any", allowPlaintext: true },
         });
-        const bytes = await readBody(answer.body, maxBytes, label);
-        const { etag } = answer.headers;
-        if (![200, 201, 304].includes(answer.statusCode)) throw answerError(answer.statusCode, bytes, label);
-        return { status: answer.statusCode, bytes, etag: typeof etag === "string" ? etag : undefined };
+        const { status } = response;
+        const bytes = await response.bytes();
+        if (![200, 201, 304].includes(status)) throw answerError(status, bytes, label);
+        return { status, bytes, etag: response.headers["etag"] };
       } catch (error) {
-        signal?.throwIfAborted();
-        if (isPortolanError(error)) throw error;
-        throw new PortolanError("HTTP_ERROR", `The registry ${label} cannot be reached: ${reasonOf(error)}`, {
-          hint: "Check the URL and the network.",
-          cause: error,
-        });
+        throw error instanceof FetchError ? transferError(error, maxBytes, label) : error;
       }
     },
   };
@@ -115,22 +110,17 @@ async function readFolder(
   }
 }
 
-async function readBody(body: AsyncIterable<Uint8Array>, maxBytes: number, label: string): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let total = 0;
-  for await (const chunk of body) {
-    total += chunk.length;
-    if (total > maxBytes)
-      throw new PortolanError(
-        "MESSAGE_TOO_LARGE",
-        `The registry ${label} sends more than ${maxBytes} bytes.`,
-        {
-          hint: "Report it to the operator of the registry.",
-        },
-      );
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, total);
+function transferError(error: FetchError, maxBytes: number, label: string): PortolanError {
+  if (error.kind === "too-large")
+    return new PortolanError(
+      "MESSAGE_TOO_LARGE",
+      `The registry ${label} sends more than ${maxBytes} bytes.`,
+      { hint: "Report it to the operator of the registry." },
+    );
+  return new PortolanError("HTTP_ERROR", `The registry ${label} cannot be reached: ${error.message}`, {
+    hint: "Check the URL and the network.",
+    cause: error,
+  });
 }
 
 /** The registry's own error if the answer has one, otherwise the status. */
@@ -162,9 +152,4 @@ function answerError(status: number, bytes: Buffer, label: string): PortolanErro
       data: { ...(isObject(data) ? data : {}), status },
     },
   );
-}
-
-function reasonOf(error: unknown): string {
-  const { message, code } = error as NodeJS.ErrnoException;
-  return message || code || "the connection failed";
 }

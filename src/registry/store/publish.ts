@@ -28,9 +28,12 @@ export function prepareVersion(
   now: Date,
   permissions: readonly string[],
 ): PreparedVersion {
-  const { draft, diagnostics: found } = parsePackage(text, file, { mode: "strict", permissions, now });
-  // The registry sets this date, so a document without it is whole.
-  const diagnostics = found.filter(({ message }) => !message.startsWith("metadata.publishedAt is missing"));
+  const { draft, diagnostics } = parsePackage(text, file, {
+    mode: "strict",
+    setLater: ["publishedAt"],
+    permissions,
+    now,
+  });
   const publishedAt = now.toISOString();
   const { downloads: _downloads, stars: _stars, ...kept } = draft.metadata ?? {};
   const value = { ...draft, metadata: { ...kept, publishedAt, updatedAt: publishedAt } };

@@ -6,7 +6,7 @@ import { fieldOf } from "./fields.ts";
 import { type EntryServer, readEntry } from "./read-entry.ts";
 import type { FoundEntry } from "./read-servers.ts";
 import type { ClientId } from "../types.ts";
-import { applyChange, type Change, sameValue } from "../documents/values.ts";
+import { applyChange, type Change, sameValue } from "../../document/edit/index.ts";
 import { writeEntry } from "./write-entry.ts";
 
 type Entry = Readonly<Record<string, unknown>>;

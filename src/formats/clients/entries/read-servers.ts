@@ -4,12 +4,11 @@ import { isObject } from "../../../model/index.ts";
 import { assignAliases, isLegalAlias } from "../../manifest/alias.ts";
 import { type Container, findContainers, OWN_PATHS, switchedOff } from "../known/containers.ts";
 import type { ReadContext } from "../known/context.ts";
-import type { SourceDocument } from "../documents/document.ts";
 import { kindOf, type ReportAt, toLabel } from "./entry-reader.ts";
 import { type EntryServer, readEntry } from "./read-entry.ts";
 import { CLIENT_TITLES } from "../known/detect.ts";
 import type { ClientId, Path } from "../types.ts";
-import { valueAt } from "../documents/values.ts";
+import { type TextDocument, valueAt } from "../../document/edit/index.ts";
 
 /** One entry of the file; `server` is missing when it has a fault. */
 export interface FoundEntry {
@@ -22,7 +21,7 @@ export interface FoundEntry {
 }
 
 export function readEntries(
-  document: SourceDocument,
+  document: TextDocument,
   client: ClientId,
   context: ReadContext,
   report: ReportAt,
@@ -39,7 +38,7 @@ export function readEntries(
         broken === Number.POSITIVE_INFINITY || (document.rangeOf(path)?.end ?? broken) < broken,
       checkUnnamed: (raw, path) => void readEntry(raw, { path, client, context, report }),
     });
-    for (const key of new Set(document.repeatedKeys(container.path).map(({ key }) => key)))
+    for (const key of new Set(document.repeatedKeys(container.path)))
       report([...container.path, key], {
         severity: "warning",
         message: `${JSON.stringify(key)} stands here more than once; the last one counts`,

@@ -4,7 +4,7 @@ import { isObject } from "../../../model/index.ts";
 import { type ReadContext, samePath } from "./context.ts";
 import { fieldOf } from "../entries/fields.ts";
 import type { ClientId, Path } from "../types.ts";
-import { valueAt } from "../documents/values.ts";
+import { valueAt } from "../../document/edit/index.ts";
 
 export interface Container {
   readonly path: Path;

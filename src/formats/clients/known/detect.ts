@@ -1,7 +1,7 @@
 // Detects the client of a file by its path or its content; title and file format of each client.
 
 import { isObject } from "../../../model/index.ts";
-import { valueAt } from "../documents/values.ts";
+import { valueAt } from "../../document/edit/index.ts";
 import type { ClientFormat, ClientId } from "../types.ts";
 import { isServerMap } from "./containers.ts";
 

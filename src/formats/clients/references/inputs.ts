@@ -5,7 +5,7 @@ import { isObject, isReferenceName } from "../../../model/index.ts";
 import type { ReportAt } from "../entries/entry-reader.ts";
 import type { FoundEntry } from "../entries/read-servers.ts";
 import type { Path } from "../types.ts";
-import { valueAt } from "../documents/values.ts";
+import { valueAt } from "../../document/edit/index.ts";
 
 /** One entry of `inputs` that Portolan writes. */
 export interface PromptInput {

@@ -1,7 +1,6 @@
 // A server as the text of an mcpfile 0.2.0, the way a person would write it.
 
 import { isDeepStrictEqual } from "node:util";
-import { Document, isScalar, visit } from "yaml";
 import type {
   CliInvocation,
   CliPart,
@@ -14,6 +13,7 @@ import type {
   Template,
   TemplatePart,
 } from "../../../model/index.ts";
+import { renderYaml } from "../../document/index.ts";
 import { filled, toSandboxFields, withoutUndefined } from "../../manifest/index.ts";
 import type { McpServerConfig } from "../read/parse.ts";
 import { BODY_METHODS } from "../schema/invocation-schema.ts";
@@ -120,15 +120,7 @@ function duration(ms: number | undefined): string | undefined {
 }
 
 function toYaml(fields: Fields): string {
-  const document = new Document(withoutUndefined(fields), { schema: "core", aliasDuplicateObjects: false });
-  visit(document, {
-    // The library quotes texts that YAML would read as something else. Versions are always quoted, for readers with other rules.
-    Pair: (_, { key, value }) => {
-      if (isScalar(key) && /^(?:version|schemaVersion)$/.test(String(key.value)) && isScalar(value))
-        value.type = "QUOTE_DOUBLE";
-    },
-  });
-  return document.toString({ lineWidth: 0 });
+  return renderYaml(withoutUndefined(fields), { quoted: ["version", "schemaVersion"] });
 }
 
 /** Name of a `templateVariables` placeholder in the text. */

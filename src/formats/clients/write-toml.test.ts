@@ -1,12 +1,7 @@
-import fc from "fast-check";
-import { parse } from "smol-toml";
 import { describe, expect, test } from "vitest";
-import { editText } from "./edit.ts";
-import { parseClientFile } from "../parse.ts";
-import { readToml } from "./toml-document.ts";
-import { toTomlTable, toTomlValue } from "./toml-edit.ts";
-import type { ClientServer } from "../types.ts";
-import { mergeInto } from "../write.ts";
+import { parseClientFile } from "./parse.ts";
+import type { ClientServer } from "./types.ts";
+import { mergeInto } from "./write.ts";
 
 const CONFIG = `# my settings
 model = "gpt-5"   # the big one
@@ -167,68 +162,4 @@ KEEP = "as is"
     ]).text;
     expect(edited).toBe('[mcp_servers.a]\ncommand = "x"\n\n[mcp_servers.a.env]\nX = "1"\n');
   });
-});
-
-test("positions, also of what is written in several places", () => {
-  const at = (path: (string | number)[]): string | undefined => {
-    const range = readToml(CONFIG).rangeOf(path);
-    return range === undefined ? undefined : CONFIG.slice(range.start, range.end);
-  };
-  expect(at(["mcp_servers", "docs", "command"])).toBe('"npx"');
-  expect(at(["mcp_servers", "docs", "args", 1])).toBe('"docs-mcp"');
-  expect(at(["mcp_servers", "docs", "env", "KEEP"])).toBe("'as is'");
-  expect(at(["mcp_servers", "inline", "http_headers", "X-B"])).toBe('"2"');
-  expect(at(["mcp_servers", "fake"])).toBeUndefined();
-  expect(at(["mcp_servers"])?.startsWith("[mcp_servers.docs]")).toBe(true);
-});
-
-const key = fc.oneof(fc.stringMatching(/^[a-z]{1,3}$/), fc.string({ maxLength: 4 }));
-const scalar = fc.oneof(
-  fc.string({ maxLength: 8 }),
-  fc.string({ maxLength: 4, unit: "grapheme" }),
-  fc.integer(),
-  fc.boolean(),
-);
-const value = fc.oneof(
-  scalar,
-  fc.array(scalar, { maxLength: 3 }),
-  fc.dictionary(key, scalar, { maxKeys: 3 }),
-);
-const table = fc.dictionary(key, value, { maxKeys: 4 });
-
-test("values are written as they are read", () => {
-  fc.assert(
-    fc.property(value, (one) => {
-      expect(JSON.parse(JSON.stringify(parse(`x = ${toTomlValue(one)}\n`)["x"]))).toEqual(
-        JSON.parse(JSON.stringify(one)),
-      );
-    }),
-  );
-});
-
-test("any value at any place can be set and removed, and nothing else changes", () => {
-  const comment = fc.stringMatching(/^[ -~]{0,10}$/);
-  fc.assert(
-    fc.property(
-      fc.dictionary(key, table, { minKeys: 1, maxKeys: 3 }),
-      key,
-      fc.option(value, { nil: undefined }),
-      comment,
-      fc.boolean(),
-      (all, name, wanted, note, windows) => {
-        const eol = windows ? "\r\n" : "\n";
-        const text = `top = 1 # ${note}${eol}${Object.entries(all)
-          .map(([one, entry]) => `# ${note}${eol}${toTomlTable(["mcp_servers", one], entry, eol)}`)
-          .join(eol)}`;
-        const [server = ""] = Object.keys(all);
-        // editText throws when anything else than asked has changed.
-        const edited = editText("toml", text, [{ path: ["mcp_servers", server, name], value: wanted }]);
-        const kept = edited.split(eol).filter((line) => line.startsWith("#") || line.startsWith("top"));
-        expect(kept).toEqual(
-          text.split(eol).filter((line) => line.startsWith("#") || line.startsWith("top")),
-        );
-      },
-    ),
-    { numRuns: 500 },
-  );
 });

@@ -1,10 +1,7 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
-import { editText } from "./edit.ts";
-import { parseClientFile } from "../parse.ts";
-import type { ClientServer } from "../types.ts";
-import { mergeInto } from "../write.ts";
-import { toYamlText } from "./yaml-edit.ts";
+import { parseClientFile } from "./parse.ts";
+import type { ClientServer } from "./types.ts";
+import { mergeInto } from "./write.ts";
 
 const CONFIG = `# a job
 provider: anthropic   # the one
@@ -53,9 +50,9 @@ test("values are replaced where they stand, new ones come at the end of their it
   );
   expect(edited).toBe(
     CONFIG.replace("command: npx ", "command: uvx ")
-      .replace('args:\n        - -y\n        - "@modelcontextprotocol/server-filesystem"', 'args: ["x y"]')
+      .replace('args:\n        - -y\n        - "@modelcontextprotocol/server-filesystem"', "args: [x y]")
       .replace('{LOG: "1"}', '{LOG: "1", NEW: "${A}"}')
-      .replace("http://localhost:3000/mcp}", 'http://localhost:3000/mcp, headers: { "A": "b" }}'),
+      .replace("http://localhost:3000/mcp}", "http://localhost:3000/mcp, headers: {A: b}}"),
   );
 });
 
@@ -81,7 +78,7 @@ test("a new server is a new item", () => {
   for (const [before, after] of [
     [
       "a: 1",
-      'a: 1\nservices:\n  mcp:\n    - name: new\n      transport: stdio\n      command: x\n      env:\n        A: "1"',
+      'a: 1\n\nservices:\n  mcp:\n    - name: new\n      transport: stdio\n      command: x\n      env:\n        A: "1"\n',
     ],
     [
       "services:\n  web: 1\n",
@@ -89,7 +86,7 @@ test("a new server is a new item", () => {
     ],
     [
       "services:\n  mcp: []\n",
-      'services:\n  mcp: [{ "name": "new", "transport": "stdio", "command": "x", "env": { "A": "1" } }]\n',
+      'services:\n  mcp:\n    - name: new\n      transport: stdio\n      command: x\n      env:\n        A: "1"\n',
     ],
   ] as const) {
     expect(mergeInto("axle", before, [added], context).text).toBe(after);
@@ -108,41 +105,5 @@ test("settings can go", () => {
       /transport: stdio[\s\S]*env: \{LOG: "1"\}/,
       "transport: http\n      url: http://x.example/mcp",
     ),
-  );
-});
-
-const key = fc.oneof(fc.stringMatching(/^[a-z]{1,3}$/), fc.string({ minLength: 1, maxLength: 4 }));
-const scalar = fc.oneof(
-  fc.string({ maxLength: 8 }),
-  fc.string({ maxLength: 4, unit: "grapheme" }),
-  fc.integer(),
-  fc.boolean(),
-);
-const value = fc.oneof(
-  scalar,
-  fc.array(scalar, { maxLength: 3 }),
-  fc.dictionary(key, scalar, { maxKeys: 3 }),
-);
-
-test("any value at any place can be set and removed, and nothing else changes", () => {
-  fc.assert(
-    fc.property(
-      fc.array(fc.dictionary(key, value, { maxKeys: 4 }), { minLength: 1, maxLength: 3 }),
-      fc.nat(2),
-      key,
-      fc.option(value, { nil: undefined }),
-      (items, index, name, wanted) => {
-        const text = `# top\n${toYamlText({ services: { mcp: items } })}# below\nlast: 1 # end\n`;
-        const at = index % items.length;
-        // editText throws when anything else than asked has changed.
-        const edited = editText("yaml", text, [{ path: ["services", "mcp", at, name], value: wanted }]);
-        expect(edited.split("\n").filter((line) => /^# |^last/.test(line))).toEqual([
-          "# top",
-          "# below",
-          "last: 1 # end",
-        ]);
-      },
-    ),
-    { numRuns: 500 },
   );
 });

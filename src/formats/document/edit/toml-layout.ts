@@ -1,68 +1,7 @@
-// TOML with positions: values by a library, positions by a scan of our own.
+// The layout of a TOML text: where its tables, keys and values stand. The library gives values without positions.
 
-import { parse, TomlError } from "smol-toml";
-import type { Path } from "../types.ts";
-import type { SourceDocument, SourceRange } from "./document.ts";
-
-export function readToml(text: string): SourceDocument {
-  let value: unknown;
-  try {
-    value = parse(text, { integersAsBigInt: "asNeeded" });
-  } catch (thrown) {
-    if (!(thrown instanceof TomlError)) throw thrown;
-    return {
-      value: undefined,
-      problems: [{ offset: offsetOf(text, thrown.line, thrown.column), message: reasonOf(thrown) }],
-      rangeOf: () => undefined,
-      repeatedKeys: () => [],
-    };
-  }
-  let layout: TomlLayout | undefined;
-  return {
-    value,
-    problems: [],
-    rangeOf: (path) => rangeOf((layout ??= scanToml(text)), path),
-    repeatedKeys: () => [],
-  };
-}
-
-/** The range of a table that is written in several places begins at the first. */
-function rangeOf({ tables, members }: TomlLayout, path: Path): SourceRange | undefined {
-  const table = tables.find(({ path: own, header }) => header !== undefined && samePath(own, path));
-  if (table?.header !== undefined)
-    return { key: table.header.start, start: table.header.start, end: table.end };
-  const member = members.find(({ path: own }) => samePath(own, path));
-  if (member !== undefined) return { key: member.key, start: member.start, end: member.end };
-  const below = [
-    ...members.filter(({ path: own }) => isBelow(own, path)).map(({ key, end }) => ({ key, end })),
-    ...tables
-      .filter(({ path: own, header }) => header !== undefined && isBelow(own, path))
-      .map(({ header, end }) => ({ key: header?.start ?? 0, end })),
-  ];
-  if (below.length === 0) return undefined;
-  const first = Math.min(...below.map(({ key }) => key));
-  return { key: first, start: first, end: Math.max(...below.map(({ end }) => end)) };
-}
-
-export function samePath(a: Path, b: Path): boolean {
-  return a.length === b.length && a.every((step, index) => step === b[index]);
-}
-
-export function isBelow(path: Path, above: Path): boolean {
-  return path.length > above.length && above.every((step, index) => step === path[index]);
-}
-
-/** Only the first line: the parser's message continues with lines of the file, which may contain secrets. */
-function reasonOf(error: TomlError): string {
-  const reason = error.message.split("\n")[0]?.replace(/^Invalid TOML document: /, "") ?? "";
-  return `not valid TOML${/^[a-z][a-z ,.:()-]*$/i.test(reason) ? `: ${reason}` : ""}`;
-}
-
-function offsetOf(text: string, line: number, column: number): number {
-  const lines = text.split("\n");
-  const before = lines.slice(0, line - 1).reduce((sum, { length }) => sum + length + 1, 0);
-  return Math.min(text.length, before + Math.max(0, column - 1));
-}
+import { parse } from "smol-toml";
+import type { Path } from "../node.ts";
 
 /** A `[header]` with the statements below it. The part before the first header is a table without a header. */
 export interface TomlTable {
@@ -105,14 +44,25 @@ export function scanToml(text: string): TomlLayout {
     const start = at;
     const list = text[at + 1] === "[";
     at += list ? 2 : 1;
-    const path = readKey();
+    const keys = readKey();
     at += list ? 2 : 1;
-    const name = JSON.stringify(path);
-    const index = counts.get(name) ?? 0;
-    if (list) counts.set(name, index + 1);
+    const last = keys.pop() ?? "";
+    // Below a list of tables, a header means its last item.
+    let path = keys.reduce<Path>((above, key) => lastItem([...above, key]), []);
+    path = list ? [...path, last] : lastItem([...path, last]);
+    if (list) {
+      const count = (counts.get(JSON.stringify(path)) ?? 0) + 1;
+      counts.set(JSON.stringify(path), count);
+      path = [...path, count - 1];
+    }
     const end = endOfLine();
-    table = { path: list ? [...path, index] : path, header: { start, end }, end };
+    table = { path, header: { start, end }, end };
     tables.push(table);
+  }
+
+  function lastItem(path: Path): Path {
+    const count = counts.get(JSON.stringify(path));
+    return count === undefined ? path : [...path, count - 1];
   }
 
   function readStatement(): void {
@@ -229,4 +179,12 @@ export function scanToml(text: string): TomlLayout {
     at = found === -1 ? text.length : found + 1;
     return at;
   }
+}
+
+export function samePath(a: Path, b: Path): boolean {
+  return a.length === b.length && a.every((step, index) => step === b[index]);
+}
+
+export function isBelow(path: Path, above: Path): boolean {
+  return path.length > above.length && above.every((step, index) => step === path[index]);
 }

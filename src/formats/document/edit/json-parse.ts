@@ -1,11 +1,11 @@
 // JSON with comments and trailing commas, with positions.
 
 import { getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser";
-import { jsonErrorMessage } from "../../document/index.ts";
-import type { SourceDocument, SourceRange } from "./document.ts";
-import type { Path } from "../types.ts";
+import type { Path } from "../node.ts";
+import { jsonErrorMessage } from "../read-json.ts";
+import type { ParsedText, SourceRange } from "./text-document.ts";
 
-export function readJson(text: string): SourceDocument {
+export function parseJson(text: string): ParsedText {
   let tree: Node | undefined;
   let built = false;
   const errors: ParseError[] = [];
@@ -30,10 +30,10 @@ export function readJson(text: string): SourceDocument {
     rangeOf: (path) => rangeOf(build(), path),
     repeatedKeys(path) {
       const seen = new Set<string>();
-      return members(nodeAt(build(), path)).flatMap(({ key, property }) => {
+      return members(nodeAt(build(), path)).flatMap(({ key }) => {
         const repeated = seen.has(key);
         seen.add(key);
-        return repeated ? [{ key, offset: property.offset }] : [];
+        return repeated ? [key] : [];
       });
     },
   };

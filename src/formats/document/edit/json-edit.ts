@@ -2,12 +2,19 @@
 // (jsonc-parser's own `modify` formats the whole lines that it touches.)
 
 import type { Node } from "jsonc-parser";
-import { isObject } from "../../../model/index.ts";
-import type { Path } from "../types.ts";
-import { members, nodeAt, parseJsonTree } from "./json-document.ts";
-import type { Change } from "./values.ts";
+import type { Path } from "../node.ts";
+import { members, nodeAt, parseJson, parseJsonTree } from "./json-parse.ts";
+import { type JsonStyle, jsonStyleOf, PLAIN_STYLE, toJsonKey, toJsonText } from "./json-render.ts";
+import type { Syntax } from "./text-document.ts";
+import { type Change, nest } from "./values.ts";
 
-export function editJson(text: string, { path, value }: Change): string {
+export const JSON_SYNTAX: Syntax = {
+  parse: parseJson,
+  edit: editJson,
+  render: (value) => `${toJsonText(value, PLAIN_STYLE)}\n`,
+};
+
+function editJson(text: string, { path, value }: Change): string {
   const tree = parseJsonTree(text);
   if (tree === undefined) return text;
   return value === undefined ? remove(text, tree, path) : set(text, tree, path, value);
@@ -24,14 +31,6 @@ function set(text: string, tree: Node, path: Path, value: unknown): string {
   const wanted = nest(path.slice(length), value);
   const own = styleAt(text, node, style);
   return splice(text, node.offset, node.length, toJsonText(wanted, own, indentAt(text, node.offset)));
-}
-
-/** A value inside of the objects that do not exist yet. */
-function nest(path: Path, value: unknown): unknown {
-  return path.reduceRight<unknown>(
-    (inner, step) => (typeof step === "number" ? [inner] : { [step]: inner }),
-    value,
-  );
 }
 
 /** A new last child: after what stands there, in the way it stands there. */
@@ -125,53 +124,4 @@ function indentAt(text: string, offset: number): string {
 
 function splice(text: string, offset: number, length: number, replacement: string): string {
   return text.slice(0, offset) + replacement + text.slice(offset + length);
-}
-
-interface JsonStyle {
-  /** One step of indentation; undefined for a text without line breaks. */
-  readonly unit: string | undefined;
-  /** Blanks after colons and commas. */
-  readonly spaced: boolean;
-  readonly eol: string;
-}
-
-export const PLAIN_STYLE: JsonStyle = { unit: "  ", spaced: true, eol: "\n" };
-
-const MAX_LINE = 80;
-
-/** `indent` is that of the line on which the value starts. */
-export function toJsonText(value: unknown, style: JsonStyle, indent = ""): string {
-  const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
-  const inner = indent + (style.unit ?? "");
-  const parts = partsOf(value, style, inner);
-  if (parts.length === 0) return JSON.stringify(value);
-  const blank = style.spaced ? " " : "";
-  const isFlat = Array.isArray(value) && !value.some((item) => typeof item === "object" && item !== null);
-  if (style.unit === undefined || isFlat) {
-    const edge = Array.isArray(value) ? "" : blank;
-    const line = `${open}${edge}${parts.join(`,${blank}`)}${edge}${close}`;
-    if (style.unit === undefined || line.length <= MAX_LINE) return line;
-  }
-  const lines = parts.map((part) => inner + part).join(`,${style.eol}`);
-  return `${open}${style.eol}${lines}${style.eol}${indent}${close}`;
-}
-
-function toJsonKey(key: string, style: JsonStyle): string {
-  return `${JSON.stringify(key)}:${style.spaced ? " " : ""}`;
-}
-
-function partsOf(value: unknown, style: JsonStyle, indent: string): string[] {
-  if (Array.isArray(value)) return value.map((item: unknown) => toJsonText(item, style, indent));
-  if (!isObject(value)) return [];
-  return Object.entries(value).map(([key, item]) => toJsonKey(key, style) + toJsonText(item, style, indent));
-}
-
-/** The style of an existing text. */
-export function jsonStyleOf(text: string): JsonStyle {
-  const body = text.trim();
-  return {
-    unit: /[\r\n]/.test(body) || body === "{}" ? (/^([ \t]+)["/]/m.exec(text)?.[1] ?? "  ") : undefined,
-    spaced: !/"\s*:/.test(text) || /":\s/.test(text),
-    eol: text.includes("\r\n") ? "\r\n" : "\n",
-  };
 }

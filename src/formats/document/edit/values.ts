@@ -1,7 +1,7 @@
 // Plain data from a file: looked up, compared and changed by path, own properties only.
 
 import { isObject } from "../../../model/index.ts";
-import type { Path } from "../types.ts";
+import type { Path } from "../node.ts";
 
 export function valueAt(value: unknown, path: Path): unknown {
   let at = value;
@@ -15,7 +15,7 @@ export function valueAt(value: unknown, path: Path): unknown {
 
 /** Equal as JSON: the order of keys and the kind of object do not count. */
 export function sameValue(a: unknown, b: unknown): boolean {
-  if (Object.is(a, b)) return true;
+  if (a === b || Object.is(a, b)) return true;
   if (Array.isArray(a) && Array.isArray(b))
     return a.length === b.length && a.every((item, index) => sameValue(item, b[index]));
   if (a instanceof Date && b instanceof Date) return a.valueOf() === b.valueOf();
@@ -49,4 +49,12 @@ export function applyChange(value: unknown, { path, value: wanted }: Change): un
   if (wanted === undefined && rest.length === 0) entries.delete(key);
   else entries.set(key, applyChange(entries.get(key), { path: rest, value: wanted }));
   return Object.fromEntries(entries);
+}
+
+/** A value inside of objects and lists that do not exist yet. */
+export function nest(path: Path, value: unknown): unknown {
+  return path.reduceRight<unknown>(
+    (inner, step) => (typeof step === "number" ? [inner] : { [step]: inner }),
+    value,
+  );
 }

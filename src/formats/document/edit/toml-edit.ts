@@ -1,7 +1,8 @@
-// One change in a TOML text, which keeps all other bytes; values as TOML text.
+// One change in a TOML text.
 
 import { isObject } from "../../../model/index.ts";
-import type { Path } from "../types.ts";
+import type { Path } from "../node.ts";
+import type { Syntax } from "./text-document.ts";
 import {
   isBelow,
   samePath,
@@ -9,10 +10,19 @@ import {
   type TomlLayout,
   type TomlMember,
   type TomlTable,
-} from "./toml-document.ts";
-import type { Change } from "./values.ts";
+} from "./toml-layout.ts";
+import { parseToml } from "./toml-parse.ts";
+import { toTomlKey, toTomlPath, toTomlTable, toTomlValue } from "./toml-render.ts";
+import { type Change, nest } from "./values.ts";
 
-export function editToml(text: string, { path, value }: Change): string {
+export const TOML_SYNTAX: Syntax = {
+  parse: parseToml,
+  edit: editToml,
+  render: (value) => toTomlTable([], value as Readonly<Record<string, unknown>>, "\n"),
+};
+
+function editToml(text: string, { path, value }: Change): string {
+  if (path.length === 0) return text;
   const layout = scanToml(text);
   return value === undefined ? remove(text, layout, path) : set(text, layout, path, value);
 }
@@ -22,7 +32,7 @@ function set(text: string, layout: TomlLayout, path: Path, value: unknown): stri
   if (member !== undefined) return text.slice(0, member.start) + toTomlValue(value) + text.slice(member.end);
   if (stands(layout, path)) {
     const cut = remove(text, layout, path);
-    return set(cut, scanToml(cut), path, value);
+    return cut === text ? text : set(cut, scanToml(cut), path, value);
   }
   return add(text, layout, path, value);
 }
@@ -33,13 +43,17 @@ function stands({ tables, members }: TomlLayout, path: Path): boolean {
 
 function add(text: string, layout: TomlLayout, path: Path, value: unknown): string {
   const eol = text.includes("\r\n") ? "\r\n" : "\n";
+  for (let length = path.length - 1; length > 0; length -= 1) {
+    const inline = layout.members.find(({ path: own }) => samePath(own, path.slice(0, length)));
+    if (inline !== undefined)
+      return addInline(text, layout, inline, path[length] ?? "", nest(path.slice(length + 1), value));
+  }
   const parent = path.slice(0, -1);
-  const key = String(path.at(-1));
-  const inline = layout.members.find(({ path: own }) => samePath(own, parent));
-  if (inline !== undefined) return addInline(text, layout, inline, key, value);
-  const table = layout.tables.find(({ path: own, header }) => header !== undefined && samePath(own, parent));
-  // A server of its own is a table; a setting of one is a line in it.
-  if (isObject(value) && parent.length === 1) return addTable(text, layout, path, value, eol);
+  const key = path.at(-1) ?? "";
+  if (typeof key === "number") return addItem(text, layout, parent, key, value, eol);
+  const table = layout.tables.find(({ path: own }) => samePath(own, parent));
+  // Objects of the first two levels, such as a server of Codex, are tables; those below are lines in them.
+  if (isObject(value) && parent.length <= 1) return addTable(text, layout, path, value, eol);
   if (table !== undefined)
     return insertLine(text, table.end, `${toTomlKey(key)} = ${toTomlValue(value)}`, eol);
   const dotted = layout.members.findLast(
@@ -55,6 +69,22 @@ function add(text: string, layout: TomlLayout, path: Path, value: unknown): stri
     return text.slice(0, below.header.start) + block + text.slice(below.header.start);
   }
   return addTable(text, layout, parent, { [key]: value }, eol);
+}
+
+/** An item of a list that is written as `[[tables]]`, or of a new list. */
+function addItem(
+  text: string,
+  layout: TomlLayout,
+  list: Path,
+  index: number,
+  value: unknown,
+  eol: string,
+): string {
+  const before = [...list, index - 1];
+  const last = layout.tables.findLast(({ path: own }) => samePath(own, before) || isBelow(own, before));
+  if (last === undefined || !isObject(value)) return add(text, layout, list, [value]);
+  const block = eol + toTomlTable([...list, index], value, eol);
+  return insertLine(text, last.end, block.slice(0, -eol.length), eol);
 }
 
 /** After the last table of the same family, or at the end. */
@@ -83,14 +113,14 @@ function addInline(
   text: string,
   layout: TomlLayout,
   parent: TomlMember,
-  key: string,
+  key: string | number,
   value: unknown,
 ): string {
-  const close = parent.end - 1;
   const last = childrenOf(layout, parent).at(-1);
-  const piece = `${toTomlKey(key)} = ${toTomlValue(value)}`;
-  if (last === undefined) return `${text.slice(0, parent.start)}{ ${piece} }${text.slice(close + 1)}`;
-  return `${text.slice(0, last.end)}, ${piece}${text.slice(last.end)}`;
+  const isItem = typeof key === "number";
+  const piece = isItem ? toTomlValue(value) : `${toTomlKey(key)} = ${toTomlValue(value)}`;
+  if (last !== undefined) return `${text.slice(0, last.end)}, ${piece}${text.slice(last.end)}`;
+  return text.slice(0, parent.start) + (isItem ? `[${piece}]` : `{ ${piece} }`) + text.slice(parent.end);
 }
 
 function childrenOf({ members }: TomlLayout, parent: TomlMember): TomlMember[] {
@@ -104,7 +134,9 @@ function remove(text: string, layout: TomlLayout, path: Path): string {
   const inline = layout.members.find((member) => member.lines === undefined && samePath(member.path, path));
   if (inline !== undefined) return removeInline(text, layout, inline);
   const cuts = [
-    ...layout.tables.filter((table) => table.header !== undefined && isInside(table)).map(blockOf),
+    ...layout.tables
+      .filter((table) => table.header !== undefined && isInside(table))
+      .map((table) => blockOf(text, table)),
     ...layout.members.flatMap((member) =>
       member.lines !== undefined && isInside(member) && !isInside(member.table) ? [member.lines] : [],
     ),
@@ -112,9 +144,11 @@ function remove(text: string, layout: TomlLayout, path: Path): string {
   return cuts.reduce((rest, { start, end }) => rest.slice(0, start) + rest.slice(end), text);
 }
 
-/** A table from its header to its last statement. */
-function blockOf({ header, end }: TomlTable): { start: number; end: number } {
-  return { start: header?.start ?? end, end };
+/** A table from its header to its last statement. Of two empty lines around it, one stays. */
+function blockOf(text: string, { header, end }: TomlTable): { start: number; end: number } {
+  const start = header?.start ?? end;
+  const blank = /^(?:\r?\n|$)/.test(text.slice(end)) ? /(?<=\n)\r?\n$/.exec(text.slice(0, start)) : null;
+  return { start: start - (blank?.[0].length ?? 0), end };
 }
 
 function removeInline(text: string, layout: TomlLayout, member: TomlMember): string {
@@ -130,42 +164,4 @@ function removeInline(text: string, layout: TomlLayout, member: TomlMember): str
   const previous = siblings[index - 1];
   const start = next === undefined && previous !== undefined ? previous.end : member.key;
   return text.slice(0, start) + text.slice(next === undefined ? member.end : next.key);
-}
-
-function toTomlKey(key: string): string {
-  return /^[A-Za-z0-9_-]+$/.test(key) ? key : toTomlString(key);
-}
-
-function toTomlPath(path: readonly (string | number)[]): string {
-  return path.map((step) => toTomlKey(String(step))).join(".");
-}
-
-/** A value on one line. */
-export function toTomlValue(value: unknown): string {
-  if (typeof value === "string") return toTomlString(value);
-  if (Array.isArray(value)) return `[${value.map(toTomlValue).join(", ")}]`;
-  if (!isObject(value)) return String(value);
-  const members = Object.entries(value).map(([key, item]) => `${toTomlKey(key)} = ${toTomlValue(item)}`);
-  return members.length === 0 ? "{}" : `{ ${members.join(", ")} }`;
-}
-
-/** A whole table with a header, and its objects as tables below it, the way Codex writes them. */
-export function toTomlTable(
-  path: readonly (string | number)[],
-  value: Readonly<Record<string, unknown>>,
-  eol: string,
-): string {
-  const members = Object.entries(value);
-  const lines = members
-    .filter(([, item]) => !isObject(item))
-    .map(([key, item]) => `${toTomlKey(key)} = ${toTomlValue(item)}`);
-  const tables = members.flatMap(([key, item]) =>
-    isObject(item) ? [toTomlTable([...path, key], item, eol)] : [],
-  );
-  return [[`[${toTomlPath(path)}]`, ...lines].map((line) => line + eol).join(""), ...tables].join(eol);
-}
-
-/** Escapes of JSON are valid in TOML, except for one control character and lone surrogates. */
-function toTomlString(text: string): string {
-  return JSON.stringify(text.replace(/[\uD800-\uDFFF]/gu, "\uFFFD")).replaceAll("\u007f", "\\u007F");
 }

@@ -1,0 +1,308 @@
+// HTTP requests with limits for size, time, redirects and addresses. The body is a stream; failures are a small union, which callers
+// map to their own errors.
+
+import * as http from "node:http";
+import * as https from "node:https";
+import type { LookupFunction } from "node:net";
+import { pipeline, type Readable } from "node:stream";
+import { createBrotliDecompress, createGunzip } from "node:zlib";
+import { isLoopbackHost, isSpecialAddress } from "./addresses.ts";
+import { fixedLookup, guardLookup } from "./guarded-lookup.ts";
+import { isHttpUrl, isSecureUrl, parseUrl } from "./urls.ts";
+
+export interface FetchOptions {
+  readonly method?: "GET" | "HEAD" | "POST" | "PUT";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Readable;
+  /** Requests the rest of a file. `validator` is the ETag or date of the first part: if the file changed, all of it arrives. */
+  readonly resume?: { readonly offset: number; readonly validator?: string };
+  /** The largest body, unpacked, with the part before `resume.offset`. */
+  readonly maxBytes: number;
+  /** Limit for everything, the body included. */
+  readonly timeoutMs?: number;
+  /** Limit for the time without any byte while connecting, waiting for the headers, or reading the body. */
+  readonly silenceMs?: number;
+  /** Replaces `silenceMs` until the headers have arrived. */
+  readonly headersMs?: number;
+  readonly signal?: AbortSignal;
+  /**
+   * `none` returns a redirect as the response. `same-host` allows another path, and https instead of http. `public` allows every host
+   * but special addresses. Default: none.
+   */
+  readonly redirects?: "none" | "same-host" | "public";
+  /**
+   * `public` refuses names that resolve to special addresses; a user who means such an address can write it. A list replaces the name
+   * resolution. Default: public.
+   */
+  readonly addresses?: "public" | "any" | readonly string[];
+  /** Allows http to other machines. */
+  readonly allowPlaintext?: boolean;
+  /** Requests and unpacks a compressed body. */
+  readonly decompress?: boolean;
+}
+
+export interface FetchResponse {
+  /** After redirects. */
+  readonly url: URL;
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** The position of the first byte of the body: 0, or the offset of `resume`. */
+  readonly offset: number;
+  /** The size of the whole file, packed if it is packed, if the server says it. */
+  readonly size: number | undefined;
+  /** Can be read once. Throws a FetchError. A body that is not read must be closed. */
+  readonly body: AsyncIterable<Buffer>;
+  bytes(): Promise<Buffer>;
+  close(): void;
+}
+
+export type FetchFailure =
+  /** Neither https, nor http to this machine. */
+  | "insecure"
+  | "private-address"
+  /** The target of a redirect is not allowed, or not a URL. */
+  | "redirect"
+  | "too-many-redirects"
+  | "too-large"
+  /** The limit for everything was exceeded. */
+  | "timeout"
+  | "silence"
+  /** The connection ended in the middle of the body. */
+  | "incomplete"
+  /** The server sent another part than the requested one. */
+  | "range"
+  | "network";
+
+/** The message is a phrase about "it", without a URL. */
+export class FetchError extends Error {
+  /** The error code of the system, such as ECONNREFUSED. */
+  readonly code: string | undefined;
+  readonly kind: FetchFailure;
+  /** The URL that was requested. */
+  readonly url: URL;
+  /** The target of the refused redirect. */
+  readonly target: URL | undefined;
+
+  constructor(kind: FetchFailure, message: string, url: URL, more: { cause?: unknown; target?: URL } = {}) {
+    super(message, { cause: more.cause });
+    this.kind = kind;
+    this.url = url;
+    this.target = more.target;
+    this.code = (more.cause as NodeJS.ErrnoException | undefined)?.code;
+  }
+}
+
+const MAX_REDIRECTS = 5;
+
+/** Resolves with a response of any status. Throws a FetchError, or the reason of the signal. */
+export async function boundedFetch(first: URL, options: FetchOptions): Promise<FetchResponse> {
+  const late = options.timeoutMs === undefined ? undefined : AbortSignal.timeout(options.timeoutMs);
+  let url = first;
+  for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
+    if (!(options.allowPlaintext === true ? isHttpUrl(url) : isSecureUrl(url)))
+      throw new FetchError("insecure", `it is not https: ${url.protocol}//${url.host}`, url);
+    const exchange = new Exchange(url, options, late);
+    const response = await exchange.open();
+    const { location } = response.headers;
+    const isRedirect = response.status >= 300 && response.status < 400 && location !== undefined;
+    if (!isRedirect || (options.redirects ?? "none") === "none") return response;
+    response.close();
+    url = redirected(url, location, first, options.redirects);
+  }
+  throw new FetchError("too-many-redirects", "it has too many redirects", url);
+}
+
+function redirected(from: URL, location: string, first: URL, rule: FetchOptions["redirects"]): URL {
+  const target = parseUrl(location, from);
+  if (target === undefined)
+    throw new FetchError("redirect", "it redirects to something that is not a URL", from);
+  const { hostname, host, protocol } = target;
+  if (rule === "same-host") {
+    const isSame = host === from.host && protocol === from.protocol;
+    const isUpgrade = hostname === from.hostname && protocol === "https:" && from.protocol === "http:";
+    if ((isSame || isUpgrade) && target.username === "" && target.password === "") return target;
+    throw new FetchError("redirect", "it redirects to another host", from, { target });
+  }
+  // Otherwise a public server could make Portolan request pages of the private network.
+  if ((isLoopbackHost(hostname) || isSpecialAddress(hostname)) && host !== first.host)
+    throw new FetchError("private-address", `it leads to the private address ${host}`, from, { target });
+  return target;
+}
+
+/** One request and its response. */
+class Exchange {
+  readonly #url: URL;
+  readonly #options: FetchOptions;
+  readonly #late: AbortSignal | undefined;
+
+  constructor(url: URL, options: FetchOptions, late: AbortSignal | undefined) {
+    this.#url = url;
+    this.#options = options;
+    this.#late = late;
+  }
+
+  async open(): Promise<FetchResponse> {
+    const { body, signal } = this.#options;
+    signal?.throwIfAborted();
+    let message: http.IncomingMessage | undefined;
+    try {
+      message = await new Promise<http.IncomingMessage>((resolve, reject) => {
+        const request = this.#send();
+        // The listener stays: sending the rest of the request may fail after the response.
+        request.on("error", reject);
+        request.once("response", (found) => {
+          // From here on, the time that the reader takes for its own work does not count.
+          request.setTimeout(0);
+          resolve(found);
+        });
+        if (body === undefined || typeof body === "string") request.end(body);
+        else pipeline(body, request, () => {});
+      });
+      return this.#toResponse(message);
+    } catch (error) {
+      message?.destroy();
+      throw this.#toError(error);
+    }
+  }
+
+  #send(): http.ClientRequest {
+    const { method = "GET", resume, silenceMs, headersMs = silenceMs, addresses = "public" } = this.#options;
+    const headers: Record<string, string> = {
+      accept: "*/*",
+      "user-agent": "portolan",
+      ...this.#options.headers,
+    };
+    if (this.#options.decompress === true) headers["accept-encoding"] = "gzip, br";
+    if (resume !== undefined && resume.offset > 0) {
+      headers["range"] = `bytes=${resume.offset}-`;
+      if (resume.validator !== undefined) headers["if-range"] = resume.validator;
+    }
+    const signals = [this.#options.signal, this.#late].filter((one) => one !== undefined);
+    const {
+      request: send,
+      Agent,
+      globalAgent,
+    } = (this.#url.protocol === "http:" ? http : https) as typeof http;
+    const request = send(this.#url, {
+      ...{ method, headers, timeout: headersMs, signal: AbortSignal.any(signals) },
+      ...(addresses === "any"
+        ? {}
+        : {
+            lookup: addresses === "public" ? this.#publicLookup() : fixedLookup(addresses),
+            // A pooled connection may have been made without this look-up. The options of Node's agent contain its proxy settings.
+            agent: new Agent({
+              ...(globalAgent as { options?: http.AgentOptions }).options,
+              keepAlive: false,
+            }),
+          }),
+    });
+    if (headersMs !== undefined) request.once("timeout", () => request.destroy(this.#silence(headersMs)));
+    return request;
+  }
+
+  #publicLookup(): LookupFunction {
+    return guardLookup((host, address) =>
+      isLoopbackHost(host)
+        ? undefined
+        : new FetchError("private-address", `${host} leads to the private address ${address}`, this.#url),
+    );
+  }
+
+  #toResponse(message: http.IncomingMessage): FetchResponse {
+    const { statusCode: status = 0, statusMessage: statusText = "" } = message;
+    const headers = Object.fromEntries(
+      Object.entries(message.headers).map(([name, value]) => [
+        name,
+        Array.isArray(value) ? value.join(", ") : value,
+      ]),
+    );
+    const offset = status === 206 ? this.#offsetOf(headers["content-range"]) : 0;
+    const length = Number(headers["content-length"] ?? Number.NaN);
+    const size = Number.isNaN(length) ? undefined : offset + length;
+    const body = this.#read(message, offset, size);
+    return {
+      ...{ url: this.#url, status, statusText, headers, offset, size, body },
+      bytes: async () => {
+        const chunks: Buffer[] = [];
+        for await (const chunk of body) chunks.push(chunk);
+        return Buffer.concat(chunks);
+      },
+      close: () => void message.on("error", () => {}).destroy(),
+    };
+  }
+
+  /** A server may send another part than the requested one, which would corrupt the file. */
+  #offsetOf(range: string | undefined): number {
+    const { resume } = this.#options;
+    const start = /^bytes (\d+)-/.exec(range ?? "")?.[1];
+    if (start !== undefined && Number(start) === resume?.offset) return resume.offset;
+    throw new FetchError(
+      "range",
+      "the server sent another part of the file than the requested one",
+      this.#url,
+    );
+  }
+
+  async *#read(
+    message: http.IncomingMessage,
+    offset: number,
+    size: number = 0,
+  ): AsyncGenerator<Buffer, void, undefined> {
+    const { silenceMs, maxBytes } = this.#options;
+    const wait = (): NodeJS.Timeout | undefined =>
+      silenceMs === undefined
+        ? undefined
+        : setTimeout(() => message.destroy(this.#silence(silenceMs)), silenceMs);
+    let received = offset;
+    let waiting = wait();
+    try {
+      if (size > maxBytes) throw this.#tooLarge();
+      for await (const chunk of this.#unpacked(message) as AsyncIterable<Buffer>) {
+        clearTimeout(waiting);
+        received += chunk.length;
+        if (received > maxBytes) throw this.#tooLarge();
+        yield chunk;
+        waiting = wait();
+      }
+    } catch (cause) {
+      const error = this.#toError(cause);
+      const isCut = error instanceof FetchError && error.kind === "network" && !message.complete;
+      throw isCut ? new FetchError("incomplete", "it ended in the middle", this.#url, { cause }) : error;
+    } finally {
+      clearTimeout(waiting);
+      message.destroy();
+    }
+  }
+
+  #unpacked(message: http.IncomingMessage): Readable {
+    const encoding = this.#options.decompress === true ? message.headers["content-encoding"] : undefined;
+    if (encoding === "gzip" || encoding === "x-gzip") return pipeline(message, createGunzip(), () => {});
+    if (encoding === "br") return pipeline(message, createBrotliDecompress(), () => {});
+    return message;
+  }
+
+  #tooLarge(): FetchError {
+    return new FetchError("too-large", `it is larger than ${this.#options.maxBytes} bytes`, this.#url);
+  }
+
+  #silence(ms: number): FetchError {
+    return new FetchError("silence", `nothing arrived for ${ms / 1_000} seconds`, this.#url);
+  }
+
+  /** A FetchError, or the reason of the caller's signal. */
+  #toError(error: unknown): Error {
+    const { signal, timeoutMs = 0 } = this.#options;
+    if (signal?.aborted === true) return signal.reason as Error;
+    if (error instanceof FetchError) return error;
+    const cause = error as NodeJS.ErrnoException;
+    if (this.#late?.aborted === true)
+      return new FetchError("timeout", `it took longer than ${timeoutMs / 1_000} seconds`, this.#url, {
+        cause,
+      });
+    // A host with several addresses fails with an AggregateError, whose message is empty.
+    return new FetchError("network", cause.message || cause.code || "the connection failed", this.#url, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,55 @@
+// `portolan pack`: definition and help.
+
+import type { CommandHost } from "../context.ts";
+import { collect, defineCommand, serverOptions } from "../options/groups.ts";
+import { exitCodes, TARGETS } from "../output/help.ts";
+import type { RawPackOptions } from "./pack.ts";
+
+const DERIVED = `Derived:
+  an HTTP request of an mcpfile        the permission network, which needs an audit
+  a command of an mcpfile              the permission process, which needs a sandbox
+  \${NAME} in a template               a secret setting of configuration.schema
+  tools, resources, prompts            mcp.capabilities
+  the files                            source.hash and source.size; packing twice gives the same bytes`;
+
+const FILES = `Files:
+  mcp-package.json (or mcp-package.jsonc, with comments) and, for an mcpfile or a driver, <name>-<version>.tar. In an existing document, pack updates the derived fields and keeps all others; it prints which.`;
+
+export function addPackCommand({ program, explain, run, server }: CommandHost): void {
+  const pack = defineCommand(program, {
+    name: "pack",
+    summary: "make a package of an mcpfile, a driver, an npm package or a running server",
+    argument: "[target...]",
+    groups: [serverOptions],
+  })
+    .usage(
+      "[file | folder | npm package | server] [options]\n       portolan pack [options] -- <command> [args...]",
+    )
+    .option("--out <folder>", "the folder to write to (default: that of the file, or this one)")
+    .option("--name <name>", "the name of the package: @user/name")
+    .option("--include <path>", "a further file of the archive (repeatable; mcpfiles and drivers)", collect)
+    .option("--check", "write nothing; exit with 1 if the files are not up to date or not complete")
+    .option("--no-start", "do not start an npm package to list its tools")
+    .action((words: string[], raw: RawPackOptions) =>
+      run(raw, async (cli) => (await import("./pack.ts")).pack(cli, { words, server }, raw)),
+    );
+  explain(pack, {
+    examples: [
+      "portolan pack mcpfile.yaml --name @alice/git-tools",
+      "portolan pack .drivers/github/DRIVER.md --out dist",
+      "portolan pack @modelcontextprotocol/server-everything@2026.8.31",
+      "portolan pack --check",
+    ],
+    sections: [
+      DERIVED,
+      FILES,
+      TARGETS,
+      exitCodes({
+        0: "done; the document may still have fields to fill in",
+        1: "--check: the files are not up to date, or fields are missing",
+        2: "wrong usage, or a file that cannot be used or written",
+        3: "the server cannot be reached, or the package cannot be fetched",
+      }),
+    ],
+  });
+}
