@@ -7,7 +7,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { readLimited } from "../../base/files/limited-read.ts";
 import { parseIntegrity, sameIntegrity, toSri } from "../../base/text/integrity.ts";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
-import { editJson } from "../../formats/clients/index.ts";
+import { openDocument } from "../../formats/document/edit/index.ts";
 import { parsePackage } from "../../formats/package/index.ts";
 import type { Cli } from "../context.ts";
 import { diagnosticLine } from "../output/diagnostic.ts";
@@ -81,7 +81,7 @@ function withUrl(text: string, document: string, url: string, hash: string): str
   const { source } = parsePackage(text, document, { mode: "draft" }).draft;
   const main = source?.hash === undefined ? undefined : parseIntegrity(source.hash);
   if (source?.url !== undefined || main === undefined || toSri(main) !== hash) return text;
-  return editJson(text, { path: ["source", "url"], value: url });
+  return openDocument("json", text).set(["source", "url"], url)?.render() ?? text;
 }
 
 interface Answer {

@@ -3,7 +3,6 @@
 export { CLIENTS, type ClientInfo, type Computer, type UsualPlace } from "./known/clients.ts";
 export { type FoundClientFile, findClientFiles } from "./known/find.ts";
 export { type ImportedFile, importClients, type ImportOptions } from "./import.ts";
-export { editJson } from "./documents/json-edit.ts";
 export { parseClientFile } from "./parse.ts";
 export { type WriteOptions, writeClientFile, type WrittenFile } from "./save.ts";
 export type {

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { PortolanError } from "../../errors/index.ts";
-import { editJson } from "../../formats/clients/index.ts";
+import { openDocument } from "../../formats/document/edit/index.ts";
 import { nodeAt, readJson, type TextNode, toLabel, toPlain } from "../../formats/document/index.ts";
 import { variableOf } from "../../formats/package/index.ts";
 import { isObject, type JsonObject } from "../../model/index.ts";
@@ -111,9 +111,14 @@ function update(
   const root = readDocument(written, file);
   const document = toPlain(root) as JsonObject;
   const changes: DocumentChange[] = [];
-  let text = written;
+  let text = openDocument("json", written);
   const set = (path: readonly string[], value: unknown, kind: DocumentChange["kind"]): void => {
-    text = editJson(text, { path: [...path], value });
+    const edited = text.set(path, value);
+    if (edited === undefined)
+      throw new PortolanError("FILE_INVALID", `${file}: ${toLabel(path)} cannot be changed in place.`, {
+        hint: "Look for a key that stands twice in the file.",
+      });
+    text = edited;
     changes.push({ field: toLabel(path), kind });
   };
   for (const { path, value, kind } of fieldsOf(facts, name)) {
@@ -130,7 +135,7 @@ function update(
   if (more.length > 0 || !isObject(document["security"]))
     set(["security", "permissions"], [...granted, ...more], granted.length === 0 ? "added" : "updated");
   for (const [path, value] of newSettings(facts, document)) set(path, value, "added");
-  return { text, changes };
+  return { text: text.render(), changes };
 }
 
 /** Settings that the server has and the document does not. Settings of the document stay: a person may have described them. */

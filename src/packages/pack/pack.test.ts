@@ -61,7 +61,7 @@ function folder(): string {
 
 test("an HTTP request needs an audit, and a command needs a sandbox, until a person supplies them", () => {
   const user = packDocument(factsOf("user-service"), { name: "@alice/user-service" }).text;
-  const value = { ...(JSON.parse(user) as JsonObject), ...PERSON };
+  const value: JsonObject = { ...(JSON.parse(user) as JsonObject), ...PERSON };
   expect(value["security"]).toEqual({ permissions: ["network"] });
   expect(errors(JSON.stringify(value))).toEqual([
     expect.stringContaining("security.audit must have lastReviewed, reviewer, report") as string,
