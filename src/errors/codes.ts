@@ -37,6 +37,7 @@ export type ErrorCode =
   | "SANDBOX_DENIED"
   | "INSTALL_FAILED"
   | "VERSION_MISMATCH"
+  | "VERSION_VULNERABLE"
   | "PLATFORM_UNSUPPORTED"
   | "SERVER_UNAVAILABLE"
   | "SERVER_DISABLED"
@@ -102,6 +103,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorFace>> = {
   SANDBOX_DENIED: face(2, 403, -32602, "If the server needs access, allow it in its sandbox config."),
   INSTALL_FAILED: face(3, 502, -32603, "Check the package's name and version, and the network."),
   VERSION_MISMATCH: face(3, 502, -32603, "Install a version in the range that the config file requires."),
+  VERSION_VULNERABLE: face(5, 403, -32603, "Update to a version without the vulnerability: portolan update."),
   PLATFORM_UNSUPPORTED: face(3, 502, -32603, "This server is not made for this machine."),
   SERVER_CRASHED: face(3, 502, -32603, "The call may or may not have run; check before calling again."),
   SERVER_UNAVAILABLE: face(

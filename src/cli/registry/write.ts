@@ -33,7 +33,8 @@ export async function publish(
       });
     })
   ).toString("utf8");
-  const registry = await openForWriting(cli, raw);
+  const { draft } = parsePackage(text, document, { mode: "draft" });
+  const registry = await openForWriting(cli, raw, draft.name);
   const uploads = raw.file?.map((file) => resolve(io.cwd, file)) ?? (await packedBeside(path, text));
   for (const file of uploads) {
     const actual = await hashOfDeclared(file, text, document);
@@ -127,7 +128,7 @@ export async function deprecate(
     throw new PortolanError("USAGE", "No message is given.", {
       hint: `Say what to use instead: portolan deprecate ${name} "Use @alice/other-mcp."`,
     });
-  const registry = await openForWriting(cli, raw);
+  const registry = await openForWriting(cli, raw, name);
   const answer = await registry.deprecate(name, {
     ...(wanted === undefined ? {} : { versions: wanted }),
     ...(raw.undo === true ? { undo: true } : { message }),
@@ -150,7 +151,7 @@ export async function unpublish(
         hint: `Name one version, such as portolan unpublish ${name}@1.0.0, or remove all with --all.`,
       },
     );
-  const registry = await openForWriting(cli, raw);
+  const registry = await openForWriting(cli, raw, name);
   const change = { versions: wanted ?? "*", ...(message === undefined ? {} : { message }) };
   return report(cli, await registry.unpublish(name, change), name, "Unpublished");
 }
