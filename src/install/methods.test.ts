@@ -123,7 +123,7 @@ describe("a download", () => {
     [
       "a circle",
       () => (served.set("/c", { status: 302, location: "/c" }), { url: `${origin}/c`, sha256: sha("") }),
-      /without end/,
+      /too many redirects/,
     ],
     [
       "the way to a private address",
