@@ -4,7 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { run, type Ran } from "../helpers/cli.ts";
+import { portolan, type Ran } from "../helpers/cli.ts";
 import { temporary } from "../helpers/workspace.ts";
 
 const SERVER = fileURLToPath(new URL("../fixtures/definition-server.mjs", import.meta.url));
@@ -34,7 +34,7 @@ function make(): Workspace {
   return {
     lock: join(folder, "portolan.lock"),
     define,
-    portolan: (...words) => run(words, { cwd: folder, env }),
+    portolan: (...words) => portolan(words, { cwd: folder, env }),
   };
 }
 
