@@ -126,7 +126,9 @@ export function listGateways({ filter = "", quick = false, pins = false }) {
   const asked = ({ name, role }) =>
     role === "direct" || role === "limit" || name.toLowerCase().includes(filter.toLowerCase());
   // With a filter, even a quick look has whoever was asked for.
-  return ROWS.filter((row) => (pins || row.role !== "pinned") && asked(row) && (!quick || filter !== "" || row.quick));
+  return ROWS.filter(
+    (row) => (pins || row.role !== "pinned") && asked(row) && (!quick || filter !== "" || row.quick),
+  );
 }
 
 function portolan({ isPinned = false } = {}) {
