@@ -4,6 +4,7 @@ import { PortolanError } from "../errors/index.ts";
 import type { LaunchSettings, LocalProgram, ParsedProgram } from "../model/index.ts";
 import { type LockedContext, openLockedPackage, type PackageProgram } from "../packages/index.ts";
 import { hostedFileUrl, readHostedDocument, readOfficialServer } from "../registry/index.ts";
+import { checkAdvisories } from "./package-advisories.ts";
 import type { LaunchRequest } from "./prepare.ts";
 
 type Package = ParsedProgram & { readonly kind: "package" };
@@ -31,6 +32,7 @@ export async function resolvePackage(request: LaunchRequest, program: Package): 
       install: !dryRun,
     },
   );
+  await checkAdvisories(found.locked, request);
   const { env } = endpoint;
   // Relative paths of a bundle begin in its own folder.
   const cwd = settings?.cwdImplied === true ? (found.cwd ?? endpoint.cwd) : (endpoint.cwd ?? found.cwd);

@@ -35,7 +35,7 @@ export {
   type DefinitionStore,
 } from "./pins/definition-store.ts";
 export { changedFields, type DefinitionChange, diffDefinitions } from "./pins/diff-definitions.ts";
-export { findHiddenText } from "./pins/hidden-text.ts";
+export { findHiddenText, visibleText } from "./pins/hidden-text.ts";
 export { packArchive, type PackedArchive } from "./pack/archive.ts";
 export { type DocumentChange, packDocument, type PackedDocument, textIn } from "./pack/document.ts";
 export { type Capabilities, type PackageFacts, toCapabilities, toModule } from "./pack/facts.ts";
@@ -46,6 +46,7 @@ export { type LintFinding, lintDefinition, type LintRule } from "./pins/lint-def
 export { comparePins, type PinnedTool, pinOf, type PinVerdict, removedTools } from "./pins/tool-pin.ts";
 export { type Certificate, parseCertificates } from "./provenance/certificate.ts";
 export { checkMcpbSignature, type McpbSignatureCheck, type McpbTrust } from "./provenance/mcpb-signature.ts";
+export { checkOrigin, type NpmOrigin, type OriginOptions, type OriginSource } from "./provenance/origin.ts";
 export {
   compareWithRemembered,
   describeOrigin,
@@ -58,3 +59,4 @@ export {
   toRemembered,
   unmetRequirements,
 } from "./provenance/proof.ts";
+export { createTrust, type Trust, type TrustFile, type TrustFiles } from "./provenance/trust.ts";

@@ -8,15 +8,16 @@ import {
   type OptionGroup,
   outputOptions,
   plainOutputOptions,
+  workspaceOption,
 } from "../options/groups.ts";
 import { exitCodes } from "../output/help.ts";
 import type { RawRegistryOptions } from "./options.ts";
 import type { RawRegistryServeOptions } from "./serve.ts";
 
-const registryOption: OptionGroup = (command) =>
+export const registryOption: OptionGroup = (command) =>
   command.option(
     "--registry <url>",
-    "the registry: a URL, or a folder with a copy of it (repeatable, in order; default: PORTOLAN_REGISTRY)",
+    "the registry: a URL or a folder (repeatable, in order; default: PORTOLAN_REGISTRY, then portolan.yaml)",
     collect,
   );
 
@@ -39,6 +40,7 @@ const TRUST = `Trust:
 export function addRegistryCommands(host: CommandHost): void {
   addReadCommands(host);
   addWriteCommands(host);
+  addStarCommand(host);
   addOperatorCommands(host);
 }
 
@@ -47,7 +49,7 @@ function addReadCommands({ program, explain, run }: CommandHost): void {
     name: "search",
     summary: "search registries for packages of MCP servers",
     argument: "[words...]",
-    groups: [outputOptions, registryOption],
+    groups: [outputOptions, workspaceOption, registryOption],
   })
     .option("--limit <number>", "the most results (default: 20)")
     .action((words: string[], raw: RawRegistryOptions) =>
@@ -65,7 +67,7 @@ function addReadCommands({ program, explain, run }: CommandHost): void {
     name: "info",
     summary: "show a package: who made it, what it may do, its advisories",
     argument: "<package>",
-    groups: [outputOptions, registryOption],
+    groups: [outputOptions, workspaceOption, registryOption],
   }).action((name: string, raw: RawRegistryOptions) =>
     run(raw, async (cli) => (await import("./read.ts")).info(cli, name, raw)),
   );
@@ -78,7 +80,7 @@ function addReadCommands({ program, explain, run }: CommandHost): void {
     name: "versions",
     summary: "list the versions and tags of a package",
     argument: "<package>",
-    groups: [outputOptions, registryOption],
+    groups: [outputOptions, workspaceOption, registryOption],
   }).action((name: string, raw: RawRegistryOptions) =>
     run(raw, async (cli) => (await import("./read.ts")).versions(cli, name, raw)),
   );
@@ -88,7 +90,7 @@ function addReadCommands({ program, explain, run }: CommandHost): void {
     name: "advisories",
     summary: "list the advisories of registries, or publish one",
     argument: "[package]",
-    groups: [outputOptions, registryOption, tokenOption],
+    groups: [outputOptions, workspaceOption, registryOption, tokenOption],
   })
     .option("--publish <file>", "publish the advisory of this JSON file, or a new state of it")
     .action((name: string | undefined, raw: RawRegistryOptions) =>
@@ -109,7 +111,7 @@ function addWriteCommands({ program, explain, run }: CommandHost): void {
     name: "publish",
     summary: "publish a version of a package in a registry",
     argument: "[document]",
-    groups: [outputOptions, registryOption, tokenOption],
+    groups: [outputOptions, workspaceOption, registryOption, tokenOption],
   })
     .option("--file <path>", "a file of the package that the registry keeps (repeatable)", collect)
     .option("--tag <tag>", "the tag that leads to this version; without it, a release becomes latest")
@@ -133,7 +135,7 @@ function addWriteCommands({ program, explain, run }: CommandHost): void {
     name: "deprecate",
     summary: "warn people who use versions of a package",
     argument: "<package>",
-    groups: [outputOptions, registryOption, tokenOption],
+    groups: [outputOptions, workspaceOption, registryOption, tokenOption],
   })
     .argument("[message]", "why, and what to use instead")
     .option("--undo", "take the warning back")
@@ -152,7 +154,7 @@ function addWriteCommands({ program, explain, run }: CommandHost): void {
     name: "unpublish",
     summary: "remove a version of a package; its number cannot be used again",
     argument: "<package@version>",
-    groups: [outputOptions, registryOption, tokenOption],
+    groups: [outputOptions, workspaceOption, registryOption, tokenOption],
   })
     .argument("[message]", "why")
     .option("--all", "remove all versions")
@@ -162,6 +164,23 @@ function addWriteCommands({ program, explain, run }: CommandHost): void {
   explain(unpublish, {
     examples: ["portolan unpublish @alice/github-mcp@1.2.0", "portolan unpublish @alice/github-mcp --all"],
     sections: [CODES],
+  });
+}
+
+function addStarCommand({ program, explain, run }: CommandHost): void {
+  const star = defineCommand(program, {
+    name: "star",
+    summary: "give a package a star, one for each account",
+    argument: "<package>",
+    groups: [outputOptions, registryOption, tokenOption],
+  })
+    .option("--undo", "take the star back")
+    .action((name: string, raw: RawRegistryOptions) =>
+      run(raw, async (cli) => (await import("./write.ts")).star(cli, name, raw)),
+    );
+  explain(star, {
+    examples: ["portolan star @alice/github-mcp", "portolan star @alice/github-mcp --undo"],
+    sections: ["The account is the scope of the token.", CODES],
   });
 }
 
@@ -179,6 +198,10 @@ function addOperatorCommands({ program, explain, run }: CommandHost): void {
     .option("--host <host>", "the address to listen at (default: 127.0.0.1)")
     .option("--port <port>", "the port to listen at; 0 is any free one (default: 7430)")
     .option("--max-file <bytes>", "the largest file that may be uploaded (default: 268435456)")
+    .option("--private", "reading needs a token too")
+    .option("--quota-bytes <bytes>", "bytes that one token may upload per day (default: 2147483648)")
+    .option("--quota-versions <number>", "versions that one token may publish per day (default: 1000)")
+    .option("--behind-proxy", "know callers by X-Forwarded-For, which your reverse proxy sets")
     .action((folder: string | undefined, raw: RawRegistryServeOptions) =>
       run(
         { ...raw, text: raw.json !== true },
@@ -216,6 +239,23 @@ function addOperatorCommands({ program, explain, run }: CommandHost): void {
     );
   explain(sign, { examples: ["portolan registry sign --valid-for 90"], sections: [CODES] });
 
+  const exported = defineCommand(registry, {
+    name: "export",
+    summary: "copy the registry into a folder for any web server, for reading",
+    argument: "<target>",
+    groups: [plainOutputOptions, folderOption],
+  })
+    .option("--valid-for <days>", "how many days clients accept the copy (default: 90)")
+    .action((target: string, raw: RawRegistryServeOptions) =>
+      run({ ...raw, text: raw.json !== true }, async (cli) =>
+        (await import("./export.ts")).exportRegistry(cli, target, raw),
+      ),
+    );
+  explain(exported, {
+    examples: ["portolan registry export ./site --folder ./registry"],
+    sections: ["Nobody renews a copy: export it again before it expires.", CODES],
+  });
+
   const forget = defineCommand(registry, {
     name: "forget",
     summary: "forget the key of a registry, so that the next use trusts it anew",
@@ -237,6 +277,7 @@ function addTokenCommands(registry: Command, { explain, run }: CommandHost): voi
     argument: "<scope>",
     groups: [plainOutputOptions, folderOption],
   })
+    .option("--read", "the token only reads a private registry and stars packages")
     .option("--show", "print the token even when stdout is not a terminal")
     .action((scope: string, raw: RawRegistryServeOptions) =>
       run({ ...raw, text: raw.json !== true }, async (cli) =>
@@ -244,7 +285,11 @@ function addTokenCommands(registry: Command, { explain, run }: CommandHost): voi
       ),
     );
   explain(add, {
-    examples: ["portolan registry token add alice", "portolan registry token add '*' --folder ./registry"],
+    examples: [
+      "portolan registry token add alice",
+      "portolan registry token add bob --read",
+      "portolan registry token add '*' --folder ./registry",
+    ],
     sections: [
       "The registry stores only the hash of a token. The scope * owns all scopes.",
       exitCodes({ 0: "done", 2: "wrong usage, or stdout is not a terminal" }),

@@ -12,6 +12,7 @@ import { parsePackage } from "../../formats/package/index.ts";
 import type { Cli } from "../context.ts";
 import { diagnosticLine } from "../output/diagnostic.ts";
 import { archiveName, DOCUMENT_NAMES, findDocument } from "../pack/document-file.ts";
+import { count } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { openForWriting, parseSpec, type RawRegistryOptions } from "./options.ts";
 
@@ -32,7 +33,8 @@ export async function publish(
       });
     })
   ).toString("utf8");
-  const registry = await openForWriting(cli, raw);
+  const { draft } = parsePackage(text, document, { mode: "draft" });
+  const registry = await openForWriting(cli, raw, draft.name);
   const uploads = raw.file?.map((file) => resolve(io.cwd, file)) ?? (await packedBeside(path, text));
   for (const file of uploads) {
     const actual = await hashOfDeclared(file, text, document);
@@ -126,7 +128,7 @@ export async function deprecate(
     throw new PortolanError("USAGE", "No message is given.", {
       hint: `Say what to use instead: portolan deprecate ${name} "Use @alice/other-mcp."`,
     });
-  const registry = await openForWriting(cli, raw);
+  const registry = await openForWriting(cli, raw, name);
   const answer = await registry.deprecate(name, {
     ...(wanted === undefined ? {} : { versions: wanted }),
     ...(raw.undo === true ? { undo: true } : { message }),
@@ -149,9 +151,22 @@ export async function unpublish(
         hint: `Name one version, such as portolan unpublish ${name}@1.0.0, or remove all with --all.`,
       },
     );
-  const registry = await openForWriting(cli, raw);
+  const registry = await openForWriting(cli, raw, name);
   const change = { versions: wanted ?? "*", ...(message === undefined ? {} : { message }) };
   return report(cli, await registry.unpublish(name, change), name, "Unpublished");
+}
+
+export async function star(cli: Cli, spec: string, raw: RawRegistryOptions): Promise<number> {
+  const { name, wanted } = parseSpec(spec);
+  if (wanted !== undefined)
+    throw new PortolanError("USAGE", "A star is for all versions of a package.", {
+      hint: `Leave out the version: portolan star ${name}`,
+    });
+  const answer = await (await openForWriting(cli, raw)).star(name, { undo: raw.undo === true });
+  const { output } = cli;
+  if (output.form === "json") output.json(answer);
+  else output.print(`${name} has ${count(Number(answer["stars"] ?? 0), "star")}.`);
+  return 0;
 }
 
 function report(

@@ -53,7 +53,10 @@ export function sandboxFromPermissions(security: PackageSecurity): PermissionRes
   const unsupported = unsupportedType(type);
   if (unsupported !== undefined && required === true) return { ok: false, ...unsupported };
   if (unsupported !== undefined)
-    notes.push({ message: unsupported.problem, hint: "It is not required, so the usual sandbox is used." });
+    notes.push({
+      message: unsupported.problem,
+      hint: "The package does not require that type, so Portolan uses its default sandbox.",
+    });
   const permissions = new Set(security.permissions ?? []);
   const services = [...permissions].filter((name) => Object.hasOwn(SERVICES, name));
   const hosts = services.flatMap((name) => SERVICES[name] ?? []);
