@@ -68,8 +68,13 @@ export async function startApi(): Promise<{ readonly url: string; readonly reque
 }
 
 /** Runs commands of a user in a workspace of its own, with the registry and the token of GitHub in the environment. */
-export function userOf(registry: TestRegistry, cwd: string): (...words: string[]) => Promise<Ran> {
+export function userOf(
+  registry: TestRegistry,
+  cwd: string,
+  more: Readonly<Record<string, string>> = {},
+): (...words: string[]) => Promise<Ran> {
   const env = {
+    ...more,
     XDG_DATA_HOME: join(registry.folder, "data"),
     DBUS_SESSION_BUS_ADDRESS: "unix:path=/nowhere",
     PORTOLAN_REGISTRY: registry.url,

@@ -65,16 +65,22 @@ it("publish, search, add, configure, call from command, gateway, code and script
   expect(resultText(await user("call", "github.create_issue", ...input))).toContain('"number":42');
   const gateway = quoted([process.execPath, MAIN, "serve", "--stdio"]);
   const variables = ["GITHUB_TOKEN", "XDG_DATA_HOME"].flatMap((name) => ["--env", name]);
-  const through = await user("call", gateway, "github_create_issue", ...input, "--sandbox", "off", ...variables);
+  const through = await user(
+    "call",
+    gateway,
+    "mcp_github_create_issue",
+    ...input,
+    "--sandbox",
+    "off",
+    ...variables,
+  );
   expect(resultText(through)).toContain('"number":42');
+  const library = JSON.stringify(new URL("../../dist/index.js", import.meta.url).href);
   writeFileSync(
     file("agent.mjs"),
-    `import { openWorkspace } from ${JSON.stringify(new URL("../../dist/index.js", import.meta.url).href)};
-    await using workspace = undefined;
-    `.replace("await using workspace = undefined;\n", "") +
-      `const workspace = await openWorkspace(".");
-    const tools = await workspace.tools();
-    const tool = tools.find(({ name }) => name.endsWith("create_issue"));
+    `import { openWorkspace } from ${library};
+    const workspace = await openWorkspace(".");
+    const tool = (await workspace.tools()).find(({ name }) => name.endsWith("create_issue"));
     console.log(JSON.stringify(await tool.execute({ repo: "alice/x", title: "Bug" })));
     await workspace.close();`,
   );
@@ -82,7 +88,7 @@ it("publish, search, add, configure, call from command, gateway, code and script
   const { stdout } = await promisify(execFile)(process.execPath, ["agent.mjs"], { cwd, env });
   expect(stdout).toContain("42");
   writeFileSync(file("x.mld"), SCRIPT);
-  expect(json(await user("run", "x.mld"))["variables"]).toMatchObject({ issue: { number: 42 } });
+  expect(json(await user("run", "x.mld", "--json"))["variables"]).toMatchObject({ issue: { number: 42 } });
   expect(api.requests).toHaveLength(5);
 
   expect(json(await user("update"))["servers"]).toEqual([{ server: "github", state: "current" }]);
@@ -98,34 +104,53 @@ it("publish, search, add, configure, call from command, gateway, code and script
   expect(JSON.parse(checked.out)).toMatchObject({ servers: [{ state: "available" }] });
   const updated = json(await user("update", "--yes"))["servers"] as Loose[];
   expect(updated).toMatchObject([
-    { state: "updated", difference: { from: "1.0.0", to: "1.1.0" }, tools: { changed: ["show_token"], approved: false } },
+    {
+      state: "updated",
+      difference: { from: "1.0.0", to: "1.1.0" },
+      tools: { changed: ["show_token"], approved: false },
+    },
   ]);
   expect(resultText(await user("call", "github.create_issue", ...input))).toContain('"number":42');
   const audited = await user("audit", "--live");
   expect(audited.code).toBe(1);
-  expect(((JSON.parse(audited.out) as Loose)["findings"] as Loose[]).map(({ rule }) => rule as string)).toEqual(
-    expect.arrayContaining(["tool-changed", "tool-new"]),
-  );
+  expect(
+    ((JSON.parse(audited.out) as Loose)["findings"] as Loose[]).map(({ rule }) => rule as string),
+  ).toEqual(expect.arrayContaining(["tool-changed", "tool-new"]));
 
-  expect(json(await user("remove", "github"))).toMatchObject({ server: "github", written: true, locked: true });
+  expect(json(await user("remove", "github"))).toMatchObject({
+    server: "github",
+    written: true,
+    locked: true,
+  });
   expect(read("portolan.lock")).not.toContain("github");
 });
 
 it("a secret of a file goes into the vault, stays for the next time, and is purged on request", async () => {
-  const { registry, api, user, file, read } = await stage();
+  const { registry, api, cwd, user, file, read } = await stage();
   json(await release(registry, api.url, { change: relaxed }));
   writeFileSync(file("values.json"), JSON.stringify({ github_token: TOKEN }));
   writeFileSync(file("passphrase"), "of the test\n", { mode: 0o600 });
-  const secretly = async (...words: string[]): Promise<Ran> => user(...words);
-  process.env["PORTOLAN_TEST"] = "";
+  const keeper = userOf(registry, cwd, { PORTOLAN_VAULT_PASSPHRASE_FILE: file("passphrase") });
   const accept = ["--yes", "--allow", "network,github-api", "--sandbox", "off"];
   const refused = envelope(await user("add", NAME, ...accept, "--config", `github_token=${TOKEN}`));
   expect(refused.code).toBe("USAGE");
   expect(JSON.stringify(refused)).not.toContain(TOKEN);
-  const missing = envelope(await user("add", NAME, ...accept));
-  expect(missing.message).toContain("--config 'github_token={{GITHUB_TOKEN}}'");
+  expect(envelope(await user("add", NAME, ...accept)).message).toContain(
+    "--config 'github_token={{GITHUB_TOKEN}}'",
+  );
   expect(read("portolan.yaml") + read("portolan.lock")).toBe("");
-  void secretly;
+
+  const secret = "package.alice.github-mcp.github_token";
+  json(await keeper("add", NAME, ...accept, "--config-file", "values.json"));
+  expect(read("portolan.yaml")).toContain(`GITHUB_TOKEN: \${secrets.${secret}}`);
+  expect(read("portolan.yaml") + read("portolan.lock")).not.toContain(TOKEN);
+  expect(json(await keeper("remove", "github"))["secrets"]).toEqual({ purged: [], left: [secret] });
+  const again = json(await keeper("add", NAME, ...accept));
+  expect(again["settings"]).toMatchObject([{ key: "github_token", from: "stored" }, { from: "default" }]);
+  expect(json(await keeper("remove", "github", "--purge"))["secrets"]).toEqual({
+    purged: [secret],
+    left: [],
+  });
 });
 
 it("nothing is added without consent, and the error names the exact command", async () => {

@@ -10,7 +10,7 @@ import { isPortolanError } from "../../errors/index.ts";
 import { sandboxFromPermissions } from "../../formats/package/index.ts";
 import { type Lock, type LockedPackage, lockProblem, openLockedPackage } from "../../packages/index.ts";
 import { createApproval } from "../packages/approval.ts";
-import { factsOfMetadata } from "../packages/facts.ts";
+import { lockedFacts } from "../packages/facts.ts";
 import type { AuditRule, Finding, FindingSeverity } from "./findings.ts";
 
 export interface AuditContext {
@@ -116,7 +116,14 @@ async function checkPackage(
       { server: alias },
       { install: false },
     );
-    const facts = { ...factsOfMetadata(opened.metadata), publishedAt: undefined };
+    const facts = await lockedFacts(locked);
+    if (facts === undefined)
+      return [
+        findingAt(server, "document-missing", "note", {
+          message: `The metadata of ${locked.name}@${locked.version} is not on this machine.`,
+          hint: `portolan install ${alias}`,
+        }),
+      ];
     const origin =
       locked.provenance === undefined
         ? ({ state: "unsigned" } as const)

@@ -3,7 +3,7 @@
 import { PortolanError } from "../../errors/index.ts";
 import { definedOnly, filled, toAlias, toSandboxFields } from "../../formats/manifest/index.ts";
 import { addServer, parseWorkspace, type ServerFields } from "../../formats/workspace/index.ts";
-import type { PackageReference, SandboxConfig } from "../../model/index.ts";
+import { isObject, type PackageReference, type SandboxConfig } from "../../model/index.ts";
 import { keepDocument, type LockedPackage, toRemembered } from "../../packages/index.ts";
 import type { SecretStore } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
@@ -148,13 +148,25 @@ function toFields(
     ...sandbox,
     mode: mode ?? sandbox.mode,
     network: [...new Set([...(sandbox.network ?? []), ...hosts])],
-    fs: read.length + write.length === 0 ? undefined : { read: filled(read), write: filled(write) },
+    fs: definedOnly({
+      read: filled([...read, ...pathsOf(values, "file")]),
+      write: filled([...write, ...pathsOf(values, "directory")]),
+    }),
   };
   const env = Object.fromEntries(values.map(({ setting, text }) => [setting.variable, text]));
   return definedOnly<ServerFields>({
     package: writtenReference(reference, facts.version),
     env: filled(env),
     sandbox: toSandboxFields(definedOnly(granted)),
+  });
+}
+
+/** Folders and files that a person chose as settings of this server are granted with them. */
+function pathsOf(values: readonly SettingValue[], format: "file" | "directory"): string[] {
+  return values.flatMap(({ setting: { schema }, text }) => {
+    const own = isObject(schema.items) ? schema.items.format : schema.format;
+    if (own !== format || text === "" || text.includes("${")) return [];
+    return schema.type === "array" && text.startsWith("[") ? (JSON.parse(text) as string[]) : [text];
   });
 }
 

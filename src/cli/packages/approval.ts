@@ -91,7 +91,14 @@ export function createApproval(request: ApprovalRequest): Approval {
     },
     permissions: security.permissions.map((name) => describePermission(name, security.permissions)),
     sandbox: result.ok ? result.sandbox : undefined,
-    sandboxNotes: result.ok ? result.notes.map(({ message, hint }) => `${message}. ${hint}`) : [],
+    sandboxNotes: [
+      ...(result.ok ? result.notes.map(({ message, hint }) => `${capital(message)}. ${hint}`) : []),
+      ...(facts.permissions === undefined
+        ? [
+            "This format declares no permissions. Grant hosts and folders: --allow-net, --allow-read, --allow-write.",
+          ]
+        : []),
+    ],
     tools: facts.tools?.map(({ name, description = "" }) => ({
       name: texts.show("the name of a tool", name),
       description: texts.show(`the description of ${name}`, description),

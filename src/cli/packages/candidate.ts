@@ -1,9 +1,17 @@
 // A package that may be added: found in a registry or a file, with everything that a decision about it needs.
 
+import { relative, resolve } from "node:path";
+import { isHttpUrl } from "../../base/net/urls.ts";
 import { integrityOf, parseIntegrity, toSri } from "../../base/text/integrity.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { PackageReference } from "../../model/index.ts";
-import { type LockedPackage, type OriginCheck, toPackageSource } from "../../packages/index.ts";
+import {
+  type Bundle,
+  type LockedPackage,
+  type OriginCheck,
+  readBundle,
+  toPackageSource,
+} from "../../packages/index.ts";
 import {
   type Advisory,
   findLookAlikes,
@@ -14,7 +22,7 @@ import {
 import type { Cli } from "../context.ts";
 import { clientOptions, type RawRegistryOptions, registriesOf } from "../registry/options.ts";
 import type { PackageSettings } from "../registry/settings.ts";
-import { factsOf, type PackageFacts } from "./facts.ts";
+import { factsOf, factsOfManifest, type PackageFacts } from "./facts.ts";
 
 export interface Candidate {
   readonly reference: PackageReference;
@@ -40,8 +48,9 @@ export async function findCandidate(reference: PackageReference, context: FindCo
   switch (reference.kind) {
     case "package":
       return findInRegistries(reference, context);
-    case "official":
     case "mcpb":
+      return readFile(reference, context);
+    case "official":
       throw new PortolanError("NOT_SUPPORTED", "This kind of package cannot be added yet.");
   }
 }
@@ -80,6 +89,41 @@ async function findInRegistries(
     },
     registry,
   };
+}
+
+/** The hash of the file is what the person approves; only its signed part is read. */
+async function readFile(
+  { location }: PackageReference & { readonly kind: "mcpb" },
+  { cli, settings: { folder } }: FindContext,
+): Promise<Candidate> {
+  // portolan.yaml has the path relative to its own folder.
+  const path = isHttpUrl(location) ? location : relative(folder, resolve(cli.io.cwd, location));
+  const written = isHttpUrl(location) || /^\.{0,2}[/\\]/.test(path) ? path : `./${path}`;
+  const { manifest, document, integrity, size, signature } = await readBundle(written, {
+    ...{ folder, signal: cli.interrupt.signal },
+  });
+  return {
+    reference: { kind: "mcpb", location: written },
+    facts: factsOfManifest(manifest, written, size),
+    advisories: [],
+    origin: originOf(signature),
+    document,
+    locked: {
+      ...{ name: manifest.name, version: manifest.version, source: `mcpb:${written}`, integrity },
+      metadata: toSri(integrityOf(document)),
+    },
+  };
+}
+
+function originOf(signature: Bundle["signature"]): OriginCheck {
+  switch (signature.state) {
+    case "verified":
+      return { state: "verified", proofs: [{ kind: "mcpb-signature", signer: signature.signer }] };
+    case "untrusted":
+      return { state: "untrusted", signer: signature.signer, reason: signature.reason };
+    case "unsigned":
+      return { state: "unsigned" };
+  }
 }
 
 async function firstWith(

@@ -123,7 +123,7 @@ test.each([
 });
 
 test("values as environment variables", () => {
-  expect([1, true, ["a", 2], ["a,b"], { a: 1 }].map(toText)).toEqual([
+  expect([1, true, ["a", 2], ["a,b"], { a: 1 }].map((value) => toText(value))).toEqual([
     "1",
     "true",
     "a,2",

@@ -95,7 +95,7 @@ async function valueOf(
         ? await parseSetting(setting, value)
         : await checkValue(setting, value);
     if (!secret || "problem" in parsed) return literal(setting, parsed, "file");
-    return storedSecret(setting, packageName, toText(parsed.value), "file");
+    return storedSecret(setting, packageName, toText(parsed.value, setting), "file");
   }
   if (Object.hasOwn(kept, variable) && kept[variable] !== undefined)
     return { setting, text: kept[variable], from: "kept" };
@@ -118,7 +118,7 @@ type Parsed = { readonly value: unknown } | { readonly problem: string };
 function literal(setting: Setting, parsed: Parsed, from: SettingValue["from"]): SettingValue | string {
   return "problem" in parsed
     ? parsed.problem
-    : { setting, text: escapeReferences(toText(parsed.value)), from };
+    : { setting, text: escapeReferences(toText(parsed.value, setting)), from };
 }
 
 export function storedSecret(
@@ -138,7 +138,7 @@ export function storedSecret(
 export async function typedValue(setting: Setting, packageName: string, text: string): Promise<SettingValue> {
   if (setting.secret) return storedSecret(setting, packageName, text, "typed");
   const parsed = await parseSetting(setting, text);
-  const value = "problem" in parsed ? text : toText(parsed.value);
+  const value = "problem" in parsed ? text : toText(parsed.value, setting);
   return { setting, text: escapeReferences(value), from: "typed" };
 }
 
@@ -190,9 +190,13 @@ function isTextual({ type }: JsonObject): boolean {
 }
 
 /** How a value stands in an environment variable. */
-export function toText(value: unknown): string {
+export function toText(value: unknown, { isJsonList }: Pick<Setting, "isJsonList"> = {}): string {
   if (typeof value === "string") return value;
-  if (Array.isArray(value) && value.every((one) => !isObject(one) && !String(one).includes(",")))
+  if (
+    Array.isArray(value) &&
+    isJsonList !== true &&
+    value.every((one) => !isObject(one) && !String(one).includes(","))
+  )
     return value.map(String).join(",");
   return isObject(value) || Array.isArray(value) ? JSON.stringify(value) : String(value);
 }

@@ -1,7 +1,9 @@
 // Facts about a package for the person who decides about it, the same for every format of metadata.
 
+import { mcpbConfiguration, type McpbManifest, parseMcpbManifest } from "../../formats/mcpb/index.ts";
 import { type PackageMetadata, variableOf } from "../../formats/package/index.ts";
 import { isObject, type JsonObject } from "../../model/index.ts";
+import { type LockedPackage, parseDocument, readDocument } from "../../packages/index.ts";
 import type { FoundPackage } from "../../registry/index.ts";
 
 export interface PackageFacts {
@@ -34,6 +36,8 @@ export interface Setting {
   readonly secret: boolean;
   readonly required: boolean;
   readonly description?: string;
+  /** A list is a JSON array in the variable, and not a text with commas. */
+  readonly isJsonList?: boolean;
 }
 
 export function factsOf({
@@ -48,6 +52,38 @@ export function factsOf({
     ...{ name, version, registry, publishedAt: entry.publishedAt },
     deprecated: entry.status === "deprecated" ? (entry.message ?? "") : undefined,
   };
+}
+
+/** A bundle declares no permissions, so it gets none but those that a person grants. */
+export function factsOfManifest(manifest: McpbManifest, location: string, size?: number): PackageFacts {
+  const { name, version, description, author, license, homepage, repository, tools, toolsGenerated } =
+    manifest;
+  const configuration = mcpbConfiguration(manifest);
+  return {
+    ...{ name, version, description, license, homepage },
+    author: { name: author.name, email: author.email, url: author.url },
+    repository: repository?.url,
+    source: { kind: "mcpb", url: location, size },
+    tools: toolsGenerated === true ? undefined : tools,
+    settings: settingsOf(configuration?.schema, configuration?.env).map((setting) => ({
+      ...setting,
+      isJsonList: true,
+    })),
+  };
+}
+
+/** The facts of an accepted version, from its document in the store. Undefined if it is not on this machine. */
+export async function lockedFacts({
+  name,
+  version,
+  metadata,
+  source,
+}: LockedPackage): Promise<PackageFacts | undefined> {
+  const bytes = metadata === undefined ? undefined : await readDocument(metadata);
+  if (bytes === undefined) return undefined;
+  if (!source.startsWith("mcpb:")) return factsOfMetadata(parseDocument(bytes, `${name}@${version}`));
+  const { manifest } = parseMcpbManifest(bytes.toString("utf8"), `${name}@${version}`);
+  return manifest && factsOfManifest(manifest, source.slice("mcpb:".length));
 }
 
 export function factsOfMetadata(metadata: PackageMetadata): PackageFacts {

@@ -2,7 +2,8 @@
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { isHttpUrl } from "../../base/net/urls.ts";
 import { changedError, isPortolanError, PortolanError } from "../../errors/index.ts";
 import { parseWorkspace } from "../../formats/workspace/index.ts";
 import { escapeReferences, type ServerConfig } from "../../model/index.ts";
@@ -34,7 +35,8 @@ export async function tryServer(cli: Cli, request: TrialRequest): Promise<LiveTo
   for (const { store } of request.values) if (store !== undefined) redactor.add(store.value);
   try {
     const lock = lockFileOf(own);
-    await writeFile(lock, renderLock({ lockfileVersion: 1, servers: { [alias]: { package: locked } } }));
+    const entry = { ...locked, source: fromHere(locked.source, folder) };
+    await writeFile(lock, renderLock({ lockfileVersion: 1, servers: { [alias]: { package: entry } } }));
     const source: Source = {
       // As for servers of other clients, nothing about this server is stored.
       ...{ kind: "clients", path: folder, files: [], diagnostics: [], ofDrivers: [], leftOut: [] },
@@ -75,6 +77,12 @@ export async function tryServer(cli: Cli, request: TrialRequest): Promise<LiveTo
   }
 }
 
+/** The path of a bundle is relative to the lock file, which is elsewhere during the trial. */
+function fromHere(source: string, folder: string): string {
+  const location = source.startsWith("mcpb:") ? source.slice("mcpb:".length) : undefined;
+  return location === undefined || isHttpUrl(location) ? source : `mcpb:${resolve(folder, location)}`;
+}
+
 /** The server as the future portolan.yaml has it, with the lock file of the trial and the values of new secrets. */
 function toServer({ alias, text, file, folder, values }: TrialRequest, lock: string): ServerConfig {
   const found = parseWorkspace(text, file).servers.find((server) => server.alias === alias);
@@ -89,6 +97,7 @@ function toServer({ alias, text, file, folder, values }: TrialRequest, lock: str
     enabled: true,
     endpoint: {
       ...endpoint,
+      package: fromHere(endpoint.package, folder),
       lock: { file: lock, server: alias },
       cwd: endpoint.cwd ?? folder,
       env: { ...endpoint.env, ...Object.fromEntries(typed) },

@@ -12,8 +12,6 @@ import {
   lockFileOf,
   type LockedPackage,
   type LockedServer,
-  parseDocument,
-  readDocument,
   readLock,
 } from "../../packages/index.ts";
 import type { SecretStore } from "../../secrets/index.ts";
@@ -31,7 +29,7 @@ import type { SettingValue } from "./configuration.ts";
 import { orCancelled } from "./configuration-prompt.ts";
 import { refuseByPolicy, requireConsent } from "./consent.ts";
 import { comparePackages, type PackageDifference, refuseUpdate, renderDifference } from "./difference.ts";
-import { factsOfMetadata, type PackageFacts } from "./facts.ts";
+import { lockedFacts, type PackageFacts } from "./facts.ts";
 import { compareTools, type LiveTool } from "./live-tools.ts";
 import { saveDecision } from "./save.ts";
 import { tryServer } from "./trial.ts";
@@ -146,7 +144,7 @@ async function updateOne(
       },
     );
   }
-  const before = await factsBefore(locked);
+  const before = await lockedFacts(locked);
   const difference = comparePackages({
     ...{ locked, before, after: facts, origin, source: candidate.locked.source },
   });
@@ -164,11 +162,6 @@ async function updateOne(
     command: `portolan update ${alias}`,
   });
   return accept(cli, { target, candidate, difference, settings, raw, before });
-}
-
-async function factsBefore({ metadata, name, version }: LockedPackage): Promise<PackageFacts | undefined> {
-  const bytes = metadata === undefined ? undefined : await readDocument(metadata);
-  return bytes === undefined ? undefined : factsOfMetadata(parseDocument(bytes, `${name}@${version}`));
 }
 
 interface Acceptance {
