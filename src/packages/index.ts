@@ -17,7 +17,12 @@ export {
 } from "./sources/check-lock.ts";
 export { keepDocument, MAX_DOCUMENT_BYTES, readDocument } from "./sources/documents.ts";
 export { installPackage } from "./sources/install-package.ts";
-export { type LockedContext, openLockedPackage, type PackageProgram } from "./sources/locked-program.ts";
+export {
+  type LockedContext,
+  openLockedMetadata,
+  openLockedPackage,
+  type PackageProgram,
+} from "./sources/locked-program.ts";
 export { parseDocument, thisPlatform, toPackageSource } from "./sources/read-document.ts";
 export type { InstalledPackage, PackageContext, PackageSource } from "./sources/types.ts";
 export { type Lock, LOCK, type LockedPackage, type LockedServer } from "./lock/schema.ts";

@@ -83,6 +83,18 @@ export async function openLockedPackage(
   };
 }
 
+/** The metadata of a locked package, without its files. */
+export async function openLockedMetadata(
+  request: LockedReference,
+  context: LockedContext = {},
+): Promise<PackageMetadata> {
+  const locked = await readLockedPackage(request);
+  const bytes = await documentOf(locked, context, true);
+  const metadata = parseDocument(bytes, `${locked.name}@${locked.version}`);
+  checkDocument(locked, metadata, request.server);
+  return metadata;
+}
+
 async function programOf(
   source: PackageSource,
   context: PackageContext,
