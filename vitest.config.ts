@@ -26,6 +26,7 @@ const SLOW = [
   "test/gateway/flood.test.ts",
   "test/gateway/interop.test.ts",
   "test/gateway/server-requests.test.ts",
+  "test/packages/*.test.ts",
   "test/project/docs-commands.test.ts",
   "test/project/package.test.ts",
   "test/registry/*.test.ts",

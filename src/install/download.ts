@@ -1,7 +1,7 @@
 // Downloads a file whose hash is known: streamed, limited in size, resumed after an interruption, and verified as a whole. A wrong
 // file is deleted.
 
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import {
   type FileHandle,
@@ -56,13 +56,55 @@ const PARTIAL_AGE_MS = 7 * 24 * 3_600_000;
 export async function download(options: DownloadOptions): Promise<void> {
   const { integrity, partials, signal } = options;
   await mkdir(partials, { recursive: true, mode: 0o700 });
-  const partial = join(partials, `${integrity.algorithm}-${integrity.digest.toString("hex")}`);
+  const partial = partialOf(partials, integrity);
   // Two processes may want the same file at once.
   await withFileLock(partial, () => fromFirst(options, partial), { waitMs: WAIT_MS, signal });
 }
 
+/**
+ * Downloads a file whose hash nobody knows yet, so that a person can approve it. Returns its hash; a later `download` with that hash
+ * finds the bytes here.
+ */
+export async function downloadNew(
+  options: Pick<DownloadOptions, "partials" | "maxBytes" | "signal" | "onBytes"> & { readonly url: string },
+): Promise<{ readonly integrity: Integrity; readonly file: string }> {
+  const { url, partials, maxBytes: most = MAX_BYTES, signal, onBytes } = options;
+  await mkdir(partials, { recursive: true, mode: 0o700 });
+  const path = join(partials, `${randomUUID()}.new`);
+  try {
+    const response = await fetchFile(url, { signal, fail: (why, more) => downloadError(url, why, more) });
+    try {
+      if ((response.total ?? 0) > most) throw tooLarge(url, most);
+      const out = await open(path, "wx", 0o600);
+      try {
+        await writeBody(out, response, { url, most, onBytes });
+      } finally {
+        await out.close();
+      }
+    } finally {
+      response.close();
+    }
+    const integrity = await hashOf(path, "sha256");
+    const file = partialOf(partials, integrity);
+    await withFileLock(file, () => rename(path, file), { waitMs: WAIT_MS, signal });
+    return { integrity, file };
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof PortolanError || isFull(error)) throw error;
+    throw downloadError(url, (error as Error).message, { cause: error });
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+function partialOf(partials: string, { algorithm, digest }: Integrity): string {
+  return join(partials, `${algorithm}-${digest.toString("hex")}`);
+}
+
 async function fromFirst(options: DownloadOptions, partial: string): Promise<void> {
   await removeOldPartials(options.partials);
+  const there = await hashOf(partial, options.integrity.algorithm).catch(() => undefined);
+  if (there !== undefined && sameIntegrity(there, options.integrity)) return keep(partial, options.file);
   let first: unknown;
   for (const url of options.urls) {
     try {
@@ -106,6 +148,10 @@ async function fromUrl(url: string, options: DownloadOptions, partial: string): 
       reason: "HASH_MISMATCH",
     });
   }
+  await keep(partial, file);
+}
+
+async function keep(partial: string, file: string): Promise<void> {
   await rename(partial, file);
   await removePartial(partial);
 }

@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto";
 import { chmod, mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { readLimited } from "../base/files/limited-read.ts";
 import { parseUrl, publicPart } from "../base/net/urls.ts";
 import { type Integrity, toSri } from "../base/text/integrity.ts";
 import { PortolanError } from "../errors/index.ts";
@@ -18,9 +19,12 @@ export interface FileOptions {
   readonly size?: number;
   /**
    * `file`: the file is the program. `archive`: it is unpacked, and `program` is a path in it; a file that is no archive is the
-   * program. `package`: the same, and the program may be a script.
+   * program. `package`: the same, and the program may be a script. `bundle`: a zip behind which a signature may stand; `slice` returns
+   * the part that may be unpacked.
    */
-  readonly content: { readonly kind: "file" | "archive" | "package"; readonly program: string };
+  readonly content:
+    | { readonly kind: "file" | "archive" | "package"; readonly program: string }
+    | { readonly kind: "bundle"; readonly program: string; readonly slice: (bytes: Buffer) => Buffer };
   readonly root: string;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
@@ -34,6 +38,8 @@ export interface InstalledFile {
   readonly folder: string;
 }
 
+/** A bundle is verified and unpacked in memory. */
+export const MAX_BUNDLE_BYTES: number = 256 * 1024 * 1024;
 /** More seals would make every start slow. */
 const MAX_SEALS = 500;
 
@@ -102,11 +108,17 @@ function labelOf(url: string): string {
 async function toProgram(
   file: string,
   folder: string,
-  { kind, program }: FileOptions["content"],
+  content: FileOptions["content"],
   signal: AbortSignal | undefined,
 ): Promise<{ path: string; files: readonly string[] }> {
+  const { kind, program } = content;
   await mkdir(folder, { mode: 0o755 });
-  const files = kind === "file" ? false : await unpack(file, folder, undefined, signal);
+  const archive = kind === "bundle" ? content.slice(await readLimited(file, MAX_BUNDLE_BYTES)) : file;
+  const files = kind === "file" ? false : await unpack(archive, folder, undefined, signal);
+  if (files === false && kind === "bundle")
+    throw new PortolanError("INSTALL_FAILED", "The bundle is not a zip archive.", {
+      hint: "Ask its author for another file.",
+    });
   if (files === false) {
     if (kind !== "package") await refuseScript(file);
     const path = safePath(basename(program));
@@ -116,6 +128,7 @@ async function toProgram(
   }
   await rm(file);
   const path = findProgram(files, safePath(program));
+  if (kind === "bundle") return { path, files };
   await chmod(join(folder, path), 0o755);
   return { path, files };
 }

@@ -1,5 +1,7 @@
 // Public face of the install room. A program that is already on this machine loads none of the installers.
 
+import type * as zip from "./archive/zip.ts";
+import type * as downloads from "./download.ts";
 import type * as ensure from "./ensure.ts";
 import type * as files from "./files.ts";
 import type * as bin from "./npm/bin.ts";
@@ -22,6 +24,12 @@ export const installNpm: typeof packages.installNpm = async (...args) =>
 
 export const installFile: typeof files.installFile = async (...args) =>
   (await import("./files.ts")).installFile(...args);
+
+export const downloadNew: typeof downloads.downloadNew = async (...args) =>
+  (await import("./download.ts")).downloadNew(...args);
+
+export const readZipFile: typeof zip.readZipFile = async (...args) =>
+  (await import("./archive/zip.ts")).readZipFile(...args);
 
 export const findFile: typeof files.findFile = async (...args) =>
   (await import("./files.ts")).findFile(...args);

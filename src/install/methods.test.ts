@@ -6,10 +6,11 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { deflateRawSync, gzipSync } from "node:zlib";
+import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { makeTar, makeTarGz, type TarEntry } from "../../test/fixtures/lib/tar.mjs";
+import { makeZip } from "../../test/fixtures/lib/zip.mjs";
 import { type Registry, startRegistry } from "../../test/fixtures/npm-registry.mjs";
 import type { Diagnostic } from "../errors/index.ts";
 import { type InstallMethod, type LaunchSettings, parseProgram } from "../model/index.ts";
@@ -92,7 +93,7 @@ describe("a download", () => {
       { path: "tool-1.0/", type: "5", mode: 0o755 },
       { path: "tool-1.0/lib.js", body: "lib" },
       { path: "ignored", type: "x", body: "22 path=tool-1.0/tool\n" },
-      { path: "short", body: TOOL, mode: 0o4755 },
+      { path: "short", body: TOOL, mode: 0o775 },
     ];
     const archive = serve(`/a.${kind}`, kind === "tar" ? makeTar(entries) : makeTarGz(entries));
     const found = await get({ method: "download", extractBin: "tool", ...archive });
@@ -103,8 +104,8 @@ describe("a download", () => {
 
   test("of a zip, too", async () => {
     const zip = makeZip([
-      ["bin/tool", Buffer.from(TOOL)],
-      ["bin/readme", Buffer.from("x")],
+      { path: "bin/tool", body: TOOL, mode: 0o100755 },
+      { path: "bin/readme", body: "x", stored: true },
     ]);
     const found = await get({ method: "download", extractBin: "bin/tool", ...serve("/a.zip", zip) });
     expect(await readFile(found.file, "utf8")).toBe(TOOL);
@@ -188,7 +189,7 @@ describe("an archive is not unpacked", () => {
   test("that is damaged, or far larger than it looks", async () => {
     const damaged = makeTar([{ path: "x", body: "1" }]);
     damaged[0] = 65;
-    await expect(attempt(damaged)).rejects.toThrow("damaged");
+    await expect(attempt(damaged)).rejects.toThrow("checksum");
     const many = Array.from({ length: 11 }, (_, index) => ({ path: `f${index}` }));
     const limits = { entries: 10, bytes: 1_000, ratio: 200 };
     await expect(attempt(makeTarGz(many), limits)).rejects.toThrow("too many");
@@ -197,7 +198,7 @@ describe("an archive is not unpacked", () => {
     );
     const bomb = makeTarGz([{ path: "x", body: Buffer.alloc(30 * 1024 * 1024) }]);
     await expect(attempt(bomb)).rejects.toThrow("larger");
-    await expect(attempt(makeZip([["../x", Buffer.from("x")]]))).rejects.toMatchObject({
+    await expect(attempt(makeZip([{ path: "../x", body: "x" }]))).rejects.toMatchObject({
       code: "INSTALL_FAILED",
     });
     expect(await attempt(Buffer.from("plain"))).toBe(false);
@@ -212,8 +213,8 @@ describe("an archive is not unpacked", () => {
       { path: "q", body: "three" },
     ]);
     const zip = makeZip([
-      ["a/b", Buffer.from("one".repeat(50))],
-      ["c", Buffer.from("two")],
+      { path: "a/b", body: "one".repeat(50) },
+      { path: "c", body: "two", stored: true },
     ]);
     const open = (): number => (existsSync("/proc/self/fd") ? readdirSync("/proc/self/fd").length : 0);
     const before = open();
@@ -271,7 +272,7 @@ describe("the other ways", () => {
     const odd = { method: "magic", package: "x" } as unknown as InstallMethod;
     expect((await get(odd, { method: "vendored", path: file })).file).toBe(file);
     expect(seen.map(({ severity, message }) => `${severity}: ${message}`)).toEqual([
-      'warning: The install method "magic" is not known here and is passed over.',
+      'warning: The install method "magic" is not known and is skipped.',
     ]);
   });
 
@@ -418,32 +419,3 @@ describe("a server's program", () => {
 });
 
 /** The first file is deflated, the others are stored. */
-function makeZip(files: readonly (readonly [string, Buffer])[]): Buffer {
-  const parts: Buffer[] = [];
-  const table: Buffer[] = [];
-  let offset = 0;
-  for (const [index, [name, body]] of files.entries()) {
-    const data = index === 0 ? deflateRawSync(body) : body;
-    const local = Buffer.alloc(30);
-    local.writeUInt32LE(0x04034b50, 0);
-    local.writeUInt16LE(name.length, 26);
-    const central = Buffer.alloc(46);
-    central.writeUInt32LE(0x02014b50, 0);
-    central.writeUInt16LE(index === 0 ? 8 : 0, 10);
-    central.writeUInt32LE(data.length, 20);
-    central.writeUInt32LE(body.length, 24);
-    central.writeUInt16LE(name.length, 28);
-    central.writeUInt32LE((0o100755 << 16) >>> 0, 38);
-    central.writeUInt32LE(offset, 42);
-    parts.push(local, Buffer.from(name), data);
-    table.push(central, Buffer.from(name));
-    offset += 30 + name.length + data.length;
-  }
-  const end = Buffer.alloc(22);
-  end.writeUInt32LE(0x06054b50, 0);
-  end.writeUInt16LE(files.length, 8);
-  end.writeUInt16LE(files.length, 10);
-  end.writeUInt32LE(Buffer.concat(table).length, 12);
-  end.writeUInt32LE(offset, 16);
-  return Buffer.concat([...parts, ...table, end]);
-}

@@ -8,7 +8,8 @@ import {
   openLockedPackage,
   type PackageProgram,
 } from "../packages/index.ts";
-import { hostedFileUrl, readHostedDocument } from "../registry/index.ts";
+import { hostedFileUrl, readHostedDocument, readOfficialServer } from "../registry/index.ts";
+import { checkAdvisories } from "./package-advisories.ts";
 import type { LaunchRequest } from "./prepare.ts";
 
 type Package = ParsedProgram & { readonly kind: "package" };
@@ -29,10 +30,17 @@ export interface LaunchedPackage {
 export async function resolvePackage(request: LaunchRequest, program: Package): Promise<LaunchRequest> {
   const { server, endpoint, settings, dryRun = false } = request;
   const { reference, lock } = program;
-  const found = await openLockedPackage({ server, reference, lock }, contextOf(request), {
-    install: !dryRun,
-  });
-  const { env, cwd } = endpoint;
+  const found = await openLockedPackage(
+    { server, reference, lock },
+    contextOf(request, reference.kind === "official"),
+    {
+      install: !dryRun,
+    },
+  );
+  await checkAdvisories(found.locked, request);
+  const { env } = endpoint;
+  // Relative paths of a bundle begin in its own folder.
+  const cwd = settings?.cwdImplied === true ? (found.cwd ?? endpoint.cwd) : (endpoint.cwd ?? found.cwd);
   const port = endpoint.port === undefined ? {} : { port: endpoint.port };
   return {
     ...request,
@@ -54,42 +62,51 @@ export interface PackagedMcpfile {
   readonly name: string | undefined;
   /** Default values of settings, as environment variables. */
   readonly env: Readonly<Record<string, string>>;
+  /** The package says that it must not run without a sandbox. */
+  readonly sandboxRequired: boolean;
 }
 
 /** Installs the package of an mcpfile. Returns undefined for any other program. */
-export async function findPackagedMcpfile(
-  request: Pick<LaunchRequest, "server" | "endpoint" | "signal" | "onLaunch">,
-): Promise<PackagedMcpfile | undefined> {
+export async function findPackagedMcpfile(request: LaunchRequest): Promise<PackagedMcpfile | undefined> {
   const { server, endpoint } = request;
   const program = parseProgram(endpoint);
   if (program.kind !== "package") return undefined;
   const { reference, lock } = program;
-  const context = contextOf(request);
-  const { mcp } = await openLockedMetadata({ server, reference, lock }, context);
-  if (!/\.ya?ml$/i.test(mcp.executable ?? "")) return undefined;
+  const context = contextOf(request, false);
+  const metadata = await openLockedMetadata({ server, reference, lock }, context);
+  if (metadata === undefined || !/\.ya?ml$/i.test(metadata.mcp.executable ?? "")) return undefined;
   const found = await openLockedPackage({ server, reference, lock }, context);
+  await checkAdvisories(found.locked, request);
   if (found.program.kind !== "file")
     throw new PortolanError("INSTALL_FAILED", `${found.source} has no mcpfile.`, { server });
-  return { file: found.program.command, name: mcp.args?.[0], env: found.env };
+  return {
+    file: found.program.command,
+    name: metadata.mcp.args?.[0],
+    env: found.env,
+    sandboxRequired: found.sandboxRequired,
+  };
 }
 
-function contextOf({
-  server,
-  signal,
-  onLaunch,
-}: Pick<LaunchRequest, "server" | "signal" | "onLaunch">): LockedContext {
+function contextOf(
+  { server, endpoint, signal, onLaunch }: LaunchRequest,
+  isOfficial: boolean,
+): LockedContext {
   return {
     server,
     signal,
+    variables: endpoint.env,
     onProgress: (progress) => onLaunch?.({ type: "progress", ...progress, server }),
     fetchDocument: async ({ registry, metadata = "", name, version }) => {
-      if (registry !== undefined) return readHostedDocument(registry, metadata, { signal });
+      if (registry !== undefined)
+        return isOfficial
+          ? readOfficialServer(registry, name, version, { signal })
+          : readHostedDocument(registry, metadata, { signal });
       throw new PortolanError("INSTALL_FAILED", `portolan.lock names no registry of ${name}@${version}.`, {
         hint: "Approve the package again: portolan update.",
       });
     },
     mirrorsOf: ({ registry }, integrity) =>
-      registry === undefined ? [] : [hostedFileUrl(registry, integrity)],
+      registry === undefined || isOfficial ? [] : [hostedFileUrl(registry, integrity)],
   };
 }
 

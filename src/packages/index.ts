@@ -8,6 +8,7 @@ export {
   renderLock,
   updateLock,
 } from "./lock/lock-file.ts";
+export { type Bundle, type BundleOptions, readBundle } from "./sources/bundle.ts";
 export {
   compareWithLock,
   type LockDifference,
@@ -23,6 +24,13 @@ export {
   openLockedPackage,
   type PackageProgram,
 } from "./sources/locked-program.ts";
+export {
+  lockedSourceOf,
+  optionOf,
+  parseServerDocument,
+  toServerDocument,
+  toServerFields,
+} from "./sources/official.ts";
 export { parseDocument, thisPlatform, toPackageSource } from "./sources/read-document.ts";
 export type { InstalledPackage, PackageContext, PackageSource } from "./sources/types.ts";
 export { type Lock, LOCK, type LockedPackage, type LockedServer } from "./lock/schema.ts";
@@ -32,7 +40,7 @@ export {
   type DefinitionStore,
 } from "./pins/definition-store.ts";
 export { changedFields, type DefinitionChange, diffDefinitions } from "./pins/diff-definitions.ts";
-export { findHiddenText } from "./pins/hidden-text.ts";
+export { findHiddenText, visibleText } from "./pins/hidden-text.ts";
 export { packArchive, type PackedArchive } from "./pack/archive.ts";
 export { type DocumentChange, packDocument, type PackedDocument, textIn } from "./pack/document.ts";
 export { type Capabilities, type PackageFacts, toCapabilities, toModule } from "./pack/facts.ts";
@@ -43,6 +51,7 @@ export { type LintFinding, lintDefinition, type LintRule } from "./pins/lint-def
 export { comparePins, type PinnedTool, pinOf, type PinVerdict, removedTools } from "./pins/tool-pin.ts";
 export { type Certificate, parseCertificates } from "./provenance/certificate.ts";
 export { checkMcpbSignature, type McpbSignatureCheck, type McpbTrust } from "./provenance/mcpb-signature.ts";
+export { checkOrigin, type NpmOrigin, type OriginOptions, type OriginSource } from "./provenance/origin.ts";
 export {
   compareWithRemembered,
   describeOrigin,
@@ -55,3 +64,4 @@ export {
   toRemembered,
   unmetRequirements,
 } from "./provenance/proof.ts";
+export { createTrust, type Trust, type TrustFile, type TrustFiles } from "./provenance/trust.ts";

@@ -2,9 +2,10 @@
 
 import { parseUrl } from "../../base/net/urls.ts";
 import { parseRange, parseVersion } from "../../base/text/versions.ts";
+import { didYouMean } from "../../errors/index.ts";
 import { type Diagnostics, entryOf, nodeAt, quoted, type TextNode, toLabel } from "../document/index.ts";
 import { placeholdersIn } from "./placeholders.ts";
-import type { ManifestValue, McpbSetting } from "./schema.ts";
+import { MANIFEST, type ManifestValue, MCP_CONFIG, type McpbSetting, SERVER } from "./schema.ts";
 
 /** The version that each of these keys came with. */
 const NEWER_KEYS = { privacy_policies: "0.2", icons: "0.3", localization: "0.3", _meta: "0.3" } as const;
@@ -21,6 +22,7 @@ interface Check {
 
 export function checkManifest(value: ManifestValue, root: TextNode, diagnostics: Diagnostics): void {
   const check = { root, diagnostics };
+  checkKeys(check);
   checkVersions(value, check);
   checkUrls(value, check);
   checkServer(value, check);
@@ -42,6 +44,26 @@ function error(check: Check, path: Path, message: string, hint?: string): void {
 
 function warn(check: Check, path: Path, message: string, hint?: string): void {
   check.diagnostics.warn(place(check, path), `${toLabel(path)} ${message}`, hint);
+}
+
+/** A misspelt key changes how the server runs, so that unknown ones are reported where they would matter. */
+function checkKeys({ root, diagnostics }: Check): void {
+  const places = [
+    { path: [], schema: MANIFEST },
+    { path: ["server"], schema: SERVER },
+    { path: ["server", "mcp_config"], schema: MCP_CONFIG },
+  ];
+  for (const { path, schema } of places) {
+    const node = nodeAt(root, ...path);
+    const known = [...(schema.rules.keys?.values() ?? [])];
+    for (const entry of node?.kind === "object" ? node.entries : [])
+      if (!known.includes(entry.key))
+        diagnostics.warn(
+          entry,
+          `${quoted(entry.key)} is not a key of this format, and is ignored`,
+          didYouMean(entry.key, known),
+        );
+  }
 }
 
 function checkVersions({ manifestVersion, dxtVersion, version, compatibility }: ManifestValue, check: Check) {

@@ -21,6 +21,7 @@ import {
   type Value,
 } from "../schema-builder/index.ts";
 import { GATEWAY } from "./gateway-schema.ts";
+import { PACKAGES, REGISTRIES } from "./packages-schema.ts";
 
 const CONTRACTS = partialObject("Which drivers may serve contracts, and which calls are approved first.", {
   allowTags: list("Only drivers with one of these policy tags may serve.", text()),
@@ -65,6 +66,8 @@ export const WORKSPACE = partialObject(
     enabledServers: list("Only these servers are used, by alias, wherever they are declared.", text()),
     contracts: CONTRACTS,
     gateway: GATEWAY,
+    registries: REGISTRIES,
+    packages: PACKAGES,
   },
 );
 

@@ -119,7 +119,10 @@ async function openPackagedServer(
 ): Promise<SessionHandle | undefined> {
   if (endpoint.transport !== "stdio" || endpoint.kind !== "package") return undefined;
   const { readPackagedServer } = await import("./packaged-server.ts");
-  const found = await readPackagedServer(context.config, endpoint, leave, listener.launch);
+  const found = await readPackagedServer(context.config, endpoint, {
+    ...{ signal: leave, onLaunch: listener.launch },
+    ...{ report: context.report, context: context.launchContext },
+  });
   if (found === undefined) return undefined;
   const { server, given } = found;
   return openInvokedServer(context, { transport: "invoke", server }, limits, leave, listener, given);

@@ -5,7 +5,7 @@ import { parseUrl, portOf } from "../../base/net/urls.ts";
 import { readLimited } from "../../base/files/limited-read.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { parseMcpfile } from "../../formats/mcpfile/index.ts";
-import { findPackagedMcpfile, type LaunchNews } from "../../launch/index.ts";
+import { findPackagedMcpfile, type LaunchRequest } from "../../launch/index.ts";
 import {
   type HttpInvocation,
   type Invocation,
@@ -29,13 +29,19 @@ const MAX_BYTES = 4 * 1024 * 1024;
 export async function readPackagedServer(
   config: ServerConfig,
   endpoint: StdioEndpoint,
-  signal: AbortSignal,
-  onLaunch: ((news: LaunchNews) => void) | undefined,
+  request: Pick<LaunchRequest, "signal" | "onLaunch" | "report" | "context">,
 ): Promise<PackagedServer | undefined> {
   const { alias, launch } = config;
-  const found = await findPackagedMcpfile({ server: alias, endpoint, signal, onLaunch });
+  const found = await findPackagedMcpfile({ ...request, server: alias, endpoint, settings: launch });
   if (found === undefined) return undefined;
-  const { file, name, env } = found;
+  const { file, name, env, sandboxRequired } = found;
+  const mode = launch?.sandboxOverride ?? launch?.sandbox?.mode ?? "enforce";
+  if (sandboxRequired && mode !== "enforce")
+    throw new PortolanError(
+      "SANDBOX_UNAVAILABLE",
+      `Server "${alias}" was not started: its package requires a sandbox, and the mode is ${mode}.`,
+      { server: alias, hint: "Leave out the mode of its sandbox." },
+    );
   const text = (await readLimited(file, MAX_BYTES)).toString("utf8");
   const { servers, diagnostics } = parseMcpfile(text, file);
   const server =
@@ -47,7 +53,6 @@ export async function readPackagedServer(
       `The mcpfile of the package cannot be used: ${error?.message ?? `it has no server ${JSON.stringify(name ?? "")}`}`,
       { server: alias, hint: "Report it to the package's author.", data: { diagnostics } },
     );
-  const mode = launch?.sandboxOverride ?? launch?.sandbox?.mode;
   return {
     server: withSandbox(server, { ...launch?.sandbox, mode }, alias),
     given: { ...env, ...endpoint.env },

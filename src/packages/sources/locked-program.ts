@@ -1,22 +1,35 @@
 // The program of a package that the lock file names: its metadata document from the store, then its files, both compared with the
 // lock.
 
+import { dirname } from "node:path";
 import { parseIntegrity, sameIntegrity, integrityOf } from "../../base/text/integrity.ts";
-import { satisfies } from "../../base/text/versions.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { type PackageMetadata, variableOf } from "../../formats/package/index.ts";
+import { fillOption } from "../../formats/server-json/index.ts";
 import { checkRequires } from "../../install/index.ts";
 import { isObject } from "../../model/index.ts";
 import { type LockedReference, readLockedPackage } from "./check-lock.ts";
 import type { LockedPackage } from "../lock/schema.ts";
+import { installBundle, manifestOf, missingSettings, toBundleProgram } from "./bundle.ts";
+import {
+  changedDocument,
+  changedLock,
+  checkDocument,
+  checkNode,
+  checkSandboxType,
+  checkTransport,
+} from "./document-checks.ts";
 import { keepDocument, readDocument } from "./documents.ts";
 import { findPackageFile, installPackage, toNpmProgram } from "./install-package.ts";
+import { optionOf, parseServerDocument } from "./official.ts";
 import { parseDocument, toPackageSource } from "./read-document.ts";
 import type { PackageContext, PackageSource } from "./types.ts";
 
 export interface LockedContext extends Omit<PackageContext, "mirrors"> {
   /** URLs of further copies of a file, by the lock entry and the hash. */
   readonly mirrorsOf?: (locked: LockedPackage, integrity: string) => readonly string[];
+  /** The variables of the server config: settings of bundles are among them. */
+  readonly variables?: Readonly<Record<string, string>>;
   /** Fetches a metadata document that is not in the store. Its hash is checked afterwards. */
   readonly fetchDocument?: (locked: LockedPackage) => Promise<Uint8Array>;
 }
@@ -24,12 +37,11 @@ export interface LockedContext extends Omit<PackageContext, "mirrors"> {
 /** The program of a package, for the launch of a server. */
 export interface PackageProgram {
   readonly locked: LockedPackage;
-  readonly metadata: PackageMetadata;
   /** Human-readable: name, version, where it came from, and its hash. */
   readonly source: string;
   /** How it is run: by npm's installer, which needs nothing of the store; or a program of the store. */
   readonly program:
-    | { readonly kind: "npm"; readonly spec: string; readonly bin: string; readonly integrity: string }
+    | { readonly kind: "npm"; readonly spec: string; readonly bin?: string; readonly integrity: string }
     | {
         readonly kind: "file";
         readonly command: string;
@@ -40,8 +52,10 @@ export interface PackageProgram {
     | { readonly kind: "absent" };
   /** Arguments of the program, before the server's own. */
   readonly args: readonly string[];
-  /** Default values of settings, as environment variables. */
+  /** Variables that the package sets, and default values of settings. Those of the server config have priority. */
   readonly env: Readonly<Record<string, string>>;
+  /** The folder that it runs in, if the config names none. */
+  readonly cwd?: string;
   /** The range of Python versions that it needs. */
   readonly python?: string;
   /** The server must not run without a sandbox. */
@@ -57,25 +71,44 @@ export async function openLockedPackage(
   context: LockedContext = {},
   { install }: { readonly install: boolean } = { install: true },
 ): Promise<PackageProgram> {
-  const { server } = request;
+  const { reference } = request;
   const locked = await readLockedPackage(request);
+  const own = { ...context, mirrors: (hash: string) => context.mirrorsOf?.(locked, hash) ?? [] };
+  const opening = { ...request, locked };
+  switch (reference.kind) {
+    case "package":
+      return openPackage(opening, own, install);
+    case "official":
+      return openOfficial(opening, own, install);
+    case "mcpb":
+      return openBundle({ ...opening, location: reference.location }, own, install);
+  }
+}
+
+interface Opening extends LockedReference {
+  readonly locked: LockedPackage;
+}
+
+type OpenContext = LockedContext & PackageContext;
+
+async function openPackage(
+  { server, locked }: Opening,
+  context: OpenContext,
+  install: boolean,
+): Promise<PackageProgram> {
   const label = `${locked.name}@${locked.version}`;
   const metadata = parseDocument(await documentOf(locked, context, install), label);
   checkDocument(locked, metadata, server);
   checkTransport(metadata, server);
+  checkSandboxType(metadata, server);
   const { os, arch, runtime } = metadata.requirements ?? {};
   await checkRequires({ os, arch }, { server });
   checkNode(runtime?.node, label, server);
   const source = toPackageSource(metadata);
   return {
     locked,
-    metadata,
     source: `${label} (${source.url} ${source.integrity})`,
-    program: await programOf(
-      source,
-      { ...context, mirrors: (hash) => context.mirrorsOf?.(locked, hash) ?? [] },
-      install,
-    ),
+    program: await programOf(source, context, install),
     args: metadata.mcp.args ?? [],
     env: defaultsOf(metadata),
     python: runtime?.python,
@@ -83,16 +116,76 @@ export async function openLockedPackage(
   };
 }
 
-/** The metadata of a locked package, without its files. */
+/** The metadata of a locked package, without its files. Undefined for bundles and servers of the official registry. */
 export async function openLockedMetadata(
   request: LockedReference,
   context: LockedContext = {},
-): Promise<PackageMetadata> {
+): Promise<PackageMetadata | undefined> {
+  if (request.reference.kind !== "package") return undefined;
   const locked = await readLockedPackage(request);
   const bytes = await documentOf(locked, context, true);
   const metadata = parseDocument(bytes, `${locked.name}@${locked.version}`);
   checkDocument(locked, metadata, request.server);
   return metadata;
+}
+
+/** A server of the official registry: the lock file names one of its packages, and the hash of it. */
+async function openOfficial(
+  opening: Opening,
+  context: OpenContext,
+  install: boolean,
+): Promise<PackageProgram> {
+  const { server, locked } = opening;
+  const label = `${locked.name}@${locked.version}`;
+  const document = parseServerDocument(await documentOf(locked, context, install), label);
+  if (document.name !== locked.name || document.version !== locked.version) throw changedDocument(label);
+  const option = optionOf(document, locked.source);
+  if (option === undefined) throw changedLock(locked, "source", server);
+  const declared = "integrity" in option ? option.integrity : undefined;
+  if (declared !== undefined && declared !== locked.integrity) throw changedLock(locked, "integrity", server);
+  const { args, env, missing } = fillOption(option, context.variables ?? {});
+  if (missing.length > 0 && install)
+    throw missingSettings(
+      server,
+      missing.map(({ setting, variable }) => `The setting ${setting} (${variable}) is missing.`),
+    );
+  if (option.kind === "mcpb") {
+    const bundle = await openBundle({ ...opening, location: option.source }, context, install);
+    return { ...bundle, args: [...bundle.args, ...args], env: { ...bundle.env, ...env } };
+  }
+  const { source: url, integrity } = locked;
+  const { spec } = toNpmProgram({ type: "npm", url, integrity, executable: "" });
+  return {
+    locked,
+    source: `${label} (${url} ${integrity})`,
+    program: { kind: "npm", spec, integrity },
+    args,
+    env,
+    sandboxRequired: false,
+  };
+}
+
+async function openBundle(
+  { server, reference, locked, location, lock }: Opening & { readonly location: string },
+  context: OpenContext,
+  install: boolean,
+): Promise<PackageProgram> {
+  const label = `${locked.name}@${locked.version}`;
+  const facts = { locked, source: `${label} (${locked.source} ${locked.integrity})`, sandboxRequired: false };
+  const source = { label, location, folder: dirname(lock.file), integrity: locked.integrity };
+  const folder = await installBundle(source, context, install);
+  if (folder === undefined) return { ...facts, program: { kind: "absent" }, args: [], env: {} };
+  // The document of an official server is not the manifest of its bundle.
+  const isOwn = reference.kind === "mcpb";
+  const manifest = await manifestOf(folder, label, isOwn ? (locked.metadata ?? "") : undefined);
+  if (manifest === undefined) throw changedDocument(label);
+  if (isOwn && (manifest.name !== locked.name || manifest.version !== locked.version))
+    throw changedDocument(label);
+  const { command, args, env, requires } = toBundleProgram(manifest, folder, context.variables ?? {}, server);
+  await checkRequires({ os: requires.os }, { server });
+  checkNode(requires.runtime.node, label, server);
+  const program = { kind: "file", command, args: [], folder } as const;
+  return { ...facts, program, args, env, cwd: folder, python: requires.runtime.python };
 }
 
 async function programOf(
@@ -134,63 +227,9 @@ async function documentOf(
     });
   const bytes = await context.fetchDocument(locked);
   if (!sameIntegrity(integrityOf(bytes, expected.algorithm), expected))
-    throw new PortolanError(
-      "FORBIDDEN",
-      `The metadata of ${name}@${version} is not the document that portolan.lock names: its hash differs.`,
-      {
-        hint: "Somebody changed the document or the lock file. Compare portolan.lock with version control.",
-        data: { reason: "HASH_MISMATCH" },
-      },
-    );
+    throw changedDocument(`${name}@${version}`);
   await keepDocument(bytes, context);
   return bytes;
-}
-
-/** The lock file repeats facts of the document. A difference means that one of them was changed by hand. */
-function checkDocument(locked: LockedPackage, metadata: PackageMetadata, server: string): void {
-  const { url = "", hash = "" } = metadata.source;
-  const [written, declared] = [parseIntegrity(locked.integrity), parseIntegrity(hash)];
-  const facts: readonly (readonly [string, boolean])[] = [
-    ["name", locked.name === metadata.name],
-    ["version", locked.version === metadata.version],
-    ["source", locked.source === url],
-    ["integrity", written !== undefined && declared !== undefined && sameIntegrity(written, declared)],
-  ];
-  const other = facts.find(([, same]) => !same)?.[0];
-  if (other === undefined) return;
-  throw new PortolanError(
-    "FORBIDDEN",
-    `The ${other} of ${locked.name}@${locked.version} in portolan.lock is not the one of its metadata.`,
-    {
-      server,
-      hint: "Somebody changed the lock file. Restore it from version control: git checkout portolan.lock.",
-      data: { reason: "LOCK_CHANGED", field: other },
-    },
-  );
-}
-
-function checkTransport({ mcp, name, version }: PackageMetadata, server: string): void {
-  const { transport = [] } = mcp;
-  if (transport.includes("stdio")) return;
-  throw new PortolanError(
-    "NOT_SUPPORTED",
-    `${name}@${version} speaks ${transport.join(", ")} and not stdio, so Portolan cannot start it.`,
-    { server, hint: "Start it yourself, and give its url in place of package." },
-  );
-}
-
-function checkNode(range: string | undefined, label: string, server: string): void {
-  const here = process.versions.node;
-  if (range === undefined || satisfies(here, range)) return;
-  throw new PortolanError(
-    "VERSION_MISMATCH",
-    `${label} needs Node.js ${range}, and this is Node.js ${here}.`,
-    {
-      server,
-      data: { range, version: here },
-      hint: "Run Portolan with a version of Node.js in that range.",
-    },
-  );
 }
 
 /** Settings of the package with a default value, by their environment variables. */

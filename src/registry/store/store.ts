@@ -139,9 +139,13 @@ export async function openStore(folder: string, options: StoreOptions = {}): Pro
       const path = expected && join(layout.versions, `${fileName(expected)}.json`);
       const bytes = path === undefined ? undefined : await readLimited(path, MAX_DOCUMENT_BYTES * 2);
       if (expected === undefined || bytes === undefined || !sameIntegrity(integrityOf(bytes), expected))
-        throw new PortolanError("FILE_FAILED", `The version file ${path ?? integrity} was changed.`, {
-          hint: "Restore the file from a backup.",
-        });
+        throw new PortolanError(
+          "FILE_FAILED",
+          `The version file ${path ?? integrity} does not match its hash.`,
+          {
+            hint: "Restore the file from a backup.",
+          },
+        );
       const document = JSON.parse(bytes.toString("utf8")) as PackageMetadata;
       const [oldest] = documents.keys();
       if (documents.size >= MAX_CACHED && oldest !== undefined) documents.delete(oldest);

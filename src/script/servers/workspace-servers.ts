@@ -161,7 +161,7 @@ async function untilStarted(workspace: Workspace, signal: AbortSignal): Promise<
     throw new PortolanError(error.code, error.message, { server: alias, hint: error.hint, stderr });
   const isDisabled = state === "disabled";
   throw new PortolanError(
-    "SERVER_UNAVAILABLE",
+    isDisabled ? "SERVER_DISABLED" : "SERVER_UNAVAILABLE",
     `${alias} is ${isDisabled ? "disabled" : `not ready (${state})`}.`,
     {
       server: alias,

@@ -1,0 +1,197 @@
+// MCPB bundles: read before a person approves them, and started from the lock file later. Only the signed part of a file is read.
+
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { readLimited } from "../../base/files/limited-read.ts";
+import { isHttpUrl } from "../../base/net/urls.ts";
+import {
+  type Integrity,
+  integrityOf,
+  parseIntegrity,
+  sameIntegrity,
+  toSri,
+} from "../../base/text/integrity.ts";
+import { PortolanError } from "../../errors/index.ts";
+import {
+  type McpbManifest,
+  mcpbProgram,
+  mcpbRequirements,
+  mcpbSettings,
+  parseMcpbManifest,
+} from "../../formats/mcpb/index.ts";
+import { defaultStoreRoot, downloadNew, findFile, installFile, readZipFile } from "../../install/index.ts";
+import type { Certificate } from "../provenance/certificate.ts";
+import { checkMcpbSignature, type McpbSignatureCheck } from "../provenance/mcpb-signature.ts";
+import type { PackageContext } from "./types.ts";
+
+const MANIFEST_NAME = "manifest.json";
+const MAX_MANIFEST_BYTES = 1024 * 1024;
+const MAX_BUNDLE_BYTES = 256 * 1024 * 1024;
+
+/** A bundle that a person can approve. */
+export interface Bundle {
+  readonly manifest: McpbManifest;
+  /** The manifest as it is in the bundle, for `keepDocument`. */
+  readonly document: Buffer;
+  /** The hash of the whole file, as SRI. */
+  readonly integrity: string;
+  readonly size: number;
+  readonly signature: Exclude<McpbSignatureCheck, { state: "invalid" }>;
+}
+
+export interface BundleOptions extends Pick<PackageContext, "root" | "signal" | "onProgress"> {
+  /** The folder that a relative path starts from. */
+  readonly folder: string;
+  readonly trusted?: readonly Certificate[];
+  readonly now?: Date;
+}
+
+/** Reads a bundle whose hash is not known yet. Its signature is verified before anything else. */
+export async function readBundle(location: string, options: BundleOptions): Promise<Bundle> {
+  const { folder, trusted = [], now = new Date(), signal, onProgress } = options;
+  const path = isHttpUrl(location) ? await fetchNew(location, options) : resolve(folder, location);
+  let bytes: Buffer;
+  try {
+    bytes = await readLimited(path, MAX_BUNDLE_BYTES);
+  } catch (error) {
+    throw bundleError(location, `it cannot be read: ${(error as Error).message}`, error);
+  }
+  signal?.throwIfAborted();
+  onProgress?.({ what: `reading ${location}` });
+  const signature = checkMcpbSignature(bytes, { trusted, now });
+  if (signature.state === "invalid") throw bundleError(location, signature.reason);
+  const document = await readZipFile(signature.archive, MANIFEST_NAME, MAX_MANIFEST_BYTES).catch(
+    (error: unknown) => {
+      throw bundleError(location, (error as Error).message, error);
+    },
+  );
+  if (document === undefined) throw bundleError(location, `it has no ${MANIFEST_NAME}`);
+  return {
+    manifest: parseBundleManifest(document, `${location}/${MANIFEST_NAME}`),
+    document,
+    integrity: toSri(integrityOf(bytes)),
+    size: bytes.length,
+    signature,
+  };
+}
+
+async function fetchNew(url: string, { root, signal, onProgress }: BundleOptions): Promise<string> {
+  const partials = join(root ?? (await defaultStoreRoot()), "files", "partial");
+  const what = `downloading ${url}`;
+  onProgress?.({ what });
+  const { file } = await downloadNew({
+    ...{ url, partials, signal, maxBytes: MAX_BUNDLE_BYTES },
+    onBytes: (bytes) => onProgress?.({ what, bytes }),
+  });
+  return file;
+}
+
+export function parseBundleManifest(document: Uint8Array, label: string): McpbManifest {
+  const { manifest, diagnostics } = parseMcpbManifest(Buffer.from(document).toString("utf8"), label);
+  if (manifest !== undefined) return manifest;
+  const first = diagnostics.find(({ severity }) => severity === "error");
+  const place = first?.line === undefined ? "" : `:${first.line}:${first.column ?? 1}`;
+  throw new PortolanError("FILE_INVALID", `${label}${place}: ${first?.message ?? "it is not valid"}`, {
+    hint: "Report it to the author of the bundle.",
+    data: { diagnostics },
+  });
+}
+
+export interface BundleSource {
+  readonly label: string;
+  /** A path relative to `folder`, or an http(s) URL. */
+  readonly location: string;
+  readonly folder: string;
+  /** The hash of the whole file, as SRI. */
+  readonly integrity: string;
+  readonly size?: number;
+}
+
+/** Installs a bundle with a known hash. Returns the folder with its files; undefined if it is missing and `install` is false. */
+export async function installBundle(
+  source: BundleSource,
+  context: PackageContext,
+  install: boolean,
+): Promise<string | undefined> {
+  const { label, location, folder } = source;
+  const root = context.root ?? (await defaultStoreRoot());
+  const integrity = requireIntegrity(source);
+  const slice = (bytes: Buffer): Buffer => {
+    const check = checkMcpbSignature(bytes, { trusted: [], now: new Date() });
+    if (check.state === "invalid") throw bundleError(label, check.reason);
+    return check.archive;
+  };
+  const content = { kind: "bundle", program: MANIFEST_NAME, slice } as const;
+  const found = await findFile({ integrity, content, root });
+  if (found !== undefined || !install) return found?.folder;
+  const url = isHttpUrl(location) ? location : pathToFileURL(resolve(folder, location)).href;
+  const urls = [url, ...(context.mirrors?.(source.integrity) ?? [])];
+  const { signal, onProgress } = context;
+  return (await installFile({ urls, integrity, size: source.size, content, root, signal, onProgress }))
+    .folder;
+}
+
+/** The manifest of an installed bundle. `expected` is its hash as SRI, if the lock file names it. */
+export async function manifestOf(
+  folder: string,
+  label: string,
+  expected: string | undefined,
+): Promise<McpbManifest | undefined> {
+  const bytes = await readFile(join(folder, MANIFEST_NAME));
+  const hash = expected === undefined ? undefined : parseIntegrity(expected);
+  if (hash !== undefined && !sameIntegrity(integrityOf(bytes, hash.algorithm), hash)) return undefined;
+  return parseBundleManifest(bytes, `${label}/${MANIFEST_NAME}`);
+}
+
+export interface BundleProgram {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly requires: ReturnType<typeof mcpbRequirements>;
+}
+
+/** The program of an unpacked bundle, with the settings that the server's variables have. */
+export function toBundleProgram(
+  manifest: McpbManifest,
+  folder: string,
+  variables: Readonly<Record<string, string>>,
+  server: string,
+): BundleProgram {
+  const { values, problems } = mcpbSettings(manifest, variables);
+  const place = { platform: process.platform, folder, home: homedir() };
+  const result = mcpbProgram(manifest, place, values);
+  const wrong = [...problems, ...(result.ok ? [] : result.problems)];
+  if (!result.ok || wrong.length > 0) throw missingSettings(server, wrong);
+  const { command, args, env } = result.program;
+  return {
+    // The Node that runs Portolan is in the sandbox of every server.
+    command: command === "node" ? process.execPath : command,
+    args,
+    env,
+    requires: mcpbRequirements(manifest),
+  };
+}
+
+/** One sentence for each setting that is missing or wrong. */
+export function missingSettings(server: string, problems: readonly string[]): PortolanError {
+  const text = [...new Set(problems)].join(" ");
+  return new PortolanError("CONFIG_INVALID", `Server "${server}" cannot start: ${text}`, {
+    server,
+    hint: "Give the settings in env of the server in portolan.yaml.",
+  });
+}
+
+function requireIntegrity({ integrity, label }: BundleSource): Integrity {
+  const parsed = parseIntegrity(integrity);
+  if (parsed !== undefined) return parsed;
+  throw bundleError(label, "it has no hash");
+}
+
+function bundleError(label: string, why: string, cause?: unknown): PortolanError {
+  return new PortolanError("INSTALL_FAILED", `The bundle ${label} is not used: ${why}.`, {
+    cause,
+    hint: "Ask its author for another file.",
+  });
+}
