@@ -88,7 +88,9 @@ function issuesPackage(): Record<string, string> {
   const document = packageDocument((value) => {
     Object.assign(value, { name: "@alice/issues-mcp", description: "Issues and notes" });
     value["mcp"].executable = "issues-mcp.mjs";
-    value["mcp"].capabilities = { tools: ["create_issue", "read_file", "get_chart"].map((name) => ({ name })) };
+    value["mcp"].capabilities = {
+      tools: ["create_issue", "read_file", "get_chart"].map((name) => ({ name })),
+    };
     value["mcp"].configuration = { schema: { type: "object", properties: { region: { type: "string" } } } };
     value["security"].permissions = [];
     value["source"] = {

@@ -65,7 +65,15 @@ it("publish, search, add, configure, call from command, gateway, code and script
   expect(resultText(await user("call", "github.create_issue", ...input))).toContain('"number":42');
   const gateway = quoted([process.execPath, MAIN, "serve", "--stdio"]);
   const variables = ["GITHUB_TOKEN", "XDG_DATA_HOME"].flatMap((name) => ["--env", name]);
-  const through = await user("call", gateway, "mcp_github_create_issue", ...input, "--sandbox", "off", ...variables);
+  const through = await user(
+    "call",
+    gateway,
+    "mcp_github_create_issue",
+    ...input,
+    "--sandbox",
+    "off",
+    ...variables,
+  );
   expect(resultText(through)).toContain('"number":42');
   const library = JSON.stringify(new URL("../../dist/index.js", import.meta.url).href);
   writeFileSync(
@@ -96,16 +104,24 @@ it("publish, search, add, configure, call from command, gateway, code and script
   expect(JSON.parse(checked.out)).toMatchObject({ servers: [{ state: "available" }] });
   const updated = json(await user("update", "--yes"))["servers"] as Loose[];
   expect(updated).toMatchObject([
-    { state: "updated", difference: { from: "1.0.0", to: "1.1.0" }, tools: { changed: ["show_token"], approved: false } },
+    {
+      state: "updated",
+      difference: { from: "1.0.0", to: "1.1.0" },
+      tools: { changed: ["show_token"], approved: false },
+    },
   ]);
   expect(resultText(await user("call", "github.create_issue", ...input))).toContain('"number":42');
   const audited = await user("audit", "--live");
   expect(audited.code).toBe(1);
-  expect(((JSON.parse(audited.out) as Loose)["findings"] as Loose[]).map(({ rule }) => rule as string)).toEqual(
-    expect.arrayContaining(["tool-changed", "tool-new"]),
-  );
+  expect(
+    ((JSON.parse(audited.out) as Loose)["findings"] as Loose[]).map(({ rule }) => rule as string),
+  ).toEqual(expect.arrayContaining(["tool-changed", "tool-new"]));
 
-  expect(json(await user("remove", "github"))).toMatchObject({ server: "github", written: true, locked: true });
+  expect(json(await user("remove", "github"))).toMatchObject({
+    server: "github",
+    written: true,
+    locked: true,
+  });
   expect(read("portolan.lock")).not.toContain("github");
 });
 
@@ -119,7 +135,9 @@ it("a secret of a file goes into the vault, stays for the next time, and is purg
   const refused = envelope(await user("add", NAME, ...accept, "--config", `github_token=${TOKEN}`));
   expect(refused.code).toBe("USAGE");
   expect(JSON.stringify(refused)).not.toContain(TOKEN);
-  expect(envelope(await user("add", NAME, ...accept)).message).toContain("--config 'github_token={{GITHUB_TOKEN}}'");
+  expect(envelope(await user("add", NAME, ...accept)).message).toContain(
+    "--config 'github_token={{GITHUB_TOKEN}}'",
+  );
   expect(read("portolan.yaml") + read("portolan.lock")).toBe("");
 
   const secret = "package.alice.github-mcp.github_token";
@@ -129,7 +147,10 @@ it("a secret of a file goes into the vault, stays for the next time, and is purg
   expect(json(await keeper("remove", "github"))["secrets"]).toEqual({ purged: [], left: [secret] });
   const again = json(await keeper("add", NAME, ...accept));
   expect(again["settings"]).toMatchObject([{ key: "github_token", from: "stored" }, { from: "default" }]);
-  expect(json(await keeper("remove", "github", "--purge"))["secrets"]).toEqual({ purged: [secret], left: [] });
+  expect(json(await keeper("remove", "github", "--purge"))["secrets"]).toEqual({
+    purged: [secret],
+    left: [],
+  });
 });
 
 it("nothing is added without consent, and the error names the exact command", async () => {

@@ -63,7 +63,10 @@ it("before it is added: policy, age, look-alike scope, hidden text, advisory, sw
   policy("{}\n");
   await publish({ name: "@a1ice/github-mcp" });
   const alike = await refused(() => user("add", "@a1ice/github-mcp", ...ACCEPT, ...OFF));
-  expect(alike).toMatchObject({ code: "FORBIDDEN", message: expect.stringContaining("looks like @alice") as string });
+  expect(alike).toMatchObject({
+    code: "FORBIDDEN",
+    message: expect.stringContaining("looks like @alice") as string,
+  });
   await publish({
     name: "@bob/notes-mcp",
     change: (document) => (document["description"] = "Notes\u200b for \u{e0041}all"),
@@ -115,7 +118,10 @@ it("after it was added: permission growth, downgrade, another document, an affec
   await advise("critical", ["1.0.0"]);
   expect((await user("search", "github")).code).toBe(0);
   const start = envelope(await user("call", "github.show_token"));
-  expect(start).toMatchObject({ code: "VERSION_VULNERABLE", message: expect.stringContaining("MLLD-2026-0001") as string });
+  expect(start).toMatchObject({
+    code: "VERSION_VULNERABLE",
+    message: expect.stringContaining("MLLD-2026-0001") as string,
+  });
   const yaml = readFileSync(join(cwd, "portolan.yaml"), "utf8");
   policy(`${yaml}packages: { advisories: { refuse: never } }\n`);
   expect((await user("call", "github.show_token")).code).toBe(0);
@@ -124,7 +130,10 @@ it("after it was added: permission growth, downgrade, another document, an affec
   await publish({ version: "0.9.0" });
   policy(yaml.replace("@^1.0.0", "@0.9.0"));
   const lower = await refused(() => user("update", "--yes"));
-  expect(lower).toMatchObject({ code: "FORBIDDEN", message: expect.stringContaining("is lower than 1.0.0") as string });
+  expect(lower).toMatchObject({
+    code: "FORBIDDEN",
+    message: expect.stringContaining("is lower than 1.0.0") as string,
+  });
   policy(yaml);
   const lock = join(cwd, "portolan.lock");
   const text = readFileSync(lock, "utf8");

@@ -58,13 +58,17 @@ export async function audit(cli: Cli, names: readonly string[], raw: RawAuditOpt
     return found;
   });
   if (raw.live === true) findings.push(...(await auditLive(cli, source, context)));
-  findings.sort((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity) || (a.server < b.server ? -1 : 1));
+  findings.sort(
+    (a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity) || (a.server < b.server ? -1 : 1),
+  );
   const sarif = (): object => toSarif(findings, { folder: settings.folder, version: io.version });
   if (raw.sarif !== undefined) {
     const path = resolve(io.cwd, raw.sarif);
-    await writeAtomic(path, Buffer.from(`${toJsonText(sarif(), 2)}\n`), { mode: 0o644 }).catch((cause: Error) => {
-      throw new PortolanError("FILE_FAILED", `${raw.sarif} cannot be written: ${cause.message}`, { cause });
-    });
+    await writeAtomic(path, Buffer.from(`${toJsonText(sarif(), 2)}\n`), { mode: 0o644 }).catch(
+      (cause: Error) => {
+        throw new PortolanError("FILE_FAILED", `${raw.sarif} cannot be written: ${cause.message}`, { cause });
+      },
+    );
   }
   const audited = chosen.filter(({ alias }) => Object.hasOwn(lock.servers, alias)).map(({ alias }) => alias);
   if (format === "sarif") output.json(sarif());

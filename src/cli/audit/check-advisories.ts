@@ -20,7 +20,9 @@ export async function checkAdvisories(
   const indexes = new Map(
     await Promise.all(
       urls.map(async (url) => {
-        const known = settings.registries.find((one) => one.url.replace(/\/$/, "") === url.replace(/\/$/, ""));
+        const known = settings.registries.find(
+          (one) => one.url.replace(/\/$/, "") === url.replace(/\/$/, ""),
+        );
         const registry = openRegistry(known ?? { url }, options);
         return [url, await readIndex(registry, offline)] as const;
       }),
@@ -82,7 +84,9 @@ function checkOne(
     ...assessAdvisories(advisories, policy.advisories).map(({ advisory, action }) =>
       findingAt(server, "advisory", action === "refuse" ? "error" : action === "warn" ? "warning" : "note", {
         message: `${name}@${version} has a known vulnerability: ${advisory.id} (${advisory.severity}), ${advisory.title}.`,
-        hint: advisory.patches ?? `See whether there is a newer version: portolan update ${server.alias} --dry-run`,
+        hint:
+          advisory.patches ??
+          `See whether there is a newer version: portolan update ${server.alias} --dry-run`,
       }),
     ),
     ...(entry === undefined || entry.status !== "active"

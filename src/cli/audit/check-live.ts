@@ -8,15 +8,23 @@ import { type AuditContext, findingAt } from "./check-lock.ts";
 import type { Finding } from "./findings.ts";
 
 /** Starts the servers that have pins, with the pins off, so that withheld tools are seen too. */
-export async function auditLive(cli: Cli, source: Source, { servers, lock }: AuditContext): Promise<Finding[]> {
+export async function auditLive(
+  cli: Cli,
+  source: Source,
+  { servers, lock }: AuditContext,
+): Promise<Finding[]> {
   const pinned = servers.filter(({ alias, enabled }) => enabled && lock.servers[alias]?.tools !== undefined);
   if (pinned.length === 0) return [];
-  const plain = pinned.map(({ descriptionPrefix: _, allowTools: __, blockTools: ___, ...server }) => ({ ...server, pins: "off" as const }));
-  const { naming: _naming, descriptionPrefix: _prefix, ...config } = source.config;
+  // All tools with their own texts, as the pins have them.
+  const plain = pinned.map((server) => ({
+    ...server,
+    ...{ descriptionPrefix: undefined, allowTools: undefined, blockTools: undefined, pins: "off" as const },
+  }));
+  const config = { ...source.config, naming: undefined, descriptionPrefix: undefined, servers: plain };
   const only = pinned.map(({ alias }) => alias);
   return withWorkspace(
     cli,
-    { ...source, config: { ...config, servers: plain } },
+    { ...source, config },
     { only, start: "eager", showsSource: true },
     async ({ workspace }) => {
       const tools = await workspace.tools();
@@ -48,7 +56,10 @@ export async function auditLive(cli: Cli, source: Source, { servers, lock }: Aud
                         message: `The definition of ${name} is not the approved one.`,
                         hint,
                       })
-                    : findingAt(server, "tool-new", "warning", { message: `Nobody approved the tool ${name}.`, hint }),
+                    : findingAt(server, "tool-new", "warning", {
+                        message: `Nobody approved the tool ${name}.`,
+                        hint,
+                      }),
                 ],
           ),
           ...removedTools(own, approved).map((name) =>

@@ -1,6 +1,11 @@
 // Checks of an audit without network: portolan.yaml against portolan.lock, and portolan.lock against the store.
 
-import { PACKAGE_POLICY_DEFAULTS, type PackagePolicy, parsePackageReference, type ServerConfig } from "../../model/index.ts";
+import {
+  PACKAGE_POLICY_DEFAULTS,
+  type PackagePolicy,
+  parsePackageReference,
+  type ServerConfig,
+} from "../../model/index.ts";
 import { isPortolanError } from "../../errors/index.ts";
 import { sandboxFromPermissions } from "../../formats/package/index.ts";
 import { type Lock, type LockedPackage, lockProblem, openLockedPackage } from "../../packages/index.ts";
@@ -25,7 +30,12 @@ export interface AuditedPackage {
 
 type Details = Pick<Finding, "message" | "hint">;
 
-export function findingAt(server: ServerConfig, rule: AuditRule, severity: FindingSeverity, details: Details): Finding {
+export function findingAt(
+  server: ServerConfig,
+  rule: AuditRule,
+  severity: FindingSeverity,
+  details: Details,
+): Finding {
   const { file, line } = server.origin;
   return { rule, severity, server: server.alias, ...details, file, line };
 }
@@ -37,7 +47,9 @@ export function packageOf({ endpoint }: ServerConfig): string | undefined {
 export function auditedPackages({ servers, lock }: AuditContext): AuditedPackage[] {
   return servers.flatMap((server) => {
     const written = packageOf(server);
-    const locked = Object.hasOwn(lock.servers, server.alias) ? lock.servers[server.alias]?.package : undefined;
+    const locked = Object.hasOwn(lock.servers, server.alias)
+      ? lock.servers[server.alias]?.package
+      : undefined;
     return written === undefined || locked === undefined ? [] : [{ server, written, locked }];
   });
 }
@@ -49,7 +61,10 @@ export function checkLock({ servers, lock, lockFile, isPartial }: AuditContext):
     const entry = Object.hasOwn(lock.servers, server.alias) ? lock.servers[server.alias] : undefined;
     if (written === undefined) return [];
     const reference = parsePackageReference(written);
-    const problem = typeof reference === "string" ? { message: reference, hint: undefined } : lockProblem(reference, entry?.package);
+    const problem =
+      typeof reference === "string"
+        ? { message: reference, hint: undefined }
+        : lockProblem(reference, entry?.package);
     const rule = entry?.package === undefined ? "lock-missing" : "lock-mismatch";
     return [
       ...(problem === undefined ? [] : [findingAt(server, rule, "error", problem)]),
@@ -65,7 +80,9 @@ export function checkLock({ servers, lock, lockFile, isPartial }: AuditContext):
   });
   if (isPartial) return findings;
   const known = new Set(servers.map(({ alias }) => alias));
-  const orphans = Object.keys(lock.servers).filter((alias) => !known.has(alias) && lock.servers[alias]?.package !== undefined);
+  const orphans = Object.keys(lock.servers).filter(
+    (alias) => !known.has(alias) && lock.servers[alias]?.package !== undefined,
+  );
   return [
     ...findings,
     ...orphans.map((server) => ({
@@ -77,12 +94,18 @@ export function checkLock({ servers, lock, lockFile, isPartial }: AuditContext):
 }
 
 /** The store, the policy and the sandbox of each package. Downloads nothing. */
-export async function checkStore(packages: readonly AuditedPackage[], policy: PackagePolicy): Promise<Finding[]> {
+export async function checkStore(
+  packages: readonly AuditedPackage[],
+  policy: PackagePolicy,
+): Promise<Finding[]> {
   const found = await Promise.all(packages.map((one) => checkPackage(one, policy)));
   return found.flat();
 }
 
-async function checkPackage({ server, written, locked }: AuditedPackage, policy: PackagePolicy): Promise<Finding[]> {
+async function checkPackage(
+  { server, written, locked }: AuditedPackage,
+  policy: PackagePolicy,
+): Promise<Finding[]> {
   const reference = parsePackageReference(written);
   if (typeof reference === "string" || lockProblem(reference, locked) !== undefined) return [];
   const { endpoint, alias } = server;
@@ -134,7 +157,11 @@ async function checkPackage({ server, written, locked }: AuditedPackage, policy:
   }
 }
 
-function checkSandbox(server: ServerConfig, { permissions = [] }: LockedPackage, isRequired: boolean): Finding[] {
+function checkSandbox(
+  server: ServerConfig,
+  { permissions = [] }: LockedPackage,
+  isRequired: boolean,
+): Finding[] {
   const { mode, network = [], exec } = server.launch?.sandbox ?? {};
   const granted = sandboxFromPermissions({ permissions });
   if (!granted.ok) return [];
@@ -149,7 +176,9 @@ function checkSandbox(server: ServerConfig, { permissions = [] }: LockedPackage,
     ...(mode === "off" || mode === "warn"
       ? [warn(`Its sandbox is not enforced: the mode is ${mode}.`, isRequired ? "error" : "warning")]
       : []),
-    ...(wider.length > 0 ? [warn(`Its sandbox allows hosts beyond its permissions: ${wider.join(", ")}.`)] : []),
+    ...(wider.length > 0
+      ? [warn(`Its sandbox allows hosts beyond its permissions: ${wider.join(", ")}.`)]
+      : []),
     ...(exec?.spawn === true && !permissions.includes("process")
       ? [warn("Its sandbox allows other programs, and the permission process was not granted.")]
       : []),

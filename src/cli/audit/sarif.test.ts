@@ -9,7 +9,13 @@ const FINDINGS: readonly Finding[] = [
     ...{ rule: "advisory", severity: "error", server: "github", message: "It leaks.", hint: "Update it." },
     ...{ file: "/work/my folder/portolan.yaml", line: 7 },
   },
-  { rule: "lock-orphan", severity: "note", server: "old", message: "Left over.", file: "/work/my folder/portolan.lock" },
+  {
+    rule: "lock-orphan",
+    severity: "note",
+    server: "old",
+    message: "Left over.",
+    file: "/work/my folder/portolan.lock",
+  },
 ];
 
 /** The properties that SARIF 2.1.0 requires, and the values that it allows, for the parts that are used here. */
@@ -85,7 +91,10 @@ test("findings have the structure of SARIF 2.1.0", async () => {
   const validator = await createValidator(REQUIRED, { budgetMs: 10_000 });
   expect(validator.check(sarif)).toEqual({ valid: true });
   const [run] = isObject(sarif) && Array.isArray(sarif.runs) ? sarif.runs : [];
-  const { results, tool } = run as { results: { ruleId: string; ruleIndex: number }[]; tool: { driver: { rules: { id: string }[] } } };
+  const { results, tool } = run as {
+    results: { ruleId: string; ruleIndex: number }[];
+    tool: { driver: { rules: { id: string }[] } };
+  };
   expect(tool.driver.rules.map(({ id }) => id)).toEqual(Object.keys(AUDIT_RULES));
   for (const { ruleId, ruleIndex } of results) expect(tool.driver.rules[ruleIndex]?.id).toBe(ruleId);
   expect(JSON.stringify(sarif)).toContain('"uri":"portolan.yaml"},"region":{"startLine":7}');

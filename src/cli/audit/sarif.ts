@@ -4,7 +4,10 @@ import { relative, sep } from "node:path";
 import { AUDIT_RULES, type AuditRule, type Finding } from "./findings.ts";
 
 /** Paths are relative to the folder of the workspace, so that the report is the same on every machine. */
-export function toSarif(findings: readonly Finding[], { folder, version }: { folder: string; version: string }): object {
+export function toSarif(
+  findings: readonly Finding[],
+  { folder, version }: { folder: string; version: string },
+): object {
   const rules = (Object.keys(AUDIT_RULES) as AuditRule[]).map((id) => ({
     id,
     shortDescription: { text: AUDIT_RULES[id] },

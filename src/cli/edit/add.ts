@@ -79,8 +79,24 @@ function refuseServerOptions({ env, header, transport, era, cwd, start }: AddOpt
   throwUsageErrors(given);
 }
 
-function refusePackageOptions({ name, yes, allow, config, configFile, registry, allowLookAlike }: AddOptions): void {
-  const options = { name, yes, allow, config, "config-file": configFile, registry, "allow-look-alike": allowLookAlike };
+function refusePackageOptions({
+  name,
+  yes,
+  allow,
+  config,
+  configFile,
+  registry,
+  allowLookAlike,
+}: AddOptions): void {
+  const options = {
+    name,
+    yes,
+    allow,
+    config,
+    "config-file": configFile,
+    registry,
+    "allow-look-alike": allowLookAlike,
+  };
   const given = Object.entries(options)
     .filter(([, value]) => value !== undefined)
     .map(([option]) => `--${option} is for packages`);

@@ -85,7 +85,15 @@ export async function addPackage(
   });
   // A registry that cannot count must not fail an installation that is done.
   await candidate.registry?.countDownload(facts.name, facts.version).catch(() => undefined);
-  report(cli, { alias, candidate, tools, values, file: saved.file, label: saved.label, lockFile: saved.lockFile });
+  report(cli, {
+    alias,
+    candidate,
+    tools,
+    values,
+    file: saved.file,
+    label: saved.label,
+    lockFile: saved.lockFile,
+  });
   return 0;
 }
 
@@ -193,7 +201,8 @@ async function refuseTaken(cli: Cli, alias: string): Promise<void> {
 
 /** The command line that adds exactly what was shown, for the hint. */
 function commandOf({ reference, facts }: Candidate, alias: string, raw: RawPackageOptions): string {
-  const spec = reference.kind === "mcpb" ? `mcpb:${reference.location}` : `${reference.name}@${facts.version}`;
+  const spec =
+    reference.kind === "mcpb" ? `mcpb:${reference.location}` : `${reference.name}@${facts.version}`;
   return [
     `portolan add ${spec}`,
     ...(alias === aliasOf(reference) ? [] : [`--name ${alias}`]),

@@ -94,7 +94,9 @@ export function createApproval(request: ApprovalRequest): Approval {
     sandboxNotes: [
       ...(result.ok ? result.notes.map(({ message, hint }) => `${capital(message)}. ${hint}`) : []),
       ...(facts.permissions === undefined
-        ? ["This format declares no permissions. Grant hosts and folders: --allow-net, --allow-read, --allow-write."]
+        ? [
+            "This format declares no permissions. Grant hosts and folders: --allow-net, --allow-read, --allow-write.",
+          ]
         : []),
     ],
     tools: facts.tools?.map(({ name, description = "" }) => ({

@@ -5,7 +5,13 @@ import { isHttpUrl } from "../../base/net/urls.ts";
 import { integrityOf, parseIntegrity, toSri } from "../../base/text/integrity.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { PackageReference } from "../../model/index.ts";
-import { type Bundle, type LockedPackage, type OriginCheck, readBundle, toPackageSource } from "../../packages/index.ts";
+import {
+  type Bundle,
+  type LockedPackage,
+  type OriginCheck,
+  readBundle,
+  toPackageSource,
+} from "../../packages/index.ts";
 import {
   type Advisory,
   findLookAlikes,
@@ -28,10 +34,7 @@ export interface Candidate {
   /** The metadata document, which the store keeps under its hash. */
   readonly document: Uint8Array;
   /** What the lock file says about it, apart from the decision of the person. */
-  readonly locked: Pick<
-    LockedPackage,
-    "name" | "version" | "source" | "integrity" | "metadata" | "registry"
-  >;
+  readonly locked: Pick<LockedPackage, "name" | "version" | "source" | "integrity" | "metadata" | "registry">;
   readonly registry?: RegistryClient;
 }
 
@@ -41,10 +44,7 @@ export interface FindContext {
   readonly raw: RawRegistryOptions;
 }
 
-export async function findCandidate(
-  reference: PackageReference,
-  context: FindContext,
-): Promise<Candidate> {
+export async function findCandidate(reference: PackageReference, context: FindContext): Promise<Candidate> {
   switch (reference.kind) {
     case "package":
       return findInRegistries(reference, context);

@@ -1,7 +1,13 @@
 // `portolan update`: definition and help; the options of `portolan add` for packages.
 
 import type { CommandHost } from "../context.ts";
-import { collect, defineCommand, type OptionGroup, outputOptions, workspaceOption } from "../options/groups.ts";
+import {
+  collect,
+  defineCommand,
+  type OptionGroup,
+  outputOptions,
+  workspaceOption,
+} from "../options/groups.ts";
 import { exitCodes, WORKSPACE } from "../output/help.ts";
 import { registryOption } from "../registry/command.ts";
 import type { RawUpdateOptions } from "./update.ts";
@@ -10,7 +16,11 @@ const consentOptions: OptionGroup = (command) =>
   command
     .option("--yes", "agree without a question; needs --allow")
     .option("--allow <permissions>", "the permissions that you grant, with commas between, or none", collect)
-    .option("--config <key=value>", "the value of a setting; {{NAME}} is a secret or variable (repeatable)", collect)
+    .option(
+      "--config <key=value>",
+      "the value of a setting; {{NAME}} is a secret or variable (repeatable)",
+      collect,
+    )
     .option("--config-file <path>", "a JSON or YAML file with the values of settings");
 
 /** For `add` with a package. */

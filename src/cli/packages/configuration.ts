@@ -192,7 +192,11 @@ function isTextual({ type }: JsonObject): boolean {
 /** How a value stands in an environment variable. */
 export function toText(value: unknown, { isJsonList }: Pick<Setting, "isJsonList"> = {}): string {
   if (typeof value === "string") return value;
-  if (Array.isArray(value) && isJsonList !== true && value.every((one) => !isObject(one) && !String(one).includes(",")))
+  if (
+    Array.isArray(value) &&
+    isJsonList !== true &&
+    value.every((one) => !isObject(one) && !String(one).includes(","))
+  )
     return value.map(String).join(",");
   return isObject(value) || Array.isArray(value) ? JSON.stringify(value) : String(value);
 }

@@ -60,8 +60,17 @@ test("a downgrade and a stripped signature are refused", () => {
 });
 
 test("the sandbox follows the permissions, and rules of a person stay", () => {
-  const own = { mode: "enforce" as const, network: ["*", "my.host"], exec: { spawn: false }, fs: { read: ["x"] } };
-  expect(nextSandbox(own, FACTS, AFTER)).toEqual({ ...own, network: ["my.host", "*"], exec: { spawn: true } });
+  const own = {
+    mode: "enforce" as const,
+    network: ["*", "my.host"],
+    exec: { spawn: false },
+    fs: { read: ["x"] },
+  };
+  expect(nextSandbox(own, FACTS, AFTER)).toEqual({
+    ...own,
+    network: ["my.host", "*"],
+    exec: { spawn: true },
+  });
   expect(nextSandbox({ network: ["*"], exec: { spawn: true } }, AFTER, { permissions: [] })).toEqual({
     network: [],
     exec: { spawn: false },

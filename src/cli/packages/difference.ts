@@ -1,6 +1,11 @@
 // Difference between an accepted version of a package and a newer one: a pure function, and its view.
 
-import { compareWithRemembered, type LockedPackage, type OriginCheck, type RememberedProofs } from "../../packages/index.ts";
+import {
+  compareWithRemembered,
+  type LockedPackage,
+  type OriginCheck,
+  type RememberedProofs,
+} from "../../packages/index.ts";
 import type { Colors } from "../terminal/colors.ts";
 import { formatBytes, renderRows, type Row } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";

@@ -56,7 +56,8 @@ export function factsOf({
 
 /** A bundle declares no permissions, so it gets none but those that a person grants. */
 export function factsOfManifest(manifest: McpbManifest, location: string, size?: number): PackageFacts {
-  const { name, version, description, author, license, homepage, repository, tools, toolsGenerated } = manifest;
+  const { name, version, description, author, license, homepage, repository, tools, toolsGenerated } =
+    manifest;
   const configuration = mcpbConfiguration(manifest);
   return {
     ...{ name, version, description, license, homepage },

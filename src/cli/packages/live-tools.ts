@@ -29,7 +29,10 @@ export function toLiveTool(definition: JsonObject, name: string): LiveTool {
   return { name, definition: own, hash: pinOf(own) };
 }
 
-export function compareTools(live: readonly LiveTool[], { tools: declared }: Pick<PackageFacts, "tools">): ComparedTools {
+export function compareTools(
+  live: readonly LiveTool[],
+  { tools: declared }: Pick<PackageFacts, "tools">,
+): ComparedTools {
   const byName = new Map(declared?.map((tool) => [tool.name, tool]));
   const isApproved = ({ name }: LiveTool): boolean => declared === undefined || byName.has(name);
   const names = new Set(live.map(({ name }) => name));

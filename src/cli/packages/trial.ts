@@ -43,7 +43,10 @@ export async function tryServer(cli: Cli, request: TrialRequest): Promise<LiveTo
       config: { servers: [toServer(request, lock)], folder, envFile },
     };
     const { sandbox: _, ...options } = cli.options;
-    const trial = { ...cli, options: { ...options, sandbox: { modes: {}, network: [], read: [], write: [] } } };
+    const trial = {
+      ...cli,
+      options: { ...options, sandbox: { modes: {}, network: [], read: [], write: [] } },
+    };
     return await withWorkspace(
       trial,
       source,

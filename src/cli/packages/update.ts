@@ -211,8 +211,7 @@ async function decideTools(
   const approved = entry.tools ?? {};
   const names = live.map(({ name }) => name);
   const changed = names.filter(
-    (name) =>
-      pins[name] !== undefined && Object.hasOwn(approved, name) && approved[name] !== pins[name],
+    (name) => pins[name] !== undefined && Object.hasOwn(approved, name) && approved[name] !== pins[name],
   );
   if (changed.length === 0 || raw.acceptTools === true) return { changed, pins };
   const { output } = cli;
@@ -267,7 +266,10 @@ export function nextSandbox(
   const given = old?.ok === true ? (old.sandbox.network ?? []) : [];
   const personal = (own.network ?? []).filter((host) => !given.includes(host));
   const network = [...new Set([...personal, ...(next.sandbox.network ?? [])])];
-  const [spawns, spawned] = [next.sandbox.exec?.spawn === true, old?.ok === true && old.sandbox.exec?.spawn === true];
+  const [spawns, spawned] = [
+    next.sandbox.exec?.spawn === true,
+    old?.ok === true && old.sandbox.exec?.spawn === true,
+  ];
   return {
     ...own,
     network,

@@ -163,12 +163,13 @@ describe("remove", () => {
 });
 
 test("changed fields of a server; comments and other servers stay", () => {
-  const text = "# mine\nservers:\n  a:\n    package: '@a/b@^1' # first\n    env: { A: x } # kept\n  b:\n    command: y # other\n";
+  const text =
+    "# mine\nservers:\n  a:\n    package: '@a/b@^1' # first\n    env: { A: x } # kept\n  b:\n    command: y # other\n";
   const after = changeServer(text, "a", { package: "@a/b@^2", sandbox: { network: ["a.com"] } });
   expect(after).toContain('# mine\nservers:\n  a:\n    package: "@a/b@^2"');
   expect(after).toContain("env: { A: x } # kept");
   expect(after).toContain("command: y # other");
-  expect(after).toContain('network: [a.com]');
+  expect(after).toContain("network: [a.com]");
   expect(changeServer(text, "a", { package: "@a/b@^1" })).toBe(text);
   expect(changeServer(text, "a", { env: undefined })).not.toContain("kept");
   expect(refusal(() => changeServer(text, "c", {}))).toContain("SERVER_UNKNOWN");
