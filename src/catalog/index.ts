@@ -12,4 +12,5 @@ export {
 export type { ParseClientFile } from "./formats.ts";
 export { isUndeclared, type UsedPaths, usualConfigPaths } from "./files/sources.ts";
 export { loadCatalog } from "./load.ts";
+export { withAbsoluteFolders } from "./settings.ts";
 export { type ClientFiles, validateFiles, type Validation } from "./validate.ts";

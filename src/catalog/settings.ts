@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import { type Diagnostic, didYouMean } from "../errors/index.ts";
-import type { ServerConfig, GatewaySettings } from "../model/index.ts";
+import type { GatewaySettings, RegistrySetting, ServerConfig } from "../model/index.ts";
 import type { WorkspaceSettings } from "./formats.ts";
 import type { ReadSource } from "./read-source.ts";
 import type { CatalogSettings } from "./types.ts";
@@ -43,7 +43,21 @@ export function toSettings(
     envFile: settings.envFile === undefined ? undefined : resolve(folder, settings.envFile),
     defaults: settings.defaults,
     gateway: withAbsoluteFiles(settings.gateway, folder),
+    registries: settings.registries && withAbsoluteFolders(settings.registries, folder),
+    packages: settings.packages,
   };
+}
+
+/** A registry without a scheme is a folder, relative to the workspace. */
+export function withAbsoluteFolders(
+  registries: readonly RegistrySetting[],
+  folder: string,
+): readonly RegistrySetting[] {
+  return registries.map((registry) =>
+    /^[a-z][a-z0-9+.-]+:/i.test(registry.url)
+      ? registry
+      : { ...registry, url: resolve(folder, registry.url) },
+  );
 }
 
 function withAbsoluteFiles(

@@ -1,7 +1,13 @@
 // Catalog: the merged servers of a workspace, its settings, files and diagnostics, and which of its errors are fatal.
 
 import type { Diagnostic } from "../errors/index.ts";
-import type { ServerConfig, GatewaySettings, PinMode } from "../model/index.ts";
+import type {
+  GatewaySettings,
+  PackagePolicy,
+  PinMode,
+  RegistrySetting,
+  ServerConfig,
+} from "../model/index.ts";
 import type { WriterOf } from "./files/accepted-files.ts";
 import type { UsedPaths } from "./files/sources.ts";
 import type { ParseClientFile, ServerDefaults } from "./formats.ts";
@@ -43,6 +49,9 @@ export interface CatalogSettings {
   readonly defaults: ServerDefaults;
   /** The paths in it are absolute. */
   readonly gateway?: GatewaySettings;
+  /** The paths in it are absolute. */
+  readonly registries?: readonly RegistrySetting[];
+  readonly packages?: PackagePolicy;
 }
 
 /** One config file that was read. */

@@ -2,6 +2,7 @@
 
 import { Command, CommanderError, Help } from "commander";
 import { PortolanError, toPortolanError } from "../errors/index.ts";
+import { addAuditCommand } from "./audit/command.ts";
 import { addAuthorCommand } from "./author/command.ts";
 import { addCallCommands } from "./call/command.ts";
 import { addCompletionCommand } from "./completion/command.ts";
@@ -19,6 +20,7 @@ import type { RawOptions } from "./options/parse.ts";
 import { fitHelp, REQUEST_EXIT_CODES, TARGETS } from "./output/help.ts";
 import { createOutput, exitCodeOf } from "./output/output.ts";
 import { addPackCommand } from "./pack/command.ts";
+import { addPackageCommands } from "./packages/command.ts";
 import { addPinCommands } from "./pins/command.ts";
 import { addRegistryCommands } from "./registry/command.ts";
 import { addRunCommand } from "./run/command.ts";
@@ -38,6 +40,8 @@ const COMMANDS: readonly ((host: CommandHost) => void)[] = [
   addWhyCommand,
   addDoctorCommand,
   addEditCommands,
+  addPackageCommands,
+  addAuditCommand,
   addInstallCommand,
   addPinCommands,
   addValidateCommand,

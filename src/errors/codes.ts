@@ -37,6 +37,7 @@ export type ErrorCode =
   | "SANDBOX_DENIED"
   | "INSTALL_FAILED"
   | "VERSION_MISMATCH"
+  | "VERSION_VULNERABLE"
   | "PLATFORM_UNSUPPORTED"
   | "SERVER_UNAVAILABLE"
   | "SERVER_DISABLED"
@@ -102,6 +103,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorFace>> = {
   SANDBOX_DENIED: face(2, 403, -32602, "If the server needs access, allow it in its sandbox config."),
   INSTALL_FAILED: face(3, 502, -32603, "Check the package's name and version, and the network."),
   VERSION_MISMATCH: face(3, 502, -32603, "Install a version in the range that the config file requires."),
+  VERSION_VULNERABLE: face(5, 403, -32603, "Update to a version without the vulnerability: portolan update."),
   PLATFORM_UNSUPPORTED: face(3, 502, -32603, "This server is not made for this machine."),
   SERVER_CRASHED: face(3, 502, -32603, "The call may or may not have run; check before calling again."),
   SERVER_UNAVAILABLE: face(
@@ -113,7 +115,12 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorFace>> = {
   SERVER_DISABLED: face(3, 503, -32603, "Enable the server in its config file."),
   CONNECTION_LOST: face(3, 502, -32603, "The call may or may not have run; check before calling again."),
   CONNECTION_CLOSED: face(3, 503, -32603, "Portolan closed the connection; connect again."),
-  SESSION_LOST: face(3, 502, -32603, "The server forgot this session; connect again."),
+  SESSION_LOST: face(
+    3,
+    502,
+    -32603,
+    "The server forgot the session twice in a row. The call did not run; call again.",
+  ),
   HTTP_ERROR: face(3, 502, -32603, "Check the URL and the server's health."),
   AUTH_REQUIRED: face(5, 401, -32603, "Give a valid credential, for example an Authorization header."),
   AUTH_UNAVAILABLE: face(3, 503, -32603, "The credential was not checked; try again later."),

@@ -1,7 +1,7 @@
 // The launch plan of one server, the news of its start, and the context that the starts of a workspace share.
 
 import type { Progress } from "../install/index.ts";
-import type { ServerConfig, Denied, SandboxBackendName, SandboxMode } from "../model/index.ts";
+import type { ServerConfig, Denied, PackagePolicy, SandboxBackendName, SandboxMode } from "../model/index.ts";
 import {
   createConfigFiles,
   createWriteHistory,
@@ -70,6 +70,8 @@ export interface LaunchContext {
   /** The servers of the workspace as they are configured now: one of them may write what another is granted. */
   servers: readonly ServerConfig[];
   readonly writes: WriteHistory;
+  /** The policy of the workspace for packages. */
+  packagePolicy?: PackagePolicy;
   /** Results of version commands, by program and file time. */
   readonly versions: Map<string, RunResult>;
   /** Images without a digest that were reported. */

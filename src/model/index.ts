@@ -52,6 +52,15 @@ export {
   type ReportDenied,
 } from "./sandbox/denied-connections.ts";
 export {
+  type AdvisorySeverity,
+  type AdvisoryThreshold,
+  PACKAGE_POLICY_DEFAULTS,
+  type PackagePolicy,
+  type PackageProof,
+  type RegistryApi,
+  type RegistrySetting,
+} from "./config/package-settings.ts";
+export {
   GATEWAY_DEFAULTS,
   type GatewayCaller,
   type GatewayLimits,

@@ -1,7 +1,8 @@
 // Public exports of the registry room: the store, the server, and the client of registries.
 
 export { advisoriesFor } from "./catalog/advisory.ts";
-export { lookAlikeOf } from "./catalog/look-alike.ts";
+export { type AdvisoryAction, type AssessedAdvisory, assessAdvisories } from "./catalog/advisory-policy.ts";
+export { findLookAlikes, lookAlikeOf } from "./catalog/look-alike.ts";
 export type { SearchResult } from "./catalog/search.ts";
 export { fingerprintOf } from "./catalog/signed-index.ts";
 export {
@@ -21,6 +22,7 @@ export {
 } from "./client/client.ts";
 export { hostedFileUrl, type HostedOptions, readHostedDocument } from "./client/hosted.ts";
 export { readOfficialServer } from "./client/official.ts";
+export { cachedAdvisories, defaultStateFolder } from "./client/cached-advisories.ts";
 export { openRegistries, type Registries } from "./client/registries.ts";
 export { REGISTRY_DEFAULTS, type RegistryServer, startRegistryServer } from "./server/server.ts";
 export { openStore, type RegistryStore, type StoreOptions } from "./store/store.ts";

@@ -1,6 +1,7 @@
 // Every command and every TypeScript program of the README and of docs/ runs as it is written, in its sandbox, against real servers.
 
 import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
   chmodSync,
   cpSync,
@@ -80,6 +81,28 @@ const CONTRACT_FILES = {
 const BOTH_SERVERS = { "portolan.yaml": JSON.stringify({ servers: SERVERS }) };
 const FILE_SERVER = { "portolan.yaml": JSON.stringify({ servers: { files: SERVERS.files } }) };
 
+/** The package of the example: the server of the documents as one file. The registry of the page hosts it. */
+function issuesPackage(): Record<string, string> {
+  const program = readFileSync(fixture("docs-server.mjs"), "utf8");
+  const digest = createHash("sha256").update(program).digest();
+  const document = packageDocument((value) => {
+    Object.assign(value, { name: "@alice/issues-mcp", description: "Issues and notes" });
+    value["mcp"].executable = "issues-mcp.mjs";
+    value["mcp"].capabilities = {
+      tools: ["create_issue", "read_file", "get_chart"].map((name) => ({ name })),
+    };
+    value["mcp"].configuration = { schema: { type: "object", properties: { region: { type: "string" } } } };
+    value["security"].permissions = [];
+    value["source"] = {
+      type: "binary",
+      url: `http://127.0.0.1:7430/files/sha256-${digest.toString("hex")}`,
+      hash: `sha256-${digest.toString("base64")}`,
+      size: program.length,
+    };
+  });
+  return { "issues-mcp.mjs": program, "issues-mcp.json": JSON.stringify(document) };
+}
+
 const PAGES: Readonly<Record<string, Page>> = {
   "README.md": { files: { "mcpfile.yaml": "yaml 1" } },
   "docs/guides/clients.md": { files: BOTH_SERVERS },
@@ -90,7 +113,9 @@ const PAGES: Readonly<Record<string, Page>> = {
   "docs/guides/login.md": {},
   "docs/guides/openapi.md": { files: { "petstore.json": PETSTORE } },
   "docs/guides/operation.md": { files: BOTH_SERVERS },
-  "docs/guides/packages.md": { files: BOTH_SERVERS },
+  "docs/guides/packages.md": { files: { ...BOTH_SERVERS, ...issuesPackage() } },
+  "docs/guides/pins.md": { files: FILE_SERVER },
+  "docs/guides/publishing.md": { files: { "mcpfile.yaml": "yaml 1" } },
   "docs/guides/registry.md": { files: { "github-mcp.json": JSON.stringify(packageDocument()) } },
   "docs/guides/sandbox.md": { files: FILE_SERVER },
   "docs/guides/scripts.md": {

@@ -4,16 +4,17 @@ import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import { parseClientFile } from "../../formats/clients/index.ts";
 import { definedOnly, filled } from "../../formats/manifest/index.ts";
 import { addServer, type ServerFields } from "../../formats/workspace/index.ts";
-import { isReferenceName } from "../../model/index.ts";
+import { isReferenceName, type PackageReference, parsePackageReference } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
-import { parseServerOptions, type RawOptions } from "../options/parse.ts";
+import { parseServerOptions } from "../options/parse.ts";
 import { givenSandboxFlags, networkOf, type SandboxOptions } from "../options/sandbox.ts";
 import { refuseBothSides, throwUsageErrors } from "../options/usage-error.ts";
+import type { RawPackageOptions } from "../packages/add.ts";
 import { hasScheme, splitWords } from "../target/target.ts";
 import { loadSource } from "../workspace/source.ts";
 import { editWorkspaceFile } from "./workspace-file.ts";
 
-export interface AddOptions extends RawOptions {
+export interface AddOptions extends RawPackageOptions {
   start?: string;
   dryRun?: boolean;
 }
@@ -23,8 +24,15 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
   const [alias, ...rest] = words.words;
   if (alias === undefined)
     throw new PortolanError("USAGE", "No name is given.", {
-      hint: "portolan add <name> -- <command...>, or portolan add <name> <url>",
+      hint: "portolan add <name> -- <command...>, portolan add <name> <url>, or portolan add <package>",
     });
+  const found = packageIn(words);
+  if (found !== undefined) {
+    refuseServerOptions(options);
+    const { addPackage } = await import("../packages/add.ts");
+    return addPackage(cli, found.reference, options, found.alias);
+  }
+  refusePackageOptions(options);
   const fields = toFields(alias, rest, words.server, options, cli);
   const before = options.dryRun === true ? undefined : await knownElsewhere(cli, alias);
   const changed = await editWorkspaceFile(cli, options.dryRun === true, ({ text }) =>
@@ -44,6 +52,55 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
     output.print(`${what}\n${output.colors.dim(`See its state: portolan status ${alias}`)}`);
   }
   return 0;
+}
+
+/** `add @user/name`, or `add name @user/name`. Undefined for a command or a URL. */
+function packageIn({
+  words,
+  server,
+}: Words): { readonly reference: PackageReference; readonly alias: string | undefined } | undefined {
+  const spec = words.at(-1);
+  if (server !== undefined || spec === undefined || words.length > 2) return undefined;
+  // A name of a server has no slash and no colon; a package has one of them.
+  if (!spec.startsWith("@") && !/^[\w.-]+\.[\w-]+\/[\w.-]+(@|$)/.test(spec) && !spec.startsWith("mcpb:"))
+    return undefined;
+  const reference = parsePackageReference(spec);
+  if (typeof reference === "string")
+    throw new PortolanError("USAGE", `${reference}.`, {
+      hint: "Write @user/name in lower case, io.github.user/name, or mcpb: and a file or URL.",
+    });
+  return { reference, alias: words.length === 2 ? words[0] : undefined };
+}
+
+function refuseServerOptions({ env, header, transport, era, cwd, start }: AddOptions): void {
+  const given = Object.entries({ env, header, transport, era, cwd, start })
+    .filter(([, value]) => value !== undefined)
+    .map(([name]) => `--${name} is for commands and URLs; a package takes --config`);
+  throwUsageErrors(given);
+}
+
+function refusePackageOptions({
+  name,
+  yes,
+  allow,
+  config,
+  configFile,
+  registry,
+  allowLookAlike,
+}: AddOptions): void {
+  const options = {
+    name,
+    yes,
+    allow,
+    config,
+    "config-file": configFile,
+    registry,
+    "allow-look-alike": allowLookAlike,
+  };
+  const given = Object.entries(options)
+    .filter(([, value]) => value !== undefined)
+    .map(([option]) => `--${option} is for packages`);
+  throwUsageErrors(given);
 }
 
 function toFields(

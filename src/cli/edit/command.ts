@@ -4,16 +4,26 @@ import type { CommandHost } from "../context.ts";
 import { collect, defineCommand, outputOptions, sandboxOptions, workspaceOption } from "../options/groups.ts";
 import type { RawOptions } from "../options/parse.ts";
 import { WORKSPACE, WORKSPACE_EXIT_CODES } from "../output/help.ts";
+import { packageOptions } from "../packages/command.ts";
 import type { AddOptions } from "./add.ts";
+import type { RemoveOptions } from "./remove.ts";
+
+const PACKAGES = `Packages:
+  @user/name[@version]         a package of a registry
+  io.github.user/name          a server of a registry with the official MCP registry API
+  mcpb:<file or URL>           an MCPB bundle
+  Portolan shows the package with its permissions, asks, starts it once in its sandbox, and pins its tools in portolan.lock. Without a terminal, --yes and --allow are both needed.`;
 
 export function addEditCommands({ program, explain, run, server }: CommandHost): void {
   const add = defineCommand(program, {
     name: "add",
-    summary: "add a server to the workspace's portolan.yaml",
+    summary: "add a server to the workspace's portolan.yaml: a command, a URL or a package",
     argument: "[words...]",
-    groups: [outputOptions, workspaceOption, sandboxOptions],
+    groups: [outputOptions, workspaceOption, sandboxOptions, packageOptions],
   })
-    .usage("<name> [options] -- <command> [args...]\n       portolan add <name> <url> [options]")
+    .usage(
+      "<name> [options] -- <command> [args...]\n       portolan add <name> <url> [options]\n       portolan add <package> [options]",
+    )
     .option(
       "--env <variable>",
       "NAME=value for the server, or NAME for ${NAME} (repeatable; commands)",
@@ -37,8 +47,11 @@ export function addEditCommands({ program, explain, run, server }: CommandHost):
       "portolan add search --env API_KEY --start lazy -- uvx search-server",
       "portolan add weather --allow-net api.weather.gov -- npx -y weather-server",
       "portolan add files --dry-run -- node server.js",
+      "portolan add @alice/github-mcp",
+      "portolan add @alice/github-mcp@1.2.0 --yes --allow network,github-api --config 'github_token={{GITHUB_TOKEN}}'",
+      "portolan add mcpb:./weather.mcpb",
     ],
-    sections: [WORKSPACE, WORKSPACE_EXIT_CODES],
+    sections: [PACKAGES, WORKSPACE, WORKSPACE_EXIT_CODES],
   });
 
   const remove = defineCommand(program, {
@@ -49,11 +62,12 @@ export function addEditCommands({ program, explain, run, server }: CommandHost):
   })
     .usage("<name> [options]")
     .option("--dry-run", "print the new file, and write nothing")
-    .action((names: string[], raw: RawOptions & { dryRun?: boolean }) =>
+    .option("--purge", "also remove the secrets that were stored for its package")
+    .action((names: string[], raw: RawOptions & RemoveOptions) =>
       run(raw, async (cli) => (await import("./remove.ts")).remove(cli, names, raw)),
     );
   explain(remove, {
-    examples: ["portolan remove files", "portolan remove files --dry-run"],
+    examples: ["portolan remove files", "portolan remove files --dry-run", "portolan remove github --purge"],
     sections: [WORKSPACE, WORKSPACE_EXIT_CODES],
   });
 }

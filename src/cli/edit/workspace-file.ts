@@ -19,11 +19,15 @@ export interface WorkspaceFile {
   readonly text: string | undefined;
 }
 
-/** Reads the file, changes it, and writes it back unless it is a dry run. Returns the text before and after. */
+/**
+ * Reads the file, changes it, and writes it back unless it is a dry run. Returns the text before and after. `before` runs
+ * when the new text is known; if it throws, the file stays as it was.
+ */
 export async function editWorkspaceFile(
   cli: Cli,
   dryRun: boolean,
   change: (own: WorkspaceFile) => string,
+  before?: (own: WorkspaceFile) => Promise<void>,
 ): Promise<WorkspaceFile & { readonly after: string }> {
   const file = await findOwnFile(cli);
   if (dryRun) {
@@ -36,6 +40,8 @@ export async function editWorkspaceFile(
     async () => {
       const own = await readOwnFile(file, cli);
       const after = change(own);
+      await before?.(own);
+      if (after === own.text) return { ...own, after };
       const mode = await stat(file).then(
         (found) => found.mode & 0o777,
         () => 0o644,
@@ -81,7 +87,9 @@ async function readOwnFile(file: string, cli: Cli): Promise<WorkspaceFile> {
 async function requireFolder(folder: string): Promise<void> {
   const found = await stat(folder).catch(() => undefined);
   if (found?.isDirectory() !== true)
-    throw new PortolanError("USAGE", `${folder} is not a folder.`, { hint: "Create it first." });
+    throw new PortolanError("USAGE", `${folder} is not a folder.`, {
+      hint: found === undefined ? "Create it first." : "Name the folder of the workspace.",
+    });
 }
 
 async function exists(file: string): Promise<boolean> {

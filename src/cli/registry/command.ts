@@ -8,15 +8,16 @@ import {
   type OptionGroup,
   outputOptions,
   plainOutputOptions,
+  workspaceOption,
 } from "../options/groups.ts";
 import { exitCodes } from "../output/help.ts";
 import type { RawRegistryOptions } from "./options.ts";
 import type { RawRegistryServeOptions } from "./serve.ts";
 
-const registryOption: OptionGroup = (command) =>
+export const registryOption: OptionGroup = (command) =>
   command.option(
     "--registry <url>",
-    "the registry: a URL, or a folder with a copy of it (repeatable, in order; default: PORTOLAN_REGISTRY)",
+    "the registry: a URL or a folder (repeatable, in order; default: PORTOLAN_REGISTRY, then portolan.yaml)",
     collect,
   );
 
@@ -48,7 +49,7 @@ function addReadCommands({ program, explain, run }: CommandHost): void {
     name: "search",
     summary: "search registries for packages of MCP servers",
     argument: "[words...]",
-    groups: [outputOptions, registryOption],
+    groups: [outputOptions, workspaceOption, registryOption],
   })
     .option("--limit <number>", "the most results (default: 20)")
     .action((words: string[], raw: RawRegistryOptions) =>
@@ -66,7 +67,7 @@ function addReadCommands({ program, explain, run }: CommandHost): void {
     name: "info",
     summary: "show a package: who made it, what it may do, its advisories",
     argument: "<package>",
-    groups: [outputOptions, registryOption],
+    groups: [outputOptions, workspaceOption, registryOption],
   }).action((name: string, raw: RawRegistryOptions) =>
     run(raw, async (cli) => (await import("./read.ts")).info(cli, name, raw)),
   );
@@ -79,7 +80,7 @@ function addReadCommands({ program, explain, run }: CommandHost): void {
     name: "versions",
     summary: "list the versions and tags of a package",
     argument: "<package>",
-    groups: [outputOptions, registryOption],
+    groups: [outputOptions, workspaceOption, registryOption],
   }).action((name: string, raw: RawRegistryOptions) =>
     run(raw, async (cli) => (await import("./read.ts")).versions(cli, name, raw)),
   );
@@ -89,7 +90,7 @@ function addReadCommands({ program, explain, run }: CommandHost): void {
     name: "advisories",
     summary: "list the advisories of registries, or publish one",
     argument: "[package]",
-    groups: [outputOptions, registryOption, tokenOption],
+    groups: [outputOptions, workspaceOption, registryOption, tokenOption],
   })
     .option("--publish <file>", "publish the advisory of this JSON file, or a new state of it")
     .action((name: string | undefined, raw: RawRegistryOptions) =>
@@ -110,7 +111,7 @@ function addWriteCommands({ program, explain, run }: CommandHost): void {
     name: "publish",
     summary: "publish a version of a package in a registry",
     argument: "[document]",
-    groups: [outputOptions, registryOption, tokenOption],
+    groups: [outputOptions, workspaceOption, registryOption, tokenOption],
   })
     .option("--file <path>", "a file of the package that the registry keeps (repeatable)", collect)
     .option("--tag <tag>", "the tag that leads to this version; without it, a release becomes latest")
@@ -134,7 +135,7 @@ function addWriteCommands({ program, explain, run }: CommandHost): void {
     name: "deprecate",
     summary: "warn people who use versions of a package",
     argument: "<package>",
-    groups: [outputOptions, registryOption, tokenOption],
+    groups: [outputOptions, workspaceOption, registryOption, tokenOption],
   })
     .argument("[message]", "why, and what to use instead")
     .option("--undo", "take the warning back")
@@ -153,7 +154,7 @@ function addWriteCommands({ program, explain, run }: CommandHost): void {
     name: "unpublish",
     summary: "remove a version of a package; its number cannot be used again",
     argument: "<package@version>",
-    groups: [outputOptions, registryOption, tokenOption],
+    groups: [outputOptions, workspaceOption, registryOption, tokenOption],
   })
     .argument("[message]", "why")
     .option("--all", "remove all versions")

@@ -2,15 +2,21 @@
 
 import { join, resolve } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
+import type { RegistrySetting } from "../../model/index.ts";
 import {
+  defaultStateFolder,
   openRegistries,
   openRegistry,
   type Registries,
   type RegistryClient,
+  type RegistryOptions,
   scopeOf,
 } from "../../registry/index.ts";
 import type { Cli } from "../context.ts";
 import type { RawOptions } from "../options/parse.ts";
+import { type PackageSettings, readPackageSettings, tokenResolver } from "./settings.ts";
+
+const SCHEME = /^[a-z][a-z0-9+.-]+:/i;
 
 export interface RawRegistryOptions extends RawOptions {
   registry?: string[];
@@ -32,39 +38,62 @@ export async function registryFolder({ io }: Cli, written: string | undefined): 
   return written === undefined ? dataFolder("registry") : resolve(io.cwd, written);
 }
 
-/** The registries of the command line, or those of PORTOLAN_REGISTRY, separated by spaces. */
+/** The registries of the command line, else those of PORTOLAN_REGISTRY, else those of portolan.yaml. */
 export async function openNamed(cli: Cli, raw: RawRegistryOptions): Promise<Registries> {
-  const { env, cwd } = cli.io;
-  const named = raw.registry ?? (env["PORTOLAN_REGISTRY"] ?? "").split(/\s+/).filter((url) => url !== "");
+  const settings = await readPackageSettings(cli);
+  const named = registriesOf(cli, raw, settings).filter(({ api }) => api !== "official");
   if (named.length === 0)
     throw new PortolanError("USAGE", "No registry is given.", {
-      hint: "Name one: --registry https://registry.example.com, or set PORTOLAN_REGISTRY.",
+      hint: "Name one: --registry https://registry.example.com, PORTOLAN_REGISTRY, or registries in portolan.yaml.",
     });
-  const token = raw.token ?? env["PORTOLAN_REGISTRY_TOKEN"];
-  const [first, ...others] = named.map((url) => (/^[a-z][a-z0-9+.-]+:/i.test(url) ? url : resolve(cwd, url)));
+  return openRegistries(named, await clientOptions(cli, settings));
+}
+
+export function registriesOf(
+  { io: { env, cwd } }: Pick<Cli, "io">,
+  raw: RawRegistryOptions,
+  settings: PackageSettings,
+): readonly RegistrySetting[] {
+  const urls = raw.registry ?? (env["PORTOLAN_REGISTRY"] ?? "").split(/\s+/).filter((url) => url !== "");
+  const isNamed = urls.length > 0;
+  const named = isNamed
+    ? urls.map((url): RegistrySetting => ({ url: SCHEME.test(url) ? url : resolve(cwd, url) }))
+    : settings.registries;
+  // A token of the environment is for the registries of the environment, not for those of a file that somebody else wrote.
+  const token = raw.token ?? (isNamed ? env["PORTOLAN_REGISTRY_TOKEN"] : undefined);
+  if (token === undefined || token === "") return named;
   // The token belongs to the first registry; the others must not see it.
-  const settings = [
-    { url: first as string, ...(token === undefined || token === "" ? {} : { token }) },
-    ...others.map((url) => ({ url })),
-  ];
-  return openRegistries(settings, await clientOptions(cli));
+  return named.map((one, index) => (index === 0 ? { ...one, token } : one));
 }
 
 export async function openUrl(cli: Cli, url: string): Promise<RegistryClient> {
+  const settings = await readPackageSettings(cli);
   return openRegistry(
-    { url: /^[a-z][a-z0-9+.-]+:/i.test(url) ? url : resolve(cli.io.cwd, url) },
-    await clientOptions(cli),
+    { url: SCHEME.test(url) ? url : resolve(cli.io.cwd, url) },
+    await clientOptions(cli, settings),
   );
 }
 
-async function clientOptions({ interrupt }: Cli): Promise<{ stateFolder: string; signal: AbortSignal }> {
-  return { stateFolder: await dataFolder("registries"), signal: interrupt.signal };
+export async function clientOptions(cli: Cli, settings: PackageSettings): Promise<RegistryOptions> {
+  return {
+    stateFolder: await defaultStateFolder(),
+    signal: cli.interrupt.signal,
+    resolveSecret: tokenResolver(cli, settings),
+  };
 }
 
-/** The registry that a command writes to: the first one. */
-export async function openForWriting(cli: Cli, raw: RawRegistryOptions): Promise<RegistryClient> {
-  const { all } = await openNamed(cli, raw);
-  return all[0] as RegistryClient;
+/** The registry that a command writes to: the first one that may have the package. */
+export async function openForWriting(
+  cli: Cli,
+  raw: RawRegistryOptions,
+  name?: string,
+): Promise<RegistryClient> {
+  const { all, registriesFor } = await openNamed(cli, raw);
+  const [first] = name === undefined || scopeOf(name) === undefined ? all : registriesFor(name);
+  if (first !== undefined) return first;
+  throw new PortolanError("USAGE", `No registry has the scope of ${name}.`, {
+    hint: "Every registry of portolan.yaml has scopes. Add the scope to one of them, or name a registry with --registry.",
+  });
 }
 
 /** `@alice/github-mcp@^1.2`: the name and what is wanted of it. */

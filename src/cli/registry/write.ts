@@ -7,7 +7,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { readLimited } from "../../base/files/limited-read.ts";
 import { parseIntegrity, sameIntegrity, toSri } from "../../base/text/integrity.ts";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
-import { openDocument } from "../../formats/document/edit/index.ts";
+import { openDocument } from "../../formats/document/index.ts";
 import { parsePackage } from "../../formats/package/index.ts";
 import type { Cli } from "../context.ts";
 import { diagnosticLine } from "../output/diagnostic.ts";
@@ -33,7 +33,8 @@ export async function publish(
       });
     })
   ).toString("utf8");
-  const registry = await openForWriting(cli, raw);
+  const { draft } = parsePackage(text, document, { mode: "draft" });
+  const registry = await openForWriting(cli, raw, draft.name);
   const uploads = raw.file?.map((file) => resolve(io.cwd, file)) ?? (await packedBeside(path, text));
   for (const file of uploads) {
     const actual = await hashOfDeclared(file, text, document);
@@ -127,7 +128,7 @@ export async function deprecate(
     throw new PortolanError("USAGE", "No message is given.", {
       hint: `Say what to use instead: portolan deprecate ${name} "Use @alice/other-mcp."`,
     });
-  const registry = await openForWriting(cli, raw);
+  const registry = await openForWriting(cli, raw, name);
   const answer = await registry.deprecate(name, {
     ...(wanted === undefined ? {} : { versions: wanted }),
     ...(raw.undo === true ? { undo: true } : { message }),
@@ -150,7 +151,7 @@ export async function unpublish(
         hint: `Name one version, such as portolan unpublish ${name}@1.0.0, or remove all with --all.`,
       },
     );
-  const registry = await openForWriting(cli, raw);
+  const registry = await openForWriting(cli, raw, name);
   const change = { versions: wanted ?? "*", ...(message === undefined ? {} : { message }) };
   return report(cli, await registry.unpublish(name, change), name, "Unpublished");
 }

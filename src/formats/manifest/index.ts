@@ -1,6 +1,6 @@
 // Public face of the bridge manifest, and of the server fields that portolan.yaml shares with it.
 
-export { ALIAS_PATTERN, aliasProblem, MAX_ALIAS } from "./alias.ts";
+export { ALIAS_PATTERN, aliasProblem, MAX_ALIAS, toAlias } from "./alias.ts";
 export { definedOnly, filled, withoutUndefined } from "./defined.ts";
 export { checkVersionCommand, checkVersionPattern, checkVersionRange } from "./launch-schema.ts";
 export { folderOf, toAbsolutePath } from "./paths.ts";

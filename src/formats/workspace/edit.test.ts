@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isPortolanError } from "../../errors/index.ts";
 import type { ServerFields } from "../manifest/index.ts";
-import { addServer, removeServer } from "./edit.ts";
+import { addServer, changeServer, removeServer } from "./edit.ts";
 import { parseWorkspace } from "./read.ts";
 
 const FILE = `# our workspace
@@ -90,7 +90,7 @@ servers:
       FILE,
       "a b",
       { command: "x" },
-      'CONFIG_INVALID alias "a b" holds characters that tool names cannot have',
+      'CONFIG_INVALID alias "a b" contains characters that tool names cannot have',
     ],
     [
       "no endpoint",
@@ -160,6 +160,19 @@ describe("remove", () => {
       "FILE_INVALID portolan.yaml cannot be changed",
     );
   });
+});
+
+test("changed fields of a server; comments and other servers stay", () => {
+  const text =
+    "# mine\nservers:\n  a:\n    package: '@a/b@^1' # first\n    env: { A: x } # kept\n  b:\n    command: y # other\n";
+  const after = changeServer(text, "a", { package: "@a/b@^2", sandbox: { network: ["a.com"] } });
+  expect(after).toContain('# mine\nservers:\n  a:\n    package: "@a/b@^2"');
+  expect(after).toContain("env: { A: x } # kept");
+  expect(after).toContain("command: y # other");
+  expect(after).toContain("network: [a.com]");
+  expect(changeServer(text, "a", { package: "@a/b@^1" })).toBe(text);
+  expect(changeServer(text, "a", { env: undefined })).not.toContain("kept");
+  expect(refusal(() => changeServer(text, "c", {}))).toContain("SERVER_UNKNOWN");
 });
 
 test("adding and removing gives the file again, whatever it was", () => {

@@ -1,9 +1,11 @@
 // Adds and removes servers in the text of portolan.yaml; everything else in it stays as it was written.
 
+import { isDeepStrictEqual } from "node:util";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import { TextDocument } from "../document/edit/text-document.ts";
 import { YAML_SYNTAX } from "../document/edit/yaml-edit.ts";
-import { entryOf, nodeAt, readYaml, type TextNode } from "../document/index.ts";
+import { isObject } from "../../model/index.ts";
+import { entryOf, nodeAt, readYaml, type TextNode, toPlain } from "../document/index.ts";
 import { aliasProblem, type ServerFields } from "../manifest/index.ts";
 import { parseWorkspace } from "./read.ts";
 
@@ -38,6 +40,22 @@ export function removeServer(text: string, alias: string): string {
   if (entryOf(nodeAt(readForEdit(text), "servers"), alias) === undefined)
     throw new PortolanError("SERVER_UNKNOWN", `portolan.yaml declares no server ${alias}`);
   return toText(new TextDocument(YAML_SYNTAX, text).delete(["servers", alias]));
+}
+
+/** The text with some fields of a server replaced. A field that is undefined is removed; everything else stays. */
+export function changeServer(text: string, alias: string, fields: ServerFields): string {
+  const server = entryOf(nodeAt(readForEdit(text), "servers"), alias);
+  if (server === undefined)
+    throw new PortolanError("SERVER_UNKNOWN", `portolan.yaml declares no server ${alias}`);
+  const before = toPlain(server.value);
+  const own = isObject(before) ? before : {};
+  let document: TextDocument | undefined = new TextDocument(YAML_SYNTAX, text);
+  for (const [name, value] of Object.entries(fields)) {
+    const path = ["servers", alias, name];
+    if (isDeepStrictEqual(own[name], value)) continue;
+    document = value === undefined ? document?.delete(path) : document?.set(path, value);
+  }
+  return toText(document);
 }
 
 function toText(edited: TextDocument | undefined): string {

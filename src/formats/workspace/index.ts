@@ -1,7 +1,7 @@
 // Public face of portolan.yaml.
 
 export type { ServerFields } from "../manifest/index.ts";
-export { addServer, removeServer } from "./edit.ts";
+export { addServer, changeServer, removeServer } from "./edit.ts";
 export {
   looksLikeWorkspace,
   parseWorkspace,

@@ -3,10 +3,12 @@
 import type { Diagnostic } from "../../errors/index.ts";
 import {
   type ContractPolicy,
-  type ServerConfig,
   type GatewaySettings,
   isObject,
+  type PackagePolicy,
   type PinMode,
+  type RegistrySetting,
+  type ServerConfig,
 } from "../../model/index.ts";
 import {
   Diagnostics,
@@ -49,6 +51,9 @@ export interface WorkspaceSettings {
   readonly contracts?: ContractPolicy;
   /** The aliases that the gateway's rules name. */
   readonly gatewayServers?: readonly PlacedWord[];
+  /** Folders in it are as written. */
+  readonly registries?: readonly RegistrySetting[];
+  readonly packages?: PackagePolicy;
 }
 
 export interface WorkspaceResult {
@@ -90,6 +95,8 @@ export function looksLikeWorkspace(value: unknown): boolean {
     "enabled_servers",
     "gateway",
     "contracts",
+    "registries",
+    "packages",
   ];
   return isObject(value.servers) || (value.version === 1 && ownKeys.some((key) => Object.hasOwn(value, key)));
 }
@@ -130,7 +137,8 @@ function toServer(entry: Entry, workspace: WorkspaceValue, context: ReadContext)
 }
 
 function toSettings(workspace: WorkspaceValue, root: TextNode): WorkspaceSettings {
-  const { naming, descriptionPrefix, pins, envFile, defaults, gateway, contracts } = workspace;
+  const { naming, descriptionPrefix, pins, envFile, defaults, gateway, contracts, registries, packages } =
+    workspace;
   return {
     sources: placed(nodeAt(root, "sources")),
     naming,
@@ -141,6 +149,8 @@ function toSettings(workspace: WorkspaceValue, root: TextNode): WorkspaceSetting
     enabledServers: placed(nodeAt(root, "enabled_servers")),
     gateway,
     contracts,
+    registries,
+    packages,
     gatewayServers:
       gateway && serversNamedByGateway(nodeAt(root, "gateway")).flatMap((node) => placed(node) ?? []),
   };

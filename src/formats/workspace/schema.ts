@@ -21,6 +21,7 @@ import {
   type Value,
 } from "../schema-builder/index.ts";
 import { GATEWAY } from "./gateway-schema.ts";
+import { PACKAGES, REGISTRIES } from "./packages-schema.ts";
 
 const CONTRACTS = partialObject("Which drivers may serve contracts, and which calls are approved first.", {
   allowTags: list("Only drivers with one of these policy tags may serve.", text()),
@@ -58,13 +59,15 @@ export const WORKSPACE = partialObject(
     pins: PINS,
     descriptionPrefix: DESCRIPTION_PREFIX,
     envFile: text("A .env file that values of ${NAME} references may come from; relative to this folder."),
-    defaults: partialObject("What holds for every server that says nothing else.", DEFAULT_FIELDS),
+    defaults: partialObject("Defaults for every server that does not set them itself.", DEFAULT_FIELDS),
     servers: map("Servers of this workspace, by alias. The transport follows from command or url.", SERVER, {
       keyPattern: ALIAS_PATTERN,
     }),
     enabledServers: list("Only these servers are used, by alias, wherever they are declared.", text()),
     contracts: CONTRACTS,
     gateway: GATEWAY,
+    registries: REGISTRIES,
+    packages: PACKAGES,
   },
 );
 

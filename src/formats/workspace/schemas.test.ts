@@ -54,6 +54,7 @@ test.each<[string, string, boolean]>([
     readFileSync(new URL(`../../../schemas/${name}`, import.meta.url), "utf8"),
   );
   const { root } = readYaml(text, "f.yaml");
-  const validator = await createValidator(schema, { budgetMs: 20_000 });
+  // A busy machine is no fault of the schema.
+  const validator = await createValidator(schema, { budgetMs: 10_000 });
   expect(validator.check(root && toPlain(root)).valid).toBe(valid);
 });

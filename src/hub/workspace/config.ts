@@ -2,7 +2,7 @@
 
 import { type Catalog, fatalErrors, type LockText, type UsedPaths } from "../../catalog/index.ts";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
-import { type ServerConfig, type GatewaySettings, isObject } from "../../model/index.ts";
+import { type GatewaySettings, isObject, type PackagePolicy, type ServerConfig } from "../../model/index.ts";
 
 /** The servers of a program, in place of a folder. */
 export interface WorkspaceConfig {
@@ -11,6 +11,8 @@ export interface WorkspaceConfig {
   readonly descriptionPrefix?: boolean | string;
   readonly envFile?: string;
   readonly gateway?: GatewaySettings;
+  /** The policy for packages. */
+  readonly packages?: PackagePolicy;
   /** The folder that paths and references are relative to. */
   readonly folder?: string;
   /** The lock file, with the approved definitions of tools. */
@@ -50,10 +52,10 @@ export function fromCatalog(catalog: Catalog, report: (diagnostic: Diagnostic) =
     });
   }
   for (const diagnostic of catalog.diagnostics) report(diagnostic);
-  const { naming, descriptionPrefix, envFile, gateway } = catalog.settings;
+  const { naming, descriptionPrefix, envFile, gateway, packages } = catalog.settings;
   const servers = catalog.servers.map((server) => inWorkspaceFolder(server, catalog.folder));
   const { folder, usedPaths, lock } = catalog;
-  return { servers, naming, descriptionPrefix, envFile, gateway, folder, usedPaths, lock };
+  return { servers, naming, descriptionPrefix, envFile, gateway, packages, folder, usedPaths, lock };
 }
 
 /** A program without a `cwd` runs in the workspace folder, wherever the caller is. */

@@ -96,6 +96,7 @@ export async function openWorkspaceHub(
   }
   if (config.usedPaths !== undefined) configFiles.add(config.usedPaths);
   launchContext.servers = config.servers;
+  launchContext.packagePolicy = config.packages;
   const roots = await rootFolders(options.handlers ?? {});
   const secrets = createSecretStore({
     env: process.env,
@@ -136,6 +137,7 @@ export async function openWorkspaceHub(
   const change = (changed: CatalogChange): void => {
     for (const diagnostic of changed.catalog.diagnostics) report(diagnostic);
     launchContext.servers = changed.catalog.servers;
+    launchContext.packagePolicy = changed.catalog.settings.packages;
     configFiles.add(changed.catalog.usedPaths);
     noteGateway(changed.catalog.settings.gateway);
     if (changed.settingsChanged) hub.configure(mergeSettings(changed.catalog.settings));

@@ -1,0 +1,107 @@
+// `portolan audit`: integrity of packages, advisories, policy, and drift between portolan.yaml, portolan.lock, store and servers.
+
+import { resolve } from "node:path";
+import { writeAtomic } from "../../base/files/atomic-write.ts";
+import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { lockFileOf, readLock } from "../../packages/index.ts";
+import type { Cli } from "../context.ts";
+import type { RawOptions } from "../options/parse.ts";
+import { withSpinner } from "../output/progress.ts";
+import { readPackageSettings } from "../registry/settings.ts";
+import type { Paint } from "../terminal/colors.ts";
+import { count, wrap } from "../terminal/layout.ts";
+import { plainLine, toJsonText } from "../terminal/safe-text.ts";
+import { pathLabeller } from "../workspace/folder.ts";
+import { loadSource } from "../workspace/source.ts";
+import { checkAdvisories } from "./check-advisories.ts";
+import { auditLive } from "./check-live.ts";
+import { auditedPackages, checkLock, checkStore } from "./check-lock.ts";
+import type { Finding, FindingSeverity } from "./findings.ts";
+import { toSarif } from "./sarif.ts";
+
+export interface RawAuditOptions extends RawOptions {
+  live?: boolean;
+  offline?: boolean;
+  strict?: boolean;
+  format?: string;
+  sarif?: string;
+}
+
+const ORDER: readonly FindingSeverity[] = ["error", "warning", "note"];
+
+export async function audit(cli: Cli, names: readonly string[], raw: RawAuditOptions): Promise<number> {
+  const { output, io } = cli;
+  const { format } = raw;
+  if (format !== undefined && !["text", "json", "sarif"].includes(format))
+    throw new PortolanError("USAGE", `--format must be text, json or sarif, got ${JSON.stringify(format)}.`);
+  const settings = await readPackageSettings(cli);
+  const source = await loadSource(cli);
+  const { servers } = source.config;
+  const unknown = names.find((name) => !servers.some(({ alias }) => alias === name));
+  if (unknown !== undefined)
+    throw new PortolanError("SERVER_UNKNOWN", `There is no server ${JSON.stringify(unknown)} here.`, {
+      hint: didYouMean(
+        unknown,
+        servers.map(({ alias }) => alias),
+      ),
+    });
+  const lockFile = lockFileOf(settings.folder);
+  const lock = await readLock(lockFile);
+  const chosen = servers.filter(({ alias }) => names.length === 0 || names.includes(alias));
+  const context = { lockFile, lock, servers: chosen, isPartial: names.length > 0 };
+  const findings = await withSpinner(cli, async (spinner) => {
+    spinner.start("checking installed packages");
+    const packages = auditedPackages(context);
+    const found = [...checkLock(context), ...(await checkStore(packages, settings.policy))];
+    spinner.start("checking advisories");
+    found.push(...(await checkAdvisories(cli, packages, settings, raw.offline === true)));
+    return found;
+  });
+  if (raw.live === true) findings.push(...(await auditLive(cli, source, context)));
+  findings.sort(
+    (a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity) || (a.server < b.server ? -1 : 1),
+  );
+  const sarif = (): object => toSarif(findings, { folder: settings.folder, version: io.version });
+  if (raw.sarif !== undefined) {
+    const path = resolve(io.cwd, raw.sarif);
+    await writeAtomic(path, Buffer.from(`${toJsonText(sarif(), 2)}\n`), { mode: 0o644 }).catch(
+      (cause: Error) => {
+        throw new PortolanError("FILE_FAILED", `${raw.sarif} cannot be written: ${cause.message}`, { cause });
+      },
+    );
+  }
+  const audited = chosen.filter(({ alias }) => Object.hasOwn(lock.servers, alias)).map(({ alias }) => alias);
+  if (format === "sarif") output.json(sarif());
+  else if (format === "json" || (format === undefined && output.form === "json"))
+    output.json({ servers: audited, findings });
+  else output.print(describe(findings, audited.length, cli));
+  const fails = findings.some(
+    ({ severity }) => severity === "error" || (raw.strict === true && severity === "warning"),
+  );
+  return fails ? 1 : 0;
+}
+
+function describe(findings: readonly Finding[], audited: number, { output, io }: Cli): string {
+  const { colors, width } = output;
+  const label = pathLabeller(io);
+  const paints: Readonly<Record<FindingSeverity, Paint>> = {
+    error: colors.red,
+    warning: colors.yellow,
+    note: colors.dim,
+  };
+  const lines = findings.flatMap(({ severity, server, message, hint, file, line, rule }) => [
+    wrap(
+      `${paints[severity](severity)} ${plainLine(server, 60)}: ${plainLine(message, 1_000)} ${colors.dim(`[${rule}] ${label(file)}${line === undefined ? "" : `:${line}`}`)}`,
+      width,
+      2,
+    ),
+    ...(hint === undefined ? [] : [wrap(`  ${colors.cyan("hint")} ${plainLine(hint, 500)}`, width, 7)]),
+  ]);
+  const totals = ORDER.map((severity) => findings.filter((one) => one.severity === severity).length);
+  const [errors = 0, warnings = 0, notes = 0] = totals;
+  const summary =
+    findings.length === 0
+      ? `No findings in ${count(audited, "locked server")}.`
+      : `${count(errors, "error")}, ${count(warnings, "warning")} and ${count(notes, "note")} in ${count(audited, "locked server")}.`;
+  return [...lines, summary].join("\n");
+}

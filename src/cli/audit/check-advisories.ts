@@ -1,0 +1,114 @@
+// Check of an audit for advisories and withdrawn versions: from the registries of the lock file, or from what is stored about them.
+
+import { parseIntegrity } from "../../base/text/integrity.ts";
+import { isPortolanError } from "../../errors/index.ts";
+import { advisoriesFor, assessAdvisories, openRegistry, type RegistryIndex } from "../../registry/index.ts";
+import type { Cli } from "../context.ts";
+import { clientOptions } from "../registry/options.ts";
+import type { PackageSettings } from "../registry/settings.ts";
+import { type AuditedPackage, findingAt } from "./check-lock.ts";
+import type { Finding } from "./findings.ts";
+
+export async function checkAdvisories(
+  cli: Cli,
+  packages: readonly AuditedPackage[],
+  settings: PackageSettings,
+  offline: boolean,
+): Promise<Finding[]> {
+  const options = await clientOptions(cli, settings);
+  const urls = [...new Set(packages.flatMap(({ locked }) => locked.registry ?? []))];
+  const indexes = new Map(
+    await Promise.all(
+      urls.map(async (url) => {
+        const known = settings.registries.find(
+          (one) => one.url.replace(/\/$/, "") === url.replace(/\/$/, ""),
+        );
+        const registry = openRegistry(known ?? { url }, options);
+        return [url, await readIndex(registry, offline)] as const;
+      }),
+    ),
+  );
+  return packages.flatMap((one) => {
+    const found = one.locked.registry === undefined ? undefined : indexes.get(one.locked.registry);
+    return found === undefined ? [] : checkOne(one, found, settings);
+  });
+}
+
+interface ReadIndex {
+  readonly index?: RegistryIndex;
+  /** Why the newest index could not be read. */
+  readonly problem?: string;
+}
+
+/** The newest index, or the stored one if the registry cannot be reached. */
+async function readIndex(registry: ReturnType<typeof openRegistry>, offline: boolean): Promise<ReadIndex> {
+  let problem: string | undefined;
+  try {
+    if (!offline) return { index: await registry.index() };
+  } catch (error) {
+    if (!isPortolanError(error)) throw error;
+    // An index that is not trusted must not be replaced by an older one without a word.
+    problem = error.message;
+  }
+  try {
+    return { index: await registry.index({ offline: true }), problem };
+  } catch (error) {
+    if (!isPortolanError(error)) throw error;
+    return { problem: problem ?? error.message };
+  }
+}
+
+function checkOne(
+  { server, locked }: AuditedPackage,
+  { index, problem }: ReadIndex,
+  { policy }: PackageSettings,
+): Finding[] {
+  const { name, version, integrity } = locked;
+  const notes =
+    problem === undefined
+      ? []
+      : [
+          findingAt(server, "not-checked", "warning", {
+            message:
+              index === undefined
+                ? `Its advisories are not known: ${problem}`
+                : `Its advisories are those of ${index.issuedAt.slice(0, 10)}: ${problem}`,
+          }),
+        ];
+  if (index === undefined) return notes;
+  const entry = Object.hasOwn(index.packages, name) ? index.packages[name]?.versions[version] : undefined;
+  const hash = parseIntegrity(integrity)?.digest.toString("hex");
+  const advisories = advisoriesFor(index.advisories, name, version, hash === undefined ? [] : [hash]);
+  return [
+    ...notes,
+    ...assessAdvisories(advisories, policy.advisories).map(({ advisory, action }) =>
+      findingAt(server, "advisory", action === "refuse" ? "error" : action === "warn" ? "warning" : "note", {
+        message: `${name}@${version} has a known vulnerability: ${advisory.id} (${advisory.severity}), ${advisory.title}.`,
+        hint:
+          advisory.patches ??
+          `See whether there is a newer version: portolan update ${server.alias} --dry-run`,
+      }),
+    ),
+    ...(entry === undefined || entry.status !== "active"
+      ? [
+          findingAt(server, "version-withdrawn", "warning", {
+            message: `${name}@${version} ${entry === undefined ? "is not in the registry any more" : entry.status === "deleted" ? "was unpublished" : "is deprecated"}${entry?.message === undefined ? "." : `: ${entry.message}`}`,
+            hint: `portolan update ${server.alias} --dry-run`,
+          }),
+        ]
+      : []),
+    ...(entry !== undefined && locked.metadata !== undefined && !sameHash(entry.integrity, locked.metadata)
+      ? [
+          findingAt(server, "document-invalid", "error", {
+            message: `The registry has another document for ${name}@${version} than portolan.lock.`,
+            hint: "A published version never changes. Ask the operator of the registry.",
+          }),
+        ]
+      : []),
+  ];
+}
+
+function sameHash(a: string, b: string): boolean {
+  const [first, second] = [parseIntegrity(a), parseIntegrity(b)];
+  return first !== undefined && second !== undefined && first.digest.equals(second.digest);
+}

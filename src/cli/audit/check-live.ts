@@ -1,0 +1,71 @@
+// Check of an audit against running servers: their tools compared with the pins of the lock file.
+
+import { comparePins, removedTools } from "../../packages/index.ts";
+import type { Cli } from "../context.ts";
+import { healthError, withWorkspace } from "../workspace/open.ts";
+import type { Source } from "../workspace/source.ts";
+import { type AuditContext, findingAt } from "./check-lock.ts";
+import type { Finding } from "./findings.ts";
+
+/** Starts the servers that have pins, with the pins off, so that withheld tools are seen too. */
+export async function auditLive(
+  cli: Cli,
+  source: Source,
+  { servers, lock }: AuditContext,
+): Promise<Finding[]> {
+  const pinned = servers.filter(({ alias, enabled }) => enabled && lock.servers[alias]?.tools !== undefined);
+  if (pinned.length === 0) return [];
+  const plain = pinned.map(({ descriptionPrefix: _, allowTools: __, blockTools: ___, ...server }) => ({
+    ...server,
+    pins: "off" as const,
+  }));
+  const { naming: _naming, descriptionPrefix: _prefix, ...config } = source.config;
+  const only = pinned.map(({ alias }) => alias);
+  return withWorkspace(
+    cli,
+    { ...source, config: { ...config, servers: plain } },
+    { only, start: "eager", showsSource: true },
+    async ({ workspace }) => {
+      const tools = await workspace.tools();
+      const names = workspace.toolNames();
+      return workspace.health().flatMap((health) => {
+        const server = pinned.find(({ alias }) => alias === health.alias);
+        if (server === undefined) return [];
+        const problem = healthError(health);
+        if (problem !== undefined)
+          return [
+            findingAt(server, "not-checked", "warning", {
+              message: `Its tools could not be compared: ${problem.message}`,
+              hint: problem.hint,
+            }),
+          ];
+        const own = tools.flatMap(({ definition }) => {
+          const name = names.get(definition.name);
+          return name?.server === server.alias ? [{ ...definition, name: name.name }] : [];
+        });
+        const approved = lock.servers[server.alias]?.tools ?? {};
+        const hint = `See the difference: portolan pins ${server.alias}`;
+        return [
+          ...comparePins(own, approved).flatMap(({ name, verdict }) =>
+            verdict === "same"
+              ? []
+              : [
+                  verdict === "changed"
+                    ? findingAt(server, "tool-changed", "error", {
+                        message: `The definition of ${name} is not the approved one.`,
+                        hint,
+                      })
+                    : findingAt(server, "tool-new", "warning", {
+                        message: `Nobody approved the tool ${name}.`,
+                        hint,
+                      }),
+                ],
+          ),
+          ...removedTools(own, approved).map((name) =>
+            findingAt(server, "tool-removed", "note", { message: `The tool ${name} is gone.`, hint }),
+          ),
+        ];
+      });
+    },
+  );
+}

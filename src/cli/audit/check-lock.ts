@@ -1,0 +1,186 @@
+// Checks of an audit without network: portolan.yaml against portolan.lock, and portolan.lock against the store.
+
+import {
+  PACKAGE_POLICY_DEFAULTS,
+  type PackagePolicy,
+  parsePackageReference,
+  type ServerConfig,
+} from "../../model/index.ts";
+import { isPortolanError } from "../../errors/index.ts";
+import { sandboxFromPermissions } from "../../formats/package/index.ts";
+import { type Lock, type LockedPackage, lockProblem, openLockedPackage } from "../../packages/index.ts";
+import { createApproval } from "../packages/approval.ts";
+import { lockedFacts } from "../packages/facts.ts";
+import type { AuditRule, Finding, FindingSeverity } from "./findings.ts";
+
+export interface AuditContext {
+  readonly lockFile: string;
+  readonly lock: Lock;
+  readonly servers: readonly ServerConfig[];
+  /** True if only some servers are audited. */
+  readonly isPartial: boolean;
+}
+
+/** A server from a package with its lock entry. */
+export interface AuditedPackage {
+  readonly server: ServerConfig;
+  readonly written: string;
+  readonly locked: LockedPackage;
+}
+
+type Details = Pick<Finding, "message" | "hint">;
+
+export function findingAt(
+  server: ServerConfig,
+  rule: AuditRule,
+  severity: FindingSeverity,
+  details: Details,
+): Finding {
+  const { file, line } = server.origin;
+  return { rule, severity, server: server.alias, ...details, file, line };
+}
+
+export function packageOf({ endpoint }: ServerConfig): string | undefined {
+  return endpoint.transport === "stdio" && endpoint.kind === "package" ? endpoint.package : undefined;
+}
+
+export function auditedPackages({ servers, lock }: AuditContext): AuditedPackage[] {
+  return servers.flatMap((server) => {
+    const written = packageOf(server);
+    const locked = Object.hasOwn(lock.servers, server.alias)
+      ? lock.servers[server.alias]?.package
+      : undefined;
+    return written === undefined || locked === undefined ? [] : [{ server, written, locked }];
+  });
+}
+
+/** Drift between portolan.yaml and portolan.lock. */
+export function checkLock({ servers, lock, lockFile, isPartial }: AuditContext): Finding[] {
+  const findings = servers.flatMap((server) => {
+    const written = packageOf(server);
+    const entry = Object.hasOwn(lock.servers, server.alias) ? lock.servers[server.alias] : undefined;
+    if (written === undefined) return [];
+    const reference = parsePackageReference(written);
+    const problem =
+      typeof reference === "string"
+        ? { message: reference, hint: undefined }
+        : lockProblem(reference, entry?.package);
+    const rule = entry?.package === undefined ? "lock-missing" : "lock-mismatch";
+    return [
+      ...(problem === undefined ? [] : [findingAt(server, rule, "error", problem)]),
+      ...(entry?.package !== undefined && entry.tools === undefined
+        ? [
+            findingAt(server, "unpinned", "warning", {
+              message: "Its tools are not pinned.",
+              hint: `portolan pin ${server.alias}`,
+            }),
+          ]
+        : []),
+    ];
+  });
+  if (isPartial) return findings;
+  const known = new Set(servers.map(({ alias }) => alias));
+  const orphans = Object.keys(lock.servers).filter(
+    (alias) => !known.has(alias) && lock.servers[alias]?.package !== undefined,
+  );
+  return [
+    ...findings,
+    ...orphans.map((server) => ({
+      ...{ rule: "lock-orphan" as const, severity: "warning" as const, server, file: lockFile },
+      message: "portolan.lock has this server, and portolan.yaml does not.",
+      hint: `Add it again, or remove its entry from portolan.lock.`,
+    })),
+  ];
+}
+
+/** The store, the policy and the sandbox of each package. Downloads nothing. */
+export async function checkStore(
+  packages: readonly AuditedPackage[],
+  policy: PackagePolicy,
+): Promise<Finding[]> {
+  const found = await Promise.all(packages.map((one) => checkPackage(one, policy)));
+  return found.flat();
+}
+
+async function checkPackage(
+  { server, written, locked }: AuditedPackage,
+  policy: PackagePolicy,
+): Promise<Finding[]> {
+  const reference = parsePackageReference(written);
+  if (typeof reference === "string" || lockProblem(reference, locked) !== undefined) return [];
+  const { endpoint, alias } = server;
+  if (endpoint.transport !== "stdio" || endpoint.kind !== "package") return [];
+  try {
+    const opened = await openLockedPackage(
+      { server: alias, reference, lock: endpoint.lock },
+      { server: alias },
+      { install: false },
+    );
+    const facts = await lockedFacts(locked);
+    if (facts === undefined)
+      return [
+        findingAt(server, "document-missing", "note", {
+          message: `The metadata of ${locked.name}@${locked.version} is not on this machine.`,
+          hint: `portolan install ${alias}`,
+        }),
+      ];
+    const origin =
+      locked.provenance === undefined
+        ? ({ state: "unsigned" } as const)
+        : ({ state: "verified", proofs: locked.provenance } as const);
+    // The age of a version was checked when it was accepted; it only grows. Advisories have a check of their own.
+    const { refusals } = createApproval({
+      ...{ facts, origin, advisories: [], now: new Date() },
+      policy: { ...PACKAGE_POLICY_DEFAULTS, require: policy.require },
+    });
+    return [
+      ...(opened.program.kind === "absent"
+        ? [
+            findingAt(server, "files-missing", "note", {
+              message: `The files of ${locked.name}@${locked.version} are not on this machine.`,
+              hint: `portolan install ${alias}`,
+            }),
+          ]
+        : []),
+      ...refusals.map(({ reason, hint }) => findingAt(server, "policy", "error", { message: reason, hint })),
+      ...checkSandbox(server, locked, facts.sandbox?.required === true),
+    ];
+  } catch (error) {
+    if (!isPortolanError(error)) throw error;
+    const isMissing = error.code === "INSTALL_FAILED";
+    return [
+      findingAt(server, isMissing ? "document-missing" : "document-invalid", isMissing ? "note" : "error", {
+        message: error.message,
+        hint: error.hint,
+      }),
+    ];
+  }
+}
+
+function checkSandbox(
+  server: ServerConfig,
+  { permissions = [] }: LockedPackage,
+  isRequired: boolean,
+): Finding[] {
+  const { mode, network = [], exec } = server.launch?.sandbox ?? {};
+  const granted = sandboxFromPermissions({ permissions });
+  if (!granted.ok) return [];
+  const hosts = granted.sandbox.network ?? [];
+  const wider = hosts.includes("*") ? [] : network.filter((host) => !hosts.includes(host));
+  const warn = (message: string, severity: FindingSeverity = "warning"): Finding =>
+    findingAt(server, "sandbox-relaxed", severity, {
+      message,
+      hint: "If it is meant so, ignore this. Otherwise narrow the sandbox in portolan.yaml.",
+    });
+  return [
+    ...(mode === "off" || mode === "warn"
+      ? [warn(`Its sandbox is not enforced: the mode is ${mode}.`, isRequired ? "error" : "warning")]
+      : []),
+    ...(wider.length > 0
+      ? [warn(`Its sandbox allows hosts beyond its permissions: ${wider.join(", ")}.`)]
+      : []),
+    ...(exec?.spawn === true && !permissions.includes("process")
+      ? [warn("Its sandbox allows other programs, and the permission process was not granted.")]
+      : []),
+  ];
+}

@@ -1,0 +1,36 @@
+// Findings of an audit, and the rules that make them.
+
+export type FindingSeverity = "error" | "warning" | "note";
+
+/** Every rule of `portolan audit`, with what it means. */
+export const AUDIT_RULES = {
+  "lock-missing": "A package of portolan.yaml has no entry in portolan.lock.",
+  "lock-mismatch": "portolan.yaml and portolan.lock name different packages or versions.",
+  "lock-orphan": "portolan.lock has an entry for a server that portolan.yaml does not have.",
+  "document-missing": "The metadata of a package is not on this machine, or was damaged.",
+  "document-invalid": "The metadata of a package is not what portolan.lock says.",
+  "files-missing": "The files of a package are not on this machine.",
+  "files-damaged": "The files of a package are not those that were installed.",
+  advisory: "A version has a known vulnerability.",
+  "version-withdrawn": "A version was deprecated or unpublished.",
+  policy: "A package does not meet the policy of the workspace.",
+  "sandbox-relaxed": "The sandbox of a server is wider than the permissions that were granted.",
+  unpinned: "The tools of a server are not pinned.",
+  "tool-changed": "The definition of a tool differs from its pin.",
+  "tool-new": "A server has a tool that nobody approved.",
+  "tool-removed": "A server lost a tool that was approved.",
+  "not-checked": "A part could not be checked.",
+} as const satisfies Readonly<Record<string, string>>;
+
+export type AuditRule = keyof typeof AUDIT_RULES;
+
+export interface Finding {
+  readonly rule: AuditRule;
+  readonly severity: FindingSeverity;
+  readonly server: string;
+  readonly message: string;
+  readonly hint?: string;
+  /** An absolute path. */
+  readonly file: string;
+  readonly line?: number;
+}

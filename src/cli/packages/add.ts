@@ -1,0 +1,258 @@
+// `portolan add <package>`: finds a package, shows it, asks, configures, starts it once, pins its tools, and writes both files.
+
+import { PortolanError } from "../../errors/index.ts";
+import { definedOnly, filled, toAlias, toSandboxFields } from "../../formats/manifest/index.ts";
+import { addServer, parseWorkspace, type ServerFields } from "../../formats/workspace/index.ts";
+import { isObject, type PackageReference, type SandboxConfig } from "../../model/index.ts";
+import { keepDocument, type LockedPackage, toRemembered } from "../../packages/index.ts";
+import type { SecretStore } from "../../secrets/index.ts";
+import type { Cli } from "../context.ts";
+import { editWorkspaceFile } from "../edit/workspace-file.ts";
+import { networkOf } from "../options/sandbox.ts";
+import { throwUsageErrors } from "../options/usage-error.ts";
+import { withSpinner } from "../output/progress.ts";
+import type { RawRegistryOptions } from "../registry/options.ts";
+import { openSecrets, type PackageSettings, readPackageSettings } from "../registry/settings.ts";
+import { count } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { type Approval, createApproval } from "./approval.ts";
+import { renderApproval } from "./approval-view.ts";
+import { type Candidate, findCandidate } from "./candidate.ts";
+import { resolveConfiguration, type SettingValue } from "./configuration.ts";
+import {
+  completeConfiguration,
+  type RawConfigurationOptions,
+  readConfigurationOptions,
+} from "./configuration-prompt.ts";
+import { type RawConsentOptions, refuseByPolicy, requireConsent } from "./consent.ts";
+import { compareTools, type ComparedTools } from "./live-tools.ts";
+import { saveDecision } from "./save.ts";
+import { tryServer } from "./trial.ts";
+
+export interface RawPackageOptions extends RawRegistryOptions, RawConsentOptions, RawConfigurationOptions {
+  name?: string;
+  allowLookAlike?: boolean;
+  dryRun?: boolean;
+}
+
+export async function addPackage(
+  cli: Cli,
+  reference: PackageReference,
+  raw: RawPackageOptions,
+  given?: string,
+): Promise<number> {
+  const { output } = cli;
+  const settings = await readPackageSettings(cli);
+  const alias = given ?? raw.name ?? aliasOf(reference);
+  await refuseTaken(cli, alias);
+  const candidate = await withSpinner(cli, async (spinner) => {
+    spinner.start(`finding ${plainLine(labelOf(reference), 80)}`);
+    return findCandidate(reference, { cli, settings, raw });
+  });
+  const approval = approve(candidate, settings, raw);
+  const view = { colors: output.noteColors, width: cli.io.stderr.columns, now: new Date() };
+  if (output.form === "text" || cli.io.stderr.isTTY === true)
+    output.note(`${renderApproval(approval, view)}\n`, true);
+  refuseByPolicy(approval);
+  const { facts } = candidate;
+  const wanted = facts.permissions ?? [];
+  await requireConsent(cli, {
+    ...{ approval, wanted, options: raw, question: `Add ${facts.name}@${facts.version} as ${alias}?` },
+    command: commandOf(candidate, alias, raw),
+  });
+  let opened: SecretStore | undefined;
+  const secrets = (): SecretStore => (opened ??= openSecrets(cli, settings));
+  const values = await configure(cli, candidate, raw, secrets);
+  const fields = toFields(cli, candidate, approval, values);
+  const planned = await editWorkspaceFile(cli, true, ({ text }) => addServer(text, alias, fields));
+  if (raw.dryRun === true) {
+    if (output.form === "json") output.json({ server: alias, written: false, text: planned.after, approval });
+    else output.print(planned.after);
+    return 0;
+  }
+  const locked = toLocked(candidate, wanted);
+  await keepDocument(candidate.document);
+  const live = await tryServer(cli, {
+    ...{ alias, locked, values, text: planned.after, file: planned.file },
+    ...{ folder: settings.folder, envFile: settings.envFile },
+  });
+  cli.interrupt.signal.throwIfAborted();
+  const tools = compareTools(live, facts);
+  const saved = await saveDecision(cli, {
+    ...{ alias, values, secrets },
+    change: ({ text }) => addServer(text, alias, fields),
+    entry: { package: locked, tools: tools.pins },
+  });
+  // A registry that cannot count must not fail an installation that is done.
+  await candidate.registry?.countDownload(facts.name, facts.version).catch(() => undefined);
+  report(cli, {
+    alias,
+    candidate,
+    tools,
+    values,
+    file: saved.file,
+    label: saved.label,
+    lockFile: saved.lockFile,
+  });
+  return 0;
+}
+
+export function approve(
+  { facts, advisories, origin, looksLike }: Candidate,
+  { policy }: Pick<PackageSettings, "policy">,
+  { allowLookAlike }: Pick<RawPackageOptions, "allowLookAlike">,
+): Approval {
+  return createApproval({
+    ...{ facts, advisories, origin, policy, now: new Date() },
+    looksLike: allowLookAlike === true ? undefined : looksLike,
+  });
+}
+
+export async function configure(
+  cli: Cli,
+  { facts }: Pick<Candidate, "facts">,
+  raw: RawConfigurationOptions,
+  secrets: () => SecretStore,
+  kept: Readonly<Record<string, string>> = {},
+): Promise<readonly SettingValue[]> {
+  const { options, file } = await readConfigurationOptions(cli, raw);
+  const hasSecrets = facts.settings.some(({ secret, variable }) => secret && kept[variable] === undefined);
+  const stored = hasSecrets ? (await secrets().list()).map(({ name }) => name) : [];
+  const resolved = await resolveConfiguration(facts.settings, {
+    ...{ options, file, kept, env: cli.io.env, stored: new Set(stored), packageName: facts.name },
+  });
+  return completeConfiguration(cli, resolved, facts.name);
+}
+
+export function toLocked({ locked, origin }: Candidate, permissions: readonly string[]): LockedPackage {
+  return {
+    ...locked,
+    provenance: filled(toRemembered(origin)),
+    permissions: [...permissions],
+    lockedAt: new Date().toISOString(),
+  };
+}
+
+/** The server as portolan.yaml gets it. */
+function toFields(
+  cli: Cli,
+  { reference, facts }: Candidate,
+  { sandbox = {} }: Approval,
+  values: readonly SettingValue[],
+): ServerFields {
+  const problems: string[] = [];
+  const { network, read, write, mode } = cli.options.sandbox;
+  const hosts = networkOf(network, problems);
+  throwUsageErrors(problems);
+  const granted: SandboxConfig = {
+    ...sandbox,
+    mode: mode ?? sandbox.mode,
+    network: [...new Set([...(sandbox.network ?? []), ...hosts])],
+    fs: definedOnly({
+      read: filled([...read, ...pathsOf(values, "file")]),
+      write: filled([...write, ...pathsOf(values, "directory")]),
+    }),
+  };
+  const env = Object.fromEntries(values.map(({ setting, text }) => [setting.variable, text]));
+  return definedOnly<ServerFields>({
+    package: writtenReference(reference, facts.version),
+    env: filled(env),
+    sandbox: toSandboxFields(definedOnly(granted)),
+  });
+}
+
+/** Folders and files that a person chose as settings of this server are granted with them. */
+function pathsOf(values: readonly SettingValue[], format: "file" | "directory"): string[] {
+  return values.flatMap(({ setting: { schema }, text }) => {
+    const own = isObject(schema.items) ? schema.items.format : schema.format;
+    if (own !== format || text === "" || text.includes("${")) return [];
+    return schema.type === "array" && text.startsWith("[") ? (JSON.parse(text) as string[]) : [text];
+  });
+}
+
+/** What the user wrote; without a version, all that are compatible with the one that was found. */
+export function writtenReference(reference: PackageReference, version: string): string {
+  if (reference.kind === "mcpb") return `mcpb:${reference.location}`;
+  const range = reference.range ?? (reference.kind === "official" ? version : `^${version}`);
+  return `${reference.name}@${range}`;
+}
+
+function labelOf(reference: PackageReference): string {
+  return reference.kind === "mcpb" ? reference.location : reference.name;
+}
+
+/** `@alice/github-mcp` is `github`. */
+export function aliasOf(reference: PackageReference): string {
+  const last = labelOf(reference).replace(/\/+$/, "").split(/[/\\]/).at(-1) ?? "";
+  const base = reference.kind === "mcpb" ? last.replace(/\.(mcpb|dxt)(\?.*)?$/i, "") : last;
+  const short = base.replace(/^(mcp-server|server|mcp)-/, "").replace(/-(mcp-server|mcp|server)$/, "");
+  return toAlias(short === "" ? base : short);
+}
+
+async function refuseTaken(cli: Cli, alias: string): Promise<void> {
+  const { text, label } = await editWorkspaceFile(cli, true, (own) => own.text ?? "");
+  const found =
+    text === undefined ? undefined : parseWorkspace(text, label).servers.find((one) => one.alias === alias);
+  if (found === undefined) return;
+  throw new PortolanError("CONFIG_INVALID", `${label} already has a server ${alias}.`, {
+    hint: `Choose another name with --name, or take a newer version: portolan update ${alias}.`,
+  });
+}
+
+/** The command line that adds exactly what was shown, for the hint. */
+function commandOf({ reference, facts }: Candidate, alias: string, raw: RawPackageOptions): string {
+  const spec =
+    reference.kind === "mcpb" ? `mcpb:${reference.location}` : `${reference.name}@${facts.version}`;
+  return [
+    `portolan add ${spec}`,
+    ...(alias === aliasOf(reference) ? [] : [`--name ${alias}`]),
+    ...(raw.registry ?? []).map((url) => `--registry ${url}`),
+    ...(raw.configFile === undefined ? [] : [`--config-file ${raw.configFile}`]),
+    ...(raw.config ?? []).map((pair) => `--config '${pair}'`),
+  ].join(" ");
+}
+
+interface Added {
+  readonly alias: string;
+  readonly candidate: Candidate;
+  readonly tools: ComparedTools;
+  readonly values: readonly SettingValue[];
+  readonly file: string;
+  readonly label: string;
+  readonly lockFile: string;
+}
+
+function report({ output }: Cli, { alias, candidate, tools, values, file, label, lockFile }: Added): void {
+  const { facts } = candidate;
+  noteTools({ output }, alias, tools);
+  const pinned = Object.keys(tools.pins).length;
+  if (output.form === "json")
+    output.json({
+      ...{ file, lockFile, server: alias, written: true },
+      package: { name: facts.name, version: facts.version },
+      tools: { pinned: Object.keys(tools.pins), undeclared: tools.undeclared, absent: tools.absent },
+      settings: values.map(({ setting, from }) => ({ key: setting.key, variable: setting.variable, from })),
+    });
+  else
+    output.print(
+      [
+        `Added ${facts.name}@${facts.version} as ${alias} to ${label}; ${count(pinned, "tool")} pinned in portolan.lock.`,
+        output.colors.dim(`Use it: portolan list ${alias}`),
+      ].join("\n"),
+    );
+}
+
+export function noteTools({ output }: Pick<Cli, "output">, alias: string, tools: ComparedTools): void {
+  const warn = (text: string): void => output.note(`${output.noteColors.yellow("warning")} ${text}`);
+  const names = (list: readonly string[]): string => plainLine(list.join(", "), 300);
+  if (tools.undeclared.length > 0)
+    warn(
+      `The server has tools that its package does not declare; they are withheld: ${names(tools.undeclared)}. Approve them: portolan pins approve ${alias}`,
+    );
+  if (tools.absent.length > 0)
+    warn(`The package declares tools that the server does not have: ${names(tools.absent)}.`);
+  if (tools.differing.length > 0)
+    warn(`The server describes these tools differently from its package: ${names(tools.differing)}.`);
+  for (const { tool, path, message } of tools.findings.slice(0, 20))
+    warn(`${plainLine(tool, 80)}, ${plainLine(path, 120)}: ${plainLine(message, 300)}.`);
+}

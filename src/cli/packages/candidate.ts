@@ -1,0 +1,135 @@
+// A package that may be added: found in a registry or a file, with everything that a decision about it needs.
+
+import { relative, resolve } from "node:path";
+import { isHttpUrl } from "../../base/net/urls.ts";
+import { integrityOf, parseIntegrity, toSri } from "../../base/text/integrity.ts";
+import { PortolanError } from "../../errors/index.ts";
+import type { PackageReference } from "../../model/index.ts";
+import {
+  type Bundle,
+  type LockedPackage,
+  type OriginCheck,
+  readBundle,
+  toPackageSource,
+} from "../../packages/index.ts";
+import {
+  type Advisory,
+  findLookAlikes,
+  openRegistries,
+  type RegistryClient,
+  scopeOf,
+} from "../../registry/index.ts";
+import type { Cli } from "../context.ts";
+import { clientOptions, type RawRegistryOptions, registriesOf } from "../registry/options.ts";
+import type { PackageSettings } from "../registry/settings.ts";
+import { factsOf, factsOfManifest, type PackageFacts } from "./facts.ts";
+
+export interface Candidate {
+  readonly reference: PackageReference;
+  readonly facts: PackageFacts;
+  readonly advisories: readonly Advisory[];
+  readonly origin: OriginCheck;
+  /** An older scope that the scope of the package looks like. */
+  readonly looksLike?: string;
+  /** The metadata document, which the store keeps under its hash. */
+  readonly document: Uint8Array;
+  /** What the lock file says about it, apart from the decision of the person. */
+  readonly locked: Pick<LockedPackage, "name" | "version" | "source" | "integrity" | "metadata" | "registry">;
+  readonly registry?: RegistryClient;
+}
+
+export interface FindContext {
+  readonly cli: Cli;
+  readonly settings: PackageSettings;
+  readonly raw: RawRegistryOptions;
+}
+
+export async function findCandidate(reference: PackageReference, context: FindContext): Promise<Candidate> {
+  switch (reference.kind) {
+    case "package":
+      return findInRegistries(reference, context);
+    case "mcpb":
+      return readFile(reference, context);
+    case "official":
+      throw new PortolanError("NOT_SUPPORTED", "This kind of package cannot be added yet.");
+  }
+}
+
+async function findInRegistries(
+  reference: PackageReference & { readonly kind: "package" },
+  { cli, settings, raw }: FindContext,
+): Promise<Candidate> {
+  const { name, range } = reference;
+  const named = registriesOf(cli, raw, settings).filter(({ api }) => api !== "official");
+  if (named.length === 0)
+    throw new PortolanError("USAGE", "No registry is given.", {
+      hint: "Name one: --registry https://registry.example.com, PORTOLAN_REGISTRY, or registries in portolan.yaml.",
+    });
+  const registries = openRegistries(named, await clientOptions(cli, settings));
+  const registry = await firstWith(name, registries.registriesFor(name));
+  // Without any, this throws an error with the nearest name.
+  const found = await (registry ?? registries).find(name, range);
+  const index = await registry?.index();
+  const source = toPackageSource(found.metadata);
+  const first = parseIntegrity(found.metadata.source.hash ?? source.integrity);
+  return {
+    reference,
+    facts: factsOf(found),
+    advisories: found.advisories,
+    origin: { state: "unsigned" },
+    looksLike: index && findLookAlikes(index).get(scopeOf(name) ?? ""),
+    document: found.document,
+    locked: {
+      ...{ name, version: found.version },
+      // The same on every platform: the file that the metadata names first.
+      source: found.metadata.source.url ?? source.url,
+      integrity: first === undefined ? source.integrity : toSri(first),
+      metadata: toSri(integrityOf(found.document)),
+      registry: found.registry,
+    },
+    registry,
+  };
+}
+
+/** The hash of the file is what the person approves; only its signed part is read. */
+async function readFile(
+  { location }: PackageReference & { readonly kind: "mcpb" },
+  { cli, settings: { folder } }: FindContext,
+): Promise<Candidate> {
+  // portolan.yaml has the path relative to its own folder.
+  const path = isHttpUrl(location) ? location : relative(folder, resolve(cli.io.cwd, location));
+  const written = isHttpUrl(location) || /^\.{0,2}[/\\]/.test(path) ? path : `./${path}`;
+  const { manifest, document, integrity, size, signature } = await readBundle(written, {
+    ...{ folder, signal: cli.interrupt.signal },
+  });
+  return {
+    reference: { kind: "mcpb", location: written },
+    facts: factsOfManifest(manifest, written, size),
+    advisories: [],
+    origin: originOf(signature),
+    document,
+    locked: {
+      ...{ name: manifest.name, version: manifest.version, source: `mcpb:${written}`, integrity },
+      metadata: toSri(integrityOf(document)),
+    },
+  };
+}
+
+function originOf(signature: Bundle["signature"]): OriginCheck {
+  switch (signature.state) {
+    case "verified":
+      return { state: "verified", proofs: [{ kind: "mcpb-signature", signer: signature.signer }] };
+    case "untrusted":
+      return { state: "untrusted", signer: signature.signer, reason: signature.reason };
+    case "unsigned":
+      return { state: "unsigned" };
+  }
+}
+
+async function firstWith(
+  name: string,
+  candidates: readonly RegistryClient[],
+): Promise<RegistryClient | undefined> {
+  for (const registry of candidates) if (await registry.has(name)) return registry;
+  return undefined;
+}

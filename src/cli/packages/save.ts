@@ -1,0 +1,82 @@
+// Saves a decision about a package: secrets, portolan.lock and portolan.yaml, all of them or none.
+
+import { rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { type Lock, lockFileOf, type LockedServer, updateLock } from "../../packages/index.ts";
+import type { SecretStore } from "../../secrets/index.ts";
+import type { Cli } from "../context.ts";
+import { editWorkspaceFile, type WorkspaceFile } from "../edit/workspace-file.ts";
+import type { SettingValue } from "./configuration.ts";
+
+export interface Saved {
+  readonly file: string;
+  readonly label: string;
+  readonly lockFile: string;
+  readonly isNew: boolean;
+}
+
+export interface SaveRequest {
+  readonly alias: string;
+  readonly change: (own: WorkspaceFile) => string;
+  /** Undefined removes the entry. */
+  readonly entry: LockedServer | undefined;
+  readonly values?: readonly SettingValue[];
+  readonly secrets?: () => SecretStore;
+}
+
+type Undo = () => Promise<void>;
+
+/**
+ * The lock file is written before portolan.yaml. If a process is killed in between, the lock file has an entry that no
+ * server uses, which `portolan audit` reports and the next `add` replaces.
+ */
+export async function saveDecision(cli: Cli, request: SaveRequest): Promise<Saved> {
+  const undone: Undo[] = [];
+  try {
+    const { file, label, text } = await editWorkspaceFile(cli, false, request.change, async (own) => {
+      await storeSecrets(request, undone);
+      await changeLock(lockFileOf(dirname(own.file)), request, undone);
+    });
+    return { file, label, lockFile: lockFileOf(dirname(file)), isNew: text === undefined };
+  } catch (error) {
+    for (const undo of undone.toReversed()) await undo();
+    throw error;
+  }
+}
+
+async function storeSecrets({ values = [], secrets }: SaveRequest, undone: Undo[]): Promise<void> {
+  const toStore = values.flatMap(({ store }) => (store === undefined ? [] : [store]));
+  if (toStore.length === 0 || secrets === undefined) return;
+  const store = secrets();
+  for (const { name, value } of toStore) {
+    const before = await store.get(name);
+    const source = await store.set(name, value);
+    undone.push(async () => {
+      if (before === undefined) await store.remove(name);
+      else await store.set(name, before.secret, { to: source });
+    });
+  }
+}
+
+async function changeLock(file: string, { alias, entry }: SaveRequest, undone: Undo[]): Promise<void> {
+  const isNew = await stat(file).then(
+    () => false,
+    () => true,
+  );
+  if (entry === undefined && isNew) return;
+  let before: LockedServer | undefined;
+  await updateLock(file, (lock) => {
+    before = Object.hasOwn(lock.servers, alias) ? lock.servers[alias] : undefined;
+    return withEntry(lock, alias, entry);
+  });
+  undone.push(async () => {
+    const { servers } = await updateLock(file, (lock) => withEntry(lock, alias, before));
+    if (isNew && Object.keys(servers).length === 0) await rm(file, { force: true });
+  });
+}
+
+export function withEntry(lock: Lock, alias: string, entry: LockedServer | undefined): Lock {
+  const others = Object.entries(lock.servers).filter(([name]) => name !== alias);
+  const all = entry === undefined ? others : [...others, [alias, entry] as const];
+  return { ...lock, servers: Object.fromEntries(all) };
+}

@@ -1,0 +1,107 @@
+// Trial start of a package: once, in its sandbox, before anything is written. Its lock entry is in a folder of its own until then.
+
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { isHttpUrl } from "../../base/net/urls.ts";
+import { changedError, isPortolanError, PortolanError } from "../../errors/index.ts";
+import { parseWorkspace } from "../../formats/workspace/index.ts";
+import { escapeReferences, type ServerConfig } from "../../model/index.ts";
+import { lockFileOf, type LockedPackage, renderLock } from "../../packages/index.ts";
+import { createRedactor } from "../../secrets/index.ts";
+import type { Cli } from "../context.ts";
+import { healthError, withWorkspace } from "../workspace/open.ts";
+import type { Source } from "../workspace/source.ts";
+import type { SettingValue } from "./configuration.ts";
+import { type LiveTool, toLiveTool } from "./live-tools.ts";
+
+export interface TrialRequest {
+  readonly alias: string;
+  /** The text of portolan.yaml as it would be. */
+  readonly text: string;
+  readonly file: string;
+  readonly folder: string;
+  readonly envFile?: string;
+  readonly locked: LockedPackage;
+  /** Secrets among them are not stored yet. */
+  readonly values: readonly SettingValue[];
+}
+
+/** Starts the server once and returns its tools. Writes nothing but the store of downloads. */
+export async function tryServer(cli: Cli, request: TrialRequest): Promise<LiveTool[]> {
+  const { alias, locked, folder, envFile } = request;
+  const own = await mkdtemp(join(tmpdir(), "portolan-add-"));
+  const redactor = createRedactor();
+  for (const { store } of request.values) if (store !== undefined) redactor.add(store.value);
+  try {
+    const lock = lockFileOf(own);
+    const entry = { ...locked, source: fromHere(locked.source, folder) };
+    await writeFile(lock, renderLock({ lockfileVersion: 1, servers: { [alias]: { package: entry } } }));
+    const source: Source = {
+      // As for servers of other clients, nothing about this server is stored.
+      ...{ kind: "clients", path: folder, files: [], diagnostics: [], ofDrivers: [], leftOut: [] },
+      config: { servers: [toServer(request, lock)], folder, envFile },
+    };
+    const { sandbox: _, ...options } = cli.options;
+    const trial = {
+      ...cli,
+      options: { ...options, sandbox: { modes: {}, network: [], read: [], write: [] } },
+    };
+    return await withWorkspace(
+      trial,
+      source,
+      { only: [alias], start: "eager", showsSource: true },
+      async ({ workspace }) => {
+        const [health] = workspace.health();
+        const problem = health && healthError(health);
+        if (problem !== undefined) throw problem;
+        const tools = await workspace.tools();
+        const names = workspace.toolNames();
+        return tools.flatMap(({ definition }) => {
+          const found = names.get(definition.name);
+          return found?.server === alias ? [toLiveTool(definition, found.name)] : [];
+        });
+      },
+    );
+  } catch (error) {
+    cli.interrupt.signal.throwIfAborted();
+    if (!isPortolanError(error)) throw error;
+    const { message, hint, stderr } = error;
+    throw changedError(error, {
+      message: `${redactor.redactText(message)} Nothing was changed.`,
+      hint: redactor.redactText(hint),
+      stderr: stderr === undefined ? undefined : redactor.redactText(stderr),
+    });
+  } finally {
+    await rm(own, { recursive: true, force: true });
+  }
+}
+
+/** The path of a bundle is relative to the lock file, which is elsewhere during the trial. */
+function fromHere(source: string, folder: string): string {
+  const location = source.startsWith("mcpb:") ? source.slice("mcpb:".length) : undefined;
+  return location === undefined || isHttpUrl(location) ? source : `mcpb:${resolve(folder, location)}`;
+}
+
+/** The server as the future portolan.yaml has it, with the lock file of the trial and the values of new secrets. */
+function toServer({ alias, text, file, folder, values }: TrialRequest, lock: string): ServerConfig {
+  const found = parseWorkspace(text, file).servers.find((server) => server.alias === alias);
+  if (found === undefined || found.endpoint.transport !== "stdio" || found.endpoint.kind !== "package")
+    throw new PortolanError("INTERNAL", `The server ${alias} cannot be read from the new portolan.yaml.`);
+  const typed = values.flatMap(({ setting, store }) =>
+    store === undefined ? [] : [[setting.variable, escapeReferences(store.value.reveal())]],
+  );
+  const { endpoint } = found;
+  return {
+    ...found,
+    enabled: true,
+    endpoint: {
+      ...endpoint,
+      package: fromHere(endpoint.package, folder),
+      lock: { file: lock, server: alias },
+      cwd: endpoint.cwd ?? folder,
+      env: { ...endpoint.env, ...Object.fromEntries(typed) },
+    },
+    launch: { ...found.launch, ...(endpoint.cwd === undefined ? { cwdImplied: true } : {}) },
+  };
+}

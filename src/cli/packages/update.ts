@@ -1,0 +1,279 @@
+// `portolan update`: shows what a newer version of a package changes, asks, starts it once, and writes both files.
+
+import { isDeepStrictEqual } from "node:util";
+import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { sandboxFromPermissions } from "../../formats/package/index.ts";
+import { definedOnly, filled, toSandboxFields } from "../../formats/manifest/index.ts";
+import { changeServer, parseWorkspace, type ServerFields } from "../../formats/workspace/index.ts";
+import { parsePackageReference, type SandboxConfig, type ServerConfig } from "../../model/index.ts";
+import {
+  keepDocument,
+  type Lock,
+  lockFileOf,
+  type LockedPackage,
+  type LockedServer,
+  readLock,
+} from "../../packages/index.ts";
+import type { SecretStore } from "../../secrets/index.ts";
+import type { Cli } from "../context.ts";
+import { editWorkspaceFile } from "../edit/workspace-file.ts";
+import { answersRequests } from "../input/handlers.ts";
+import { withSpinner } from "../output/progress.ts";
+import { openSecrets, type PackageSettings, readPackageSettings } from "../registry/settings.ts";
+import { count } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { approve, configure, noteTools, type RawPackageOptions, toLocked } from "./add.ts";
+import { type Approval } from "./approval.ts";
+import { type Candidate, findCandidate } from "./candidate.ts";
+import type { SettingValue } from "./configuration.ts";
+import { orCancelled } from "./configuration-prompt.ts";
+import { refuseByPolicy, requireConsent } from "./consent.ts";
+import { comparePackages, type PackageDifference, refuseUpdate, renderDifference } from "./difference.ts";
+import { lockedFacts, type PackageFacts } from "./facts.ts";
+import { compareTools, type LiveTool } from "./live-tools.ts";
+import { saveDecision } from "./save.ts";
+import { tryServer } from "./trial.ts";
+
+export interface RawUpdateOptions extends RawPackageOptions {
+  check?: boolean;
+  acceptTools?: boolean;
+  allowDowngrade?: boolean;
+}
+
+interface Target {
+  readonly server: ServerConfig;
+  readonly written: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly entry: LockedServer;
+  readonly locked: LockedPackage;
+}
+
+interface Outcome {
+  readonly server: string;
+  readonly state: "current" | "available" | "updated";
+  readonly difference?: PackageDifference;
+  readonly approval?: Approval;
+  readonly tools?: { readonly changed: readonly string[]; readonly approved: boolean };
+}
+
+export async function update(cli: Cli, names: readonly string[], raw: RawUpdateOptions): Promise<number> {
+  const { output } = cli;
+  const settings = await readPackageSettings(cli);
+  const targets = await findTargets(cli, settings, names);
+  const outcomes: Outcome[] = [];
+  for (const target of targets) outcomes.push(await updateOne(cli, target, settings, raw));
+  if (output.form === "json") output.json({ servers: outcomes });
+  else if (outcomes.length === 0)
+    output.print("No server of this workspace comes from a package of a registry.");
+  else for (const outcome of outcomes) output.print(describe(outcome));
+  return raw.check === true && outcomes.some(({ state }) => state === "available") ? 1 : 0;
+}
+
+function describe({ server, state, difference }: Outcome): string {
+  const name = plainLine(server, 60);
+  const { from = "", to = "" } = difference ?? {};
+  if (state === "current") return `${name} is up to date.`;
+  return state === "available"
+    ? `${name}: ${from} → ${to} is available.`
+    : `Updated ${name} from ${from} to ${to}.`;
+}
+
+/** The servers that come from packages. A named one that does not is an error. */
+async function findTargets(
+  cli: Cli,
+  { folder }: PackageSettings,
+  names: readonly string[],
+): Promise<Target[]> {
+  const { text = "", file, label } = await editWorkspaceFile(cli, true, (own) => own.text ?? "");
+  const { servers } = parseWorkspace(text, file);
+  const lock = await readLock(lockFileOf(folder));
+  const unknown = names.find((name) => !servers.some(({ alias }) => alias === name));
+  if (unknown !== undefined)
+    throw new PortolanError("SERVER_UNKNOWN", `${label} has no server ${JSON.stringify(unknown)}.`, {
+      hint: didYouMean(
+        unknown,
+        servers.map(({ alias }) => alias),
+      ),
+    });
+  return servers
+    .filter(({ alias }) => names.length === 0 || names.includes(alias))
+    .flatMap((server) => toTarget(server, lock, names.length > 0));
+}
+
+function toTarget(server: ServerConfig, lock: Lock, isNamed: boolean): Target[] {
+  const { alias, endpoint } = server;
+  if (endpoint.transport !== "stdio" || endpoint.kind !== "package") {
+    if (!isNamed) return [];
+    throw new PortolanError("USAGE", `${alias} is not a package of a registry.`, {
+      hint: `Packages of npm and images are updated with: portolan install --update ${alias}`,
+    });
+  }
+  const entry = Object.hasOwn(lock.servers, alias) ? lock.servers[alias] : undefined;
+  if (entry?.package === undefined)
+    throw new PortolanError("VERSION_MISMATCH", `portolan.lock has no entry for ${alias}.`, {
+      hint: `Restore portolan.lock from version control, or add the package again: portolan remove ${alias}; portolan add ${endpoint.package}`,
+    });
+  return [{ server, entry, locked: entry.package, written: endpoint.package, env: endpoint.env ?? {} }];
+}
+
+async function updateOne(
+  cli: Cli,
+  target: Target,
+  settings: PackageSettings,
+  raw: RawUpdateOptions,
+): Promise<Outcome> {
+  const { output } = cli;
+  const { locked, written, server } = target;
+  const { alias } = server;
+  const reference = parsePackageReference(written);
+  if (typeof reference === "string") throw new PortolanError("FILE_INVALID", `${alias}: ${reference}.`);
+  const candidate = await withSpinner(cli, async (spinner) => {
+    spinner.start(`looking for updates of ${plainLine(alias, 60)}`);
+    return findCandidate(reference, { cli, settings, raw });
+  });
+  const { facts, origin } = candidate;
+  if (facts.version === locked.version) {
+    if (candidate.locked.metadata === locked.metadata) return { server: alias, state: "current" };
+    throw new PortolanError(
+      "FORBIDDEN",
+      `The registry now has another document for ${locked.name}@${locked.version} than the one in portolan.lock.`,
+      {
+        server: alias,
+        hint: "A published version never changes. Do not install it; ask the operator of the registry.",
+        data: { reason: "HASH_MISMATCH", locked: locked.metadata, found: candidate.locked.metadata },
+      },
+    );
+  }
+  const before = await lockedFacts(locked);
+  const difference = comparePackages({
+    ...{ locked, before, after: facts, origin, source: candidate.locked.source },
+  });
+  const approval = approve(candidate, settings, raw);
+  const view = { colors: output.noteColors, width: cli.io.stderr.columns };
+  if (raw.check !== true && (output.form === "text" || cli.io.stderr.isTTY === true))
+    output.note(`${renderDifference(difference, facts, view)}\n`, true);
+  if (raw.check === true) return { server: alias, state: "available", difference };
+  refuseByPolicy(approval, [...refuseUpdate(difference, raw), ...approval.refusals]);
+  if (raw.dryRun === true) return { server: alias, state: "available", difference, approval };
+  const { added } = difference.permissions;
+  await requireConsent(cli, {
+    ...{ approval, wanted: added, options: raw, needsAllow: added.length > 0 },
+    question: `Update ${alias} to ${facts.version}?`,
+    command: `portolan update ${alias}`,
+  });
+  return accept(cli, { target, candidate, difference, settings, raw, before });
+}
+
+interface Acceptance {
+  readonly target: Target;
+  readonly candidate: Candidate;
+  readonly difference: PackageDifference;
+  readonly settings: PackageSettings;
+  readonly raw: RawUpdateOptions;
+  readonly before: PackageFacts | undefined;
+}
+
+async function accept(cli: Cli, acceptance: Acceptance): Promise<Outcome> {
+  const { target, candidate, difference, settings, raw, before } = acceptance;
+  const { alias } = target.server;
+  let opened: SecretStore | undefined;
+  const secrets = (): SecretStore => (opened ??= openSecrets(cli, settings));
+  const values = await configure(cli, candidate, raw, secrets, target.env);
+  const fields = changedFields(target, candidate, values, before);
+  const change = ({ text = "" }: { text: string | undefined }): string => changeServer(text, alias, fields);
+  const planned = await editWorkspaceFile(cli, true, change);
+  const locked = toLocked(candidate, candidate.facts.permissions ?? []);
+  await keepDocument(candidate.document);
+  const live = await tryServer(cli, {
+    ...{ alias, locked, values, text: planned.after, file: planned.file },
+    ...{ folder: settings.folder, envFile: settings.envFile },
+  });
+  const compared = compareTools(live, candidate.facts);
+  noteTools(cli, alias, compared);
+  const { changed, pins } = await decideTools(cli, target, live, compared.pins, raw);
+  cli.interrupt.signal.throwIfAborted();
+  await saveDecision(cli, { alias, values, secrets, change, entry: { package: locked, tools: pins } });
+  await candidate.registry
+    ?.countDownload(candidate.facts.name, candidate.facts.version)
+    .catch(() => undefined);
+  const approved = changed.every((name) => pins[name] === compared.pins[name]);
+  return { server: alias, state: "updated", difference, tools: { changed, approved } };
+}
+
+/** A definition that changed keeps its old pin, so that it is withheld, unless a person approves it. */
+async function decideTools(
+  cli: Cli,
+  { entry }: Target,
+  live: readonly LiveTool[],
+  pins: Readonly<Record<string, string>>,
+  raw: RawUpdateOptions,
+): Promise<{ readonly changed: readonly string[]; readonly pins: Readonly<Record<string, string>> }> {
+  const approved = entry.tools ?? {};
+  const names = live.map(({ name }) => name);
+  const changed = names.filter(
+    (name) => pins[name] !== undefined && Object.hasOwn(approved, name) && approved[name] !== pins[name],
+  );
+  if (changed.length === 0 || raw.acceptTools === true) return { changed, pins };
+  const { output } = cli;
+  const shown = plainLine(changed.join(", "), 300);
+  output.note(
+    `${output.noteColors.yellow("warning")} ${count(changed.length, "tool definition")} changed: ${shown}`,
+  );
+  if (raw.yes !== true && answersRequests(cli, false)) {
+    const prompter = await cli.io.createPrompter(output.noteColors.enabled);
+    const answer = orCancelled(
+      await prompter.select({
+        message: "Approve the changed definitions?",
+        options: [
+          { value: "no", label: "No, withhold these tools until I approve them" },
+          { value: "yes", label: "Yes" },
+        ],
+        initial: "no",
+        signal: cli.interrupt.signal,
+      }),
+    );
+    if (answer === "yes") return { changed, pins };
+  }
+  const kept = Object.fromEntries(changed.map((name) => [name, approved[name] ?? ""]));
+  return { changed, pins: { ...pins, ...kept } };
+}
+
+/** The fields of portolan.yaml that the new version changes: new settings, and the sandbox if permissions changed. */
+function changedFields(
+  { server, env }: Target,
+  { facts }: Candidate,
+  values: readonly SettingValue[],
+  before: PackageFacts | undefined,
+): ServerFields {
+  const written = Object.fromEntries(values.map(({ setting, text }) => [setting.variable, text]));
+  const own = server.launch?.sandbox ?? {};
+  const sandbox = nextSandbox(own, before, facts);
+  return {
+    env: filled({ ...env, ...written }),
+    ...(isDeepStrictEqual(sandbox, own) ? {} : { sandbox: toSandboxFields(definedOnly(sandbox)) }),
+  };
+}
+
+/** Rules that a person wrote stay. Rules that the old permissions gave are replaced by those of the new ones. */
+export function nextSandbox(
+  own: SandboxConfig,
+  before: Pick<PackageFacts, "permissions" | "sandbox"> | undefined,
+  after: Pick<PackageFacts, "permissions" | "sandbox">,
+): SandboxConfig {
+  const old = before === undefined ? undefined : sandboxFromPermissions(before);
+  const next = sandboxFromPermissions(after);
+  if (!next.ok) return own;
+  const given = old?.ok === true ? (old.sandbox.network ?? []) : [];
+  const personal = (own.network ?? []).filter((host) => !given.includes(host));
+  const network = [...new Set([...personal, ...(next.sandbox.network ?? [])])];
+  const [spawns, spawned] = [
+    next.sandbox.exec?.spawn === true,
+    old?.ok === true && old.sandbox.exec?.spawn === true,
+  ];
+  return {
+    ...own,
+    network,
+    exec: { ...own.exec, spawn: spawns || (own.exec?.spawn === true && !spawned) },
+    ...(next.sandbox.backend === undefined ? {} : { backend: next.sandbox.backend }),
+  };
+}

@@ -1,0 +1,36 @@
+// Settings of a workspace about packages: the registries they come from, and the policy that they must meet.
+
+/** One registry, in the order in which registries are searched. */
+export interface RegistrySetting {
+  /** An http(s) URL, or the path of a folder with a copy of the registry. */
+  readonly url: string;
+  /** If given, these scopes come only from this registry, and nothing else does. */
+  readonly scopes?: readonly string[];
+  /** A secret reference such as `${REGISTRY_TOKEN}`. */
+  readonly token?: string;
+  /** The public key of the registry, if it is known beforehand. */
+  readonly key?: string;
+  /** `official`: the registry speaks only the official MCP registry API, whose index is not signed. */
+  readonly api?: RegistryApi;
+}
+
+export type RegistryApi = "portolan" | "official";
+
+export type AdvisorySeverity = "low" | "medium" | "high" | "critical";
+
+/** The severity from which something happens; `never` if it never does. */
+export type AdvisoryThreshold = AdvisorySeverity | "never";
+
+export type PackageProof = "provenance" | "signature" | "audit";
+
+export interface PackagePolicy {
+  /** The proofs that every package must have. */
+  readonly require?: readonly PackageProof[];
+  /** A version that was published more recently is refused. */
+  readonly minReleaseAgeMs?: number;
+  readonly advisories?: { readonly warn?: AdvisoryThreshold; readonly refuse?: AdvisoryThreshold };
+}
+
+export const PACKAGE_POLICY_DEFAULTS = {
+  advisories: { warn: "medium", refuse: "critical" },
+} as const satisfies PackagePolicy;
