@@ -64,4 +64,4 @@ export {
   toRemembered,
   unmetRequirements,
 } from "./provenance/proof.ts";
-export { createTrust, type Trust, type TrustFile, type TrustFiles } from "./provenance/trust.ts";
+export { createTrust, loadTrust, type Trust, type TrustFiles, type TrustPaths } from "./provenance/trust.ts";

@@ -49,13 +49,13 @@ interface TransparencyLog {
 // types need packages that are not installed, so those of the parts in use are written here.
 const require = createRequire(import.meta.url);
 const { initializeCA } = require("@sigstore/mock/dist/fulcio/ca.js") as {
-  initializeCA(key: KeyPair, log: CertificateLog, clock?: Date): Promise<Authority>;
+  initializeCA: (key: KeyPair, log: CertificateLog, clock?: Date) => Promise<Authority>;
 };
 const { initializeCTLog } = require("@sigstore/mock/dist/fulcio/ctlog.js") as {
-  initializeCTLog(key: KeyPair, clock?: Date): Promise<CertificateLog>;
+  initializeCTLog: (key: KeyPair, clock?: Date) => Promise<CertificateLog>;
 };
 const { initializeTLog } = require("@sigstore/mock/dist/rekor/tlog.js") as {
-  initializeTLog(url: string, key: KeyPair): Promise<TransparencyLog>;
+  initializeTLog: (url: string, key: KeyPair) => Promise<TransparencyLog>;
 };
 
 const OID = "1.3.6.1.4.1.57264.1";

@@ -114,12 +114,15 @@ function commonProblem(certificate: Certificate, name: string, now: Date): strin
   return keyProblem(x509, name);
 }
 
+const CURVES: readonly string[] = ["prime256v1", "secp384r1", "secp521r1"];
+
 function keyProblem({ publicKey }: Certificate["x509"], name: string): string | undefined {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = publicKey;
-  if (type === "rsa" && (details?.modulusLength ?? 0) < 2048) return `${name} has a weak key`;
-  return type === "rsa" || type === "ec" || type === "ed25519"
-    ? undefined
-    : `${name} has an unknown kind of key`;
+  const isStrong =
+    (type === "rsa" && (details?.modulusLength ?? 0) >= 2048) ||
+    (type === "ec" && CURVES.includes(details?.namedCurve ?? "")) ||
+    type === "ed25519";
+  return isStrong ? undefined : `${name} has a weak or unknown key`;
 }
 
 function toDay(date: Date): string {

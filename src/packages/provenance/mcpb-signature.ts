@@ -33,17 +33,19 @@ export type BundleParts =
 export function splitBundle(bundle: Buffer): BundleParts {
   const tail = Math.max(0, bundle.length - MAX_BLOCK);
   const blocks = findBlocks(bundle, tail);
-  const atEnd = blocks.filter(({ end }) => end === bundle.length);
-  const [block] = atEnd;
-  if (block !== undefined && atEnd.length === 1 && blocks.length === 1)
+  const [block, ...more] = blocks.filter(({ end }) => end === bundle.length);
+  // A block that ends before the last one begins belongs to a file in the archive, such as another bundle.
+  const others = blocks.filter((one) => one !== block && (block === undefined || one.end > block.start));
+  if (more.length > 0 || (block !== undefined && others.length > 0))
+    return { state: "damaged", reason: "it has several signature blocks" };
+  if (block !== undefined)
     return {
       state: "signed",
       archive: bundle.subarray(0, block.start),
       signature: bundle.subarray(block.start + HEADER.length + LENGTH_SIZE, bundle.length - FOOTER.length),
       blockLength: bundle.length - block.start,
     };
-  if (blocks.length > 1) return { state: "damaged", reason: "it has several signature blocks" };
-  if (blocks.length === 1) return { state: "damaged", reason: "bytes follow its signature block" };
+  if (others.length > 0) return { state: "damaged", reason: "bytes follow its signature block" };
   return bundle.subarray(-FOOTER.length).equals(FOOTER)
     ? { state: "damaged", reason: "its signature block is damaged" }
     : { state: "unsigned", archive: bundle };

@@ -2,6 +2,8 @@
 // bundle signers. The usual root is part of Portolan, so that no network is needed; files that a workspace names replace it.
 
 import { createPublicKey, type KeyObject } from "node:crypto";
+import { resolve } from "node:path";
+import { readLimited } from "../../base/files/limited-read.ts";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import { Diagnostics, readJson, ROOT } from "../../formats/document/index.ts";
 import { list, map, anyValue, object, text, type Value } from "../../formats/schema-builder/index.ts";
@@ -42,6 +44,9 @@ export interface TrustFiles {
   readonly certificates?: readonly TrustFile[];
 }
 
+/** Larger than any root. */
+const MAX_BYTES = 1024 * 1024;
+
 const DATES = object("", { start: text(), end: text() }, { open: true });
 
 const KEYS = object(
@@ -75,6 +80,33 @@ export function createTrust({ sigstoreRoot, npmKeys, certificates = [] }: TrustF
     npmKeys: toNpmKeys(npmKeys ?? { file: "the built-in keys", content: JSON.stringify(NPM_KEYS) }),
     certificates: certificates.flatMap(readCertificates),
   };
+}
+
+/** The paths of files that a workspace names in place of the built-in root and keys. */
+export interface TrustPaths {
+  readonly sigstoreRoot?: string;
+  readonly npmKeys?: string;
+  readonly certificates?: readonly string[];
+}
+
+/** Reads the files and creates the trust. Relative paths start at `folder`. */
+export async function loadTrust(paths: TrustPaths, folder: string): Promise<Trust> {
+  const load = async (file: string): Promise<TrustFile> => {
+    try {
+      return { file, content: (await readLimited(resolve(folder, file), MAX_BYTES)).toString("utf8") };
+    } catch (error) {
+      throw new PortolanError("FILE_FAILED", `${file} cannot be read: ${(error as Error).message}`, {
+        cause: error,
+        hint: "Correct its path in portolan.yaml.",
+      });
+    }
+  };
+  const { sigstoreRoot, npmKeys, certificates = [] } = paths;
+  return createTrust({
+    sigstoreRoot: sigstoreRoot === undefined ? undefined : await load(sigstoreRoot),
+    npmKeys: npmKeys === undefined ? undefined : await load(npmKeys),
+    certificates: await Promise.all(certificates.map(load)),
+  });
 }
 
 function readSigstoreRoot({ file, content }: TrustFile): Trust["sigstoreRoot"] {

@@ -50,9 +50,7 @@ function roundTrip(source: object): InstallableOption | undefined {
   if (metadata === undefined) throw new Error(JSON.stringify(diagnostics));
   const entry = toServerEntry(
     metadata,
-    { status: "active", integrity: HASH, publishedAt: "2026-01-01T00:00:00Z" } as Parameters<
-      typeof toServerEntry
-    >[1],
+    { status: "active", integrity: HASH, publishedAt: "2026-01-01T00:00:00Z" },
     true,
   );
   const read = parseServerJson(JSON.stringify(entry), "server.json");

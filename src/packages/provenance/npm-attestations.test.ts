@@ -1,8 +1,11 @@
-// Origin of npm packages: attestations under a Sigstore of our own, registry signatures, and every way in which they can be wrong.
+// Origin of npm packages: attestations under a Sigstore of our own, and every way in which they can be wrong.
 
 import { createHash, sign } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import fc from "fast-check";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import {
   type BundleOptions,
   BYTES,
@@ -23,10 +26,10 @@ import {
 } from "../../../test/helpers/attestations.ts";
 import { isSameRepository } from "./build-identity.ts";
 import { checkNpmAttestations, toPurl } from "./npm-attestations.ts";
-import { checkNpmSignatures, type NpmSubject } from "./npm-signature.ts";
+import type { NpmSubject } from "./npm-signature.ts";
 import { attestationsPath, checkOrigin, type NpmOrigin } from "./origin.ts";
 import { describeOrigin, type OriginCheck } from "./proof.ts";
-import { createTrust, type Trust } from "./trust.ts";
+import { createTrust, loadTrust, type Trust } from "./trust.ts";
 
 const SUBJECT: NpmSubject = {
   name: "@alice/notes",
@@ -264,9 +267,9 @@ describe("provenance that is refused", () => {
   test("anything else, without an exception", async () => {
     for (const wrong of [undefined, null, 5, [], {}, { attestations: {} }, { attestations: [null] }])
       expect(await refusal(wrong)).not.toBe("accepted");
-    expect(await refusal({ attestations: Array(100).fill({ predicateType: PROVENANCE_V1 }) })).toMatch(
-      /list/,
-    );
+    expect(
+      await refusal({ attestations: Array.from({ length: 100 }, () => ({ predicateType: PROVENANCE_V1 })) }),
+    ).toMatch(/list/);
     const good = await bundle();
     await fc.assert(
       fc.asyncProperty(
@@ -298,55 +301,6 @@ describe("provenance that is refused", () => {
       { numRuns: 20 },
     );
     expect(before.state).toBe("checked");
-  });
-});
-
-describe("the registry's signature", () => {
-  const NOW = new Date("2026-06-01T00:00:00Z");
-  const integrity = `sha512-${SUBJECT.sha512.toString("base64")}`;
-  const signed = (message = `@alice/notes@1.0.0:${integrity}`, key = sigstore.npmKey): object => ({
-    keyid: NPM_KEY_ID,
-    sig: sign("sha256", Buffer.from(message), key.privateKey).toString("base64"),
-  });
-  const check = (signatures: unknown, publishedAt = NOW, by = trust): ReturnType<typeof checkNpmSignatures> =>
-    checkNpmSignatures(signatures, SUBJECT, { keys: by.npmKeys, publishedAt });
-
-  test("is verified, absent, or made with another key", () => {
-    expect(check([signed()])).toEqual({ state: "verified", keyId: NPM_KEY_ID });
-    expect(check(undefined)).toEqual({ state: "none" });
-    expect(check([])).toEqual({ state: "none" });
-    expect(check([signed()], NOW, createTrust())).toEqual({ state: "unknown-key", keyId: NPM_KEY_ID });
-  });
-
-  test.each<[string, () => unknown]>([
-    ["another version", () => [signed(`@alice/notes@2.0.0:${integrity}`)]],
-    ["another package", () => [signed(`notes@1.0.0:${integrity}`)]],
-    ["other bytes", () => [signed("@alice/notes@1.0.0:sha512-AAAA")]],
-    ["no signature", () => [{ keyid: NPM_KEY_ID, sig: "" }]],
-    ["random bytes", () => [{ keyid: NPM_KEY_ID, sig: "AAAA" }]],
-    ["a good one and a forged one", () => [signed(), { keyid: NPM_KEY_ID, sig: "AAAA" }]],
-    ["no key id", () => [{ sig: "AAAA" }]],
-    ["no list", () => "signature"],
-    ["too many", () => Array(50).fill(signed())],
-  ])("is refused: %s", (_, signatures) => {
-    expect(check(signatures()).state).toBe("invalid");
-  });
-
-  test("is refused if the key was not valid when the version was published", () => {
-    const limited = trustIn(sigstore, undefined, {
-      start: "2022-01-01T00:00:00Z",
-      end: "2025-01-01T00:00:00Z",
-    });
-    expect(check([signed()], new Date("2024-01-01T00:00:00Z"), limited).state).toBe("verified");
-    expect(check([signed()], NOW, limited)).toMatchObject({
-      reason: expect.stringMatching(/was not valid on 2026-06/),
-    });
-    expect(check([signed()], new Date("2021-01-01T00:00:00Z"), limited).state).toBe("invalid");
-    expect(check([signed()], new Date("never"), limited).state).toBe("invalid");
-  });
-
-  test("any values, without an exception", () => {
-    fc.assert(fc.property(fc.jsonValue(), (value) => check(value).state !== "verified"));
   });
 });
 
@@ -452,6 +406,18 @@ describe("the origin of an npm package", () => {
 });
 
 describe("trust", () => {
+  test("files of a workspace replace the built-in ones", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "portolan-trust-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    writeFileSync(join(folder, "root.json"), trustedRoot(sigstore));
+    writeFileSync(join(folder, "keys.json"), npmKeys(sigstore));
+    const loaded = await loadTrust({ sigstoreRoot: "root.json", npmKeys: "keys.json" }, folder);
+    expect(await refusal(answer(await bundle()), loaded)).toBe("accepted");
+    expect(loaded.npmKeys).toHaveLength(2);
+    expect((await loadTrust({}, folder)).npmSigner).toBe("npm");
+    await expect(loadTrust({ certificates: ["ca.pem"] }, folder)).rejects.toThrow(/ca\.pem cannot be read/);
+  });
+
   test("the built-in root can be read", async () => {
     const { npmKeys: keys, certificates, npmSigner } = createTrust();
     expect(keys.length).toBeGreaterThanOrEqual(4);
