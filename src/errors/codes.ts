@@ -115,7 +115,12 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorFace>> = {
   SERVER_DISABLED: face(3, 503, -32603, "Enable the server in its config file."),
   CONNECTION_LOST: face(3, 502, -32603, "The call may or may not have run; check before calling again."),
   CONNECTION_CLOSED: face(3, 503, -32603, "Portolan closed the connection; connect again."),
-  SESSION_LOST: face(3, 502, -32603, "The server forgot this session; connect again."),
+  SESSION_LOST: face(
+    3,
+    502,
+    -32603,
+    "The server forgot the session twice in a row. The call did not run; call again.",
+  ),
   HTTP_ERROR: face(3, 502, -32603, "Check the URL and the server's health."),
   AUTH_REQUIRED: face(5, 401, -32603, "Give a valid credential, for example an Authorization header."),
   AUTH_UNAVAILABLE: face(3, 503, -32603, "The credential was not checked; try again later."),

@@ -5,18 +5,8 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { AddressInfo, LookupFunction } from "node:net";
 import { Readable } from "node:stream";
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { boundedFetch, type FetchOptions, type FetchResponse } from "./bounded-fetch.ts";
-
-// No name of a machine without network is known to have a private address, other than localhost.
-vi.mock("node:dns", async (original) => {
-  const dns = await original<typeof import("node:dns")>();
-  const lookup: LookupFunction = (host, options, callback) => {
-    if (host.endsWith(".test")) callback(null, [{ address: "127.0.0.1", family: 4 }]);
-    else dns.lookup(host, options, callback);
-  };
-  return { ...dns, lookup };
-});
 
 async function serve(listener: RequestListener): Promise<{ origin: string; seen: IncomingMessage[] }> {
   const seen: IncomingMessage[] = [];
@@ -101,6 +91,23 @@ test("a body that ends too early is reported, packed or not", async () => {
     });
 });
 
+test("bytes that arrived before the connection broke are read, however late the reader is", async () => {
+  const { origin } = await serve((_request, response) => {
+    response.writeHead(200, { "content-length": 8 });
+    response.write("half", () => response.destroy());
+  });
+  const { body } = await get(origin);
+  // Another connection, made later, has ended: so has this one.
+  await expect(read(origin)).rejects.toMatchObject({ kind: "incomplete" });
+  let text = "";
+  await expect(
+    (async () => {
+      for await (const chunk of body) text += chunk.toString();
+    })(),
+  ).rejects.toMatchObject({ kind: "incomplete" });
+  expect(text).toBe("half");
+});
+
 test("silence and a slow body have limits of their own", async () => {
   const { origin } = await serve((request, response) => {
     if (request.url === "/body") response.write("begin");
@@ -152,7 +159,10 @@ test("a name that resolves to a private address is refused when the connection i
   const { origin, seen } = await serve((_request, response) => void response.end("private"));
   const { port } = new URL(origin);
   const url = `http://private.test:${port}/`;
-  await expect(get(url, { allowPlaintext: true })).rejects.toMatchObject({
+  // No name of a machine without network is known to have a private address, other than localhost.
+  const lookup: LookupFunction = (_host, _options, callback) =>
+    callback(null, [{ address: "127.0.0.1", family: 4 }]);
+  await expect(get(url, { allowPlaintext: true, lookup })).rejects.toMatchObject({
     kind: "private-address",
     message: "private.test leads to the private address 127.0.0.1",
   });

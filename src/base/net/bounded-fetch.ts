@@ -4,7 +4,7 @@
 import * as http from "node:http";
 import * as https from "node:https";
 import type { LookupFunction } from "node:net";
-import { pipeline, type Readable } from "node:stream";
+import { finished, pipeline, type Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip } from "node:zlib";
 import { isLoopbackHost, isSpecialAddress } from "./addresses.ts";
 import { fixedLookup, guardLookup } from "./guarded-lookup.ts";
@@ -35,6 +35,8 @@ export interface FetchOptions {
    * resolution. Default: public.
    */
   readonly addresses?: "public" | "any" | readonly string[];
+  /** Replaces the name resolution of the system, for `public`. */
+  readonly lookup?: LookupFunction;
   /** Allows http to other machines. */
   readonly allowPlaintext?: boolean;
   /** Requests and unpacks a compressed body. */
@@ -94,6 +96,8 @@ export class FetchError extends Error {
 }
 
 const MAX_REDIRECTS = 5;
+/** Bytes of a body that wait for the reader. */
+const MAX_WAITING_BYTES = 256 * 1024;
 
 /** One request: the options of the caller, the URL after redirects, and the limit for everything. */
 interface Exchange {
@@ -173,7 +177,11 @@ function createRequest(exchange: Exchange): http.ClientRequest {
   const signal = AbortSignal.any([options.signal, late].filter((one) => one !== undefined));
   const { request: send, Agent, globalAgent } = (url.protocol === "http:" ? http : https) as typeof http;
   const lookup =
-    addresses === "public" ? publicLookup(url) : addresses === "any" ? undefined : fixedLookup(addresses);
+    addresses === "public"
+      ? publicLookup(url, options.lookup)
+      : addresses === "any"
+        ? undefined
+        : fixedLookup(addresses);
   // A pooled connection may have been made without this look-up. The options of Node's agent contain its proxy settings.
   const own = { ...(globalAgent as { options?: http.AgentOptions }).options, keepAlive: false };
   const agent = lookup === undefined ? globalAgent : new Agent(own);
@@ -182,12 +190,12 @@ function createRequest(exchange: Exchange): http.ClientRequest {
   return request;
 }
 
-function publicLookup(url: URL): LookupFunction {
-  return guardLookup((host, address) =>
+function publicLookup(url: URL, lookup: LookupFunction | undefined): LookupFunction {
+  const refuse = (host: string, address: string): FetchError | undefined =>
     isLoopbackHost(host)
       ? undefined
-      : new FetchError("private-address", `${host} leads to the private address ${address}`, url),
-  );
+      : new FetchError("private-address", `${host} leads to the private address ${address}`, url);
+  return guardLookup(refuse, lookup);
 }
 
 function toResponse(message: http.IncomingMessage, exchange: Exchange): FetchResponse {
@@ -200,7 +208,7 @@ function toResponse(message: http.IncomingMessage, exchange: Exchange): FetchRes
   );
   const { offset, size } =
     status === 206 ? partOf(message, exchange) : { offset: 0, size: lengthOf(message) };
-  const body = read(message, offset, size, exchange);
+  const body = read(message, arrived(unpacked(message, exchange.options)), { offset, size }, exchange);
   return {
     ...{ url: exchange.url, status, statusText, headers, offset, size, body },
     bytes: async () => {
@@ -230,8 +238,8 @@ function partOf(
 
 async function* read(
   message: http.IncomingMessage,
-  offset: number,
-  size: number | undefined,
+  chunks: AsyncIterable<Buffer>,
+  { offset, size }: Pick<FetchResponse, "offset" | "size">,
   exchange: Exchange,
 ): AsyncGenerator<Buffer, void, undefined> {
   const { url, options } = exchange;
@@ -245,7 +253,7 @@ async function* read(
   let waiting = wait();
   try {
     if (size !== undefined && size > maxBytes) throw tooLarge;
-    for await (const chunk of unpacked(message, options) as AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
       clearTimeout(waiting);
       received += chunk.length;
       if (received > maxBytes) throw tooLarge;
@@ -260,6 +268,44 @@ async function* read(
     clearTimeout(waiting);
     message.destroy();
   }
+}
+
+/**
+ * Unlike the stream's own iterator, keeps what has arrived when the connection breaks, also before the first read: a download
+ * continues from there.
+ */
+function arrived(stream: Readable): AsyncIterable<Buffer> {
+  const chunks: Buffer[] = [];
+  let waiting = 0;
+  let ended: { readonly error: Error | null | undefined } | undefined;
+  let wake = (): void => {};
+  stream.on("data", (chunk: Buffer) => {
+    chunks.push(chunk);
+    waiting += chunk.length;
+    if (waiting > MAX_WAITING_BYTES) stream.pause();
+    wake();
+  });
+  finished(stream, (error) => {
+    ended = { error };
+    wake();
+  });
+  return (async function* () {
+    for (;;) {
+      const chunk = chunks.shift();
+      if (chunk !== undefined) {
+        waiting -= chunk.length;
+        yield chunk;
+      } else if (ended === undefined) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          stream.resume();
+        });
+      } else {
+        if (ended.error) throw ended.error;
+        return;
+      }
+    }
+  })();
 }
 
 function unpacked(message: http.IncomingMessage, { decompress = false }: FetchOptions): Readable {

@@ -15,15 +15,16 @@ export async function auditLive(
 ): Promise<Finding[]> {
   const pinned = servers.filter(({ alias, enabled }) => enabled && lock.servers[alias]?.tools !== undefined);
   if (pinned.length === 0) return [];
-  const plain = pinned.map(({ descriptionPrefix: _, allowTools: __, blockTools: ___, ...server }) => ({
+  // All tools with their own texts, as the pins have them.
+  const plain = pinned.map((server) => ({
     ...server,
-    pins: "off" as const,
+    ...{ descriptionPrefix: undefined, allowTools: undefined, blockTools: undefined, pins: "off" as const },
   }));
-  const { naming: _naming, descriptionPrefix: _prefix, ...config } = source.config;
+  const config = { ...source.config, naming: undefined, descriptionPrefix: undefined, servers: plain };
   const only = pinned.map(({ alias }) => alias);
   return withWorkspace(
     cli,
-    { ...source, config: { ...config, servers: plain } },
+    { ...source, config },
     { only, start: "eager", showsSource: true },
     async ({ workspace }) => {
       const tools = await workspace.tools();

@@ -48,7 +48,7 @@ test("options are read by their type, and {{NAME}} is a reference", async () => 
       mode: "slow",
       tags: "a, b",
       debug: "yes",
-      api_url: "https://{{HOST}}/$" + "{x}",
+      api_url: "https://{{HOST}}/${x}",
     },
   });
   expect(problems).toEqual([]);

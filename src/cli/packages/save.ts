@@ -33,10 +33,11 @@ type Undo = () => Promise<void>;
 export async function saveDecision(cli: Cli, request: SaveRequest): Promise<Saved> {
   const undone: Undo[] = [];
   try {
-    const { file, label, text } = await editWorkspaceFile(cli, false, request.change, async (own) => {
-      await storeSecrets(request, undone);
-      await changeLock(lockFileOf(dirname(own.file)), request, undone);
-    });
+    // A vault may ask for its passphrase; nobody waits for the files meanwhile.
+    await storeSecrets(request, undone);
+    const { file, label, text } = await editWorkspaceFile(cli, false, request.change, (own) =>
+      changeLock(lockFileOf(dirname(own.file)), request, undone),
+    );
     return { file, label, lockFile: lockFileOf(dirname(file)), isNew: text === undefined };
   } catch (error) {
     for (const undo of undone.toReversed()) await undo();

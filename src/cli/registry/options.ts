@@ -88,8 +88,9 @@ export async function openForWriting(
   raw: RawRegistryOptions,
   name?: string,
 ): Promise<RegistryClient> {
-  const { all, registriesFor } = await openNamed(cli, raw);
-  const [first] = name === undefined || scopeOf(name) === undefined ? all : registriesFor(name);
+  const registries = await openNamed(cli, raw);
+  const isAny = name === undefined || scopeOf(name) === undefined;
+  const [first] = isAny ? registries.all : registries.registriesFor(name);
   if (first !== undefined) return first;
   throw new PortolanError("USAGE", `No registry has the scope of ${name}.`, {
     hint: "Every registry of portolan.yaml has scopes. Add the scope to one of them, or name a registry with --registry.",

@@ -120,6 +120,19 @@ async function openPackage(
   };
 }
 
+/** The metadata of a locked package, without its files. Undefined for bundles and servers of the official registry. */
+export async function openLockedMetadata(
+  request: LockedReference,
+  context: LockedContext = {},
+): Promise<PackageMetadata | undefined> {
+  if (request.reference.kind !== "package") return undefined;
+  const locked = await readLockedPackage(request);
+  const bytes = await documentOf(locked, context, true);
+  const metadata = parseDocument(bytes, `${locked.name}@${locked.version}`);
+  checkDocument(locked, metadata, request.server);
+  return metadata;
+}
+
 /** A server of the official registry: the lock file names one of its packages, and the hash of it. */
 async function openOfficial(
   opening: Opening,
