@@ -105,14 +105,14 @@ async function fromFirst(options: DownloadOptions, partial: string): Promise<voi
   await removeOldPartials(options.partials);
   const there = await hashOf(partial, options.integrity.algorithm).catch(() => undefined);
   if (there !== undefined && sameIntegrity(there, options.integrity)) return keep(partial, options.file);
-  let first: unknown;
+  let first: Error | undefined;
   for (const url of options.urls) {
     try {
       await fromUrl(url, options, partial);
       return;
     } catch (error) {
       options.signal?.throwIfAborted();
-      first ??= error;
+      first ??= error as Error;
     }
   }
   throw first ?? new PortolanError("INSTALL_FAILED", "The file has no URL.");

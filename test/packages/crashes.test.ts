@@ -47,14 +47,13 @@ vi.mock("node:fs/promises", async (original) => {
     if (disk.fault === "full" && disk.writes >= disk.at && !isRemoval) throw fail("ENOSPC");
     if (disk.fault === "error" && disk.writes === disk.at) throw fail("EIO");
   };
-  // oxlint-disable-next-line typescript/no-explicit-any -- the functions have many forms
-  const counted =
-    (name: string, isRemoval = false) =>
-    async (...args: any[]) => {
+  const functions = real as unknown as Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>;
+  const counted = (name: string, isRemoval = false) => {
+    return async (...args: unknown[]) => {
       turn(isRemoval);
-      // oxlint-disable-next-line typescript/no-explicit-any
-      return (real as any)[name](...args);
+      return functions[name]?.(...args);
     };
+  };
   const open: typeof real.open = async (path, flags, mode) => {
     const isWrite = flags !== undefined && flags !== "r" && (typeof flags !== "number" || (flags & 3) !== 0);
     if (isWrite) turn();
@@ -62,21 +61,20 @@ vi.mock("node:fs/promises", async (original) => {
     if (!isWrite) return file;
     return new Proxy(file, {
       get(target, key) {
-        // oxlint-disable-next-line typescript/no-explicit-any
-        const value = (target as any)[key];
+        const value = Reflect.get(target, key) as unknown;
         if (typeof value !== "function") return value;
-        // oxlint-disable-next-line typescript/no-explicit-any
-        return async (...args: any[]) => {
+        return async (...args: unknown[]) => {
           if (key === "write" || key === "writeFile" || key === "sync") {
             try {
               turn();
             } catch (error) {
               // A write that fails may have written a part.
-              if (key === "writeFile") await target.write(Buffer.from(args[0]).subarray(0, disk.torn));
+              if (key === "writeFile")
+                await target.write(Buffer.from(args[0] as Uint8Array).subarray(0, disk.torn));
               throw error;
             }
           }
-          return value.apply(target, args);
+          return Reflect.apply(value, target, args) as unknown;
         };
       },
     });

@@ -1,10 +1,10 @@
 // Tampered artifacts: each is refused with a clear error, and nothing of it stays in the store.
 
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { isPortolanError, type PortolanError } from "../../src/errors/index.ts";
 import { parsePackageReference, type PackageReference } from "../../src/model/index.ts";
 import { type LockedPackage, openLockedPackage, type PackageProgram } from "../../src/packages/index.ts";
@@ -96,10 +96,15 @@ it("an interrupted download is resumed by the next command, from where it ended"
       "content-length": total - start,
       ...(start === 0 ? {} : { "content-range": `bytes ${start}-${total - 1}/${total}` }),
     });
-    if (isBroken) response.write(SERVER_SCRIPT.slice(0, half), () => response.destroy());
-    else response.end(SERVER_SCRIPT.slice(start));
+    if (isBroken) {
+      response.write(SERVER_SCRIPT.slice(0, half));
+      // The connection ends when the first half is on the disk.
+      void vi.waitFor(() => expect(partSizes()).toContain(half)).then(() => response.destroy());
+    } else response.end(SERVER_SCRIPT.slice(start));
   });
   const { root, lock } = await writePackageWorkspace(filePackage(url, SERVER_SCRIPT));
+  const parts = join(root, "files", "partial");
+  const partSizes = (): number[] => readdirSync(parts).map((name) => statSync(join(parts, name)).size);
   const reference = parsePackageReference("@alice/github-mcp@1") as PackageReference;
   const start = (): Promise<PackageProgram> =>
     openLockedPackage({ server: "tiny", reference, lock: { file: lock, server: "tiny" } }, { root });
@@ -107,7 +112,7 @@ it("an interrupted download is resumed by the next command, from where it ended"
   isBroken = false;
   expect((await start()).program.kind).toBe("file");
   expect(files.requests.at(-1)).toBe(`GET /file bytes=${half}-`);
-  expect(readdirSync(join(root, "files", "partial"))).toEqual([]);
+  expect(readdirSync(parts)).toEqual([]);
 });
 
 describe("a download is refused", () => {
@@ -170,7 +175,7 @@ describe("a download is refused", () => {
       const total = Buffer.byteLength(SERVER_SCRIPT);
       if (request.headers.range === undefined) {
         response.writeHead(200, { etag: '"1"', "content-length": total });
-        response.write(SERVER_SCRIPT.slice(0, half), () => response.destroy());
+        response.write(SERVER_SCRIPT.slice(0, half), () => response.socket?.end());
       } else {
         response.writeHead(206, { etag: '"1"', "content-range": `bytes ${half}-${total - 1}/${total}` });
         response.end("x".repeat(total - half));

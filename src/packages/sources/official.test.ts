@@ -1,0 +1,99 @@
+// Servers of the official registry: the part of a server.json that the lock file names, and the parts that become server configs.
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { integrityOf, toSri } from "../../base/text/integrity.ts";
+import { type InstallableOption, toServerOptions } from "../../formats/server-json/index.ts";
+import type { PackageReference } from "../../model/index.ts";
+import { renderLock } from "../lock/lock-file.ts";
+import type { LockedPackage } from "../lock/schema.ts";
+import { keepDocument } from "./documents.ts";
+import { openLockedPackage, type PackageProgram } from "./locked-program.ts";
+import { lockedSourceOf, parseServerDocument, toServerDocument, toServerFields } from "./official.ts";
+
+const SERVER = {
+  name: "io.github.example/search",
+  description: "Searches.",
+  version: "1.2.0",
+  packages: [
+    {
+      registryType: "npm",
+      identifier: "@example/search",
+      version: "1.2.0",
+      transport: { type: "stdio" },
+      packageArguments: [{ type: "positional", value: "serve" }],
+      environmentVariables: [{ name: "API_KEY", isRequired: true, isSecret: true }],
+    },
+    { registryType: "pypi", identifier: "search-mcp", version: "1.2.0", transport: { type: "stdio" } },
+    { registryType: "oci", identifier: "docker.io/example/search:1.2.0", transport: { type: "stdio" } },
+    {
+      registryType: "oci",
+      identifier: "docker.io/example/search:1.2.0",
+      transport: { type: "streamable-http", url: "http://localhost:8080/mcp" },
+    },
+  ],
+  remotes: [{ type: "streamable-http", url: "https://search.example.com/mcp" }],
+};
+const INTEGRITY = toSri(integrityOf(Buffer.from("tarball"), "sha512"));
+const reference: PackageReference = { kind: "official", name: SERVER.name, range: "1.2.0" };
+
+async function open(
+  change: Partial<LockedPackage> = {},
+  variables = { API_KEY: "k" },
+): Promise<PackageProgram> {
+  const root = mkdtempSync(join(tmpdir(), "portolan-official-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const metadata = await keepDocument(toServerDocument({ server: SERVER, _meta: { any: 1 } }), { root });
+  const file = join(root, "portolan.lock");
+  const locked: LockedPackage = {
+    ...{ name: SERVER.name, version: "1.2.0", source: "npm:@example/search@1.2.0" },
+    ...{ integrity: INTEGRITY, metadata, ...change },
+  };
+  writeFileSync(file, renderLock({ lockfileVersion: 1, servers: { search: { package: locked } } }));
+  return openLockedPackage(
+    { server: "search", reference, lock: { file, server: "search" } },
+    { root, variables },
+  );
+}
+
+test("the bytes that are hashed do not depend on the order of fields, nor on facts of the registry", () => {
+  const { name, ...rest } = SERVER;
+  expect(toServerDocument({ server: { ...rest, name }, _meta: {} })).toEqual(toServerDocument(SERVER));
+  expect(() => toServerDocument([])).toThrow("did not answer");
+});
+
+test("the package that the lock names starts, with its arguments and variables", async () => {
+  expect(await open()).toMatchObject({
+    program: { kind: "npm", spec: "@example/search@1.2.0", integrity: INTEGRITY },
+    args: ["serve"],
+    env: { API_KEY: "k" },
+  });
+});
+
+test.each<[string, Partial<LockedPackage>, RegExp]>([
+  ["another source", { source: "npm:@evil/search@1.2.0" }, /The source of/],
+  ["a source that is not installed", { source: "pypi:search-mcp@1.2.0" }, /The source of/],
+  ["another version", { version: "1.3.0" }, /portolan.lock has the version 1.3.0/],
+])("a lock with %s is refused", async (_, change, message) => {
+  await expect(open(change)).rejects.toThrow(message);
+});
+
+test("a missing setting is named with its variable", async () => {
+  await expect(open({}, {} as never)).rejects.toThrow("The setting API_KEY (API_KEY) is missing");
+});
+
+test("the other parts become servers of portolan.yaml", () => {
+  const document = parseServerDocument(toServerDocument(SERVER), "search");
+  const options = toServerOptions(document) as InstallableOption[];
+  expect(options.map(lockedSourceOf)).toEqual(["npm:@example/search@1.2.0", ...Array(4).fill(undefined)]);
+  expect(options.map((option) => toServerFields(option, {}))).toMatchObject([
+    // A package of npm is locked, and is no server config.
+    ...([undefined] as never[]),
+    { command: "uvx", args: ["search-mcp@1.2.0"] },
+    { docker: "docker.io/example/search:1.2.0" },
+    { docker: "docker.io/example/search:1.2.0", transport: "streamable-http", port: 8080, path: "/mcp" },
+    { transport: "streamable-http", url: "https://search.example.com/mcp" },
+  ]);
+});
