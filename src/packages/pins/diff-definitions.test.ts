@@ -52,9 +52,9 @@ test("there is a difference if and only if the pins differ", () => {
   const definition = fc.record({ name: fc.constant("t"), description: fc.jsonValue(), x: fc.jsonValue() });
   fc.assert(
     fc.property(definition, definition, (a, b) => {
-      const [one, two] = [pinOf(a as JsonObject), pinOf(b as JsonObject)];
+      const [one, two] = [pinOf(a), pinOf(b)];
       if (one === undefined || two === undefined) return;
-      expect(diffDefinitions(a as JsonObject, b as JsonObject).length > 0).toBe(one !== two);
+      expect(diffDefinitions(a, b).length > 0).toBe(one !== two);
     }),
   );
 });
