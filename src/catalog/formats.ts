@@ -61,7 +61,7 @@ export interface FormatContext {
 export const UNKNOWN = "unknown";
 
 export const KNOWN_FORMATS =
-  "portolan.yaml, a bridge manifest (config.servers), an mcpfile (mcpFileVersion), or the mcp.json of an editor or desktop app";
+  "portolan.yaml, a bridge manifest (config.servers), an mcpfile (kind and schemaVersion, or mcpFileVersion), or the mcp.json of an editor or desktop app";
 
 /** Parses a config file. Resolves to undefined for an unknown format. Never throws. */
 export async function parseConfigFile(

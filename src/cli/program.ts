@@ -21,6 +21,7 @@ import { fitHelp, REQUEST_EXIT_CODES, TARGETS } from "./output/help.ts";
 import { createOutput, exitCodeOf } from "./output/output.ts";
 import { addPackCommand } from "./pack/command.ts";
 import { addPackageCommands } from "./packages/command.ts";
+import { addPinCommands } from "./pins/command.ts";
 import { addRegistryCommands } from "./registry/command.ts";
 import { addRunCommand } from "./run/command.ts";
 import { addSecretsCommands } from "./secrets/command.ts";
@@ -42,6 +43,7 @@ const COMMANDS: readonly ((host: CommandHost) => void)[] = [
   addPackageCommands,
   addAuditCommand,
   addInstallCommand,
+  addPinCommands,
   addValidateCommand,
   addImportCommand,
   addExportCommand,

@@ -40,11 +40,13 @@ export type ErrorCode =
   | "VERSION_VULNERABLE"
   | "PLATFORM_UNSUPPORTED"
   | "SERVER_UNAVAILABLE"
+  | "SERVER_DISABLED"
   | "CONNECTION_LOST"
   | "CONNECTION_CLOSED"
   | "SESSION_LOST"
   | "HTTP_ERROR"
   | "AUTH_REQUIRED"
+  | "AUTH_UNAVAILABLE"
   | "FORBIDDEN"
   | "RATE_LIMITED"
   | "TIMEOUT"
@@ -110,11 +112,18 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorFace>> = {
     -32603,
     "The server failed repeatedly, so Portolan waits before the next start; try again later.",
   ),
+  SERVER_DISABLED: face(3, 503, -32603, "Enable the server in its config file."),
   CONNECTION_LOST: face(3, 502, -32603, "The call may or may not have run; check before calling again."),
   CONNECTION_CLOSED: face(3, 503, -32603, "Portolan closed the connection; connect again."),
-  SESSION_LOST: face(3, 502, -32603, "The server forgot this session; connect again."),
+  SESSION_LOST: face(
+    3,
+    502,
+    -32603,
+    "The server forgot the session twice in a row. The call did not run; call again.",
+  ),
   HTTP_ERROR: face(3, 502, -32603, "Check the URL and the server's health."),
   AUTH_REQUIRED: face(5, 401, -32603, "Give a valid credential, for example an Authorization header."),
+  AUTH_UNAVAILABLE: face(3, 503, -32603, "The credential was not checked; try again later."),
   FORBIDDEN: face(5, 403, -32603, "Ask the operator of the server for access."),
   RATE_LIMITED: face(3, 429, -32603, "Wait for the time that the server requests, then try again."),
   TIMEOUT: face(124, 504, -32603, "Raise the timeout if the server is known to be slow."),

@@ -272,7 +272,7 @@ describe("the other ways", () => {
     const odd = { method: "magic", package: "x" } as unknown as InstallMethod;
     expect((await get(odd, { method: "vendored", path: file })).file).toBe(file);
     expect(seen.map(({ severity, message }) => `${severity}: ${message}`)).toEqual([
-      'warning: The install method "magic" is not known here and is passed over.',
+      'warning: The install method "magic" is not known and is skipped.',
     ]);
   });
 

@@ -87,7 +87,7 @@ async function tryMethod(
     return fromNpm(command, method.package, context);
   }
   if (method.method === "curl" || method.method === "download") return fromAddress(command, method, context);
-  warn(`The install method "${method.method}" is not known here and is passed over.`);
+  warn(`The install method "${method.method}" is not known and is skipped.`);
   return undefined;
 }
 

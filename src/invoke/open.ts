@@ -9,9 +9,9 @@ import {
   type JsonSchema,
   type Limits,
 } from "../model/index.ts";
+import type { RunningProgram } from "../process/index.ts";
 import type { Upstream } from "../upstream/index.ts";
 import { checkSandboxes } from "./cli/sandboxed.ts";
-import type { Group } from "./cli/process.ts";
 import { createCliRunner } from "./cli/run.ts";
 import {
   blockedBy,
@@ -55,10 +55,10 @@ export async function openInvoked(server: InvokedServer, options: InvokeOptions)
     else env.set(wanted, value);
   }
   if (missing.size > 0 && blockedBy(server, missing).all) throw missingError(name, [...missing]);
-  const groups = new Set<Group>();
-  const started = (group: Group): void => {
-    groups.add(group);
-    void group.ended.then(() => groups.delete(group));
+  const commands = new Set<RunningProgram>();
+  const started = (command: RunningProgram): void => {
+    commands.add(command);
+    void command.ended.then(() => commands.delete(command));
   };
   let opening: Promise<Agents> | undefined;
   const agents = (): Promise<Agents> => (opening ??= createAgents(server.clientTls, lookup));
@@ -97,7 +97,7 @@ export async function openInvoked(server: InvokedServer, options: InvokeOptions)
     running,
     handlers: new RequestHandlers(name, prepared, running),
     async release() {
-      const stopped = Array.from(groups, (group) => group.stop());
+      const stopped = Array.from(commands, (command) => command.stop());
       await Promise.all([...stopped, opening?.then((opened) => opened.close())]);
     },
   });

@@ -23,7 +23,7 @@ const value = fc.oneof(
   { arbitrary: fc.string({ maxLength: 8, unit: "binary" }), weight: 1 },
 );
 const args = fc.record({ a: value, b: value, c: value }, { requiredKeys: ["a"] });
-const gap = fc.constantFrom(...NAMES).map((name): TemplatePart => ({ kind: "input", path: [name] }));
+const placeholder = fc.constantFrom(...NAMES).map((name): TemplatePart => ({ kind: "input", path: [name] }));
 const literal = (unit: string[]) =>
   fc
     .array(fc.constantFrom(...unit), { minLength: 1, maxLength: 3 })
@@ -46,7 +46,7 @@ function plainly(
 }
 
 test("a word is what its template and its values say, and there are no others", () => {
-  const parts = fc.array(fc.oneof(gap, literal(["x", "-", "=", " ", "'", "{"])), {
+  const parts = fc.array(fc.oneof(placeholder, literal(["x", "-", "=", " ", "'", "{"])), {
     minLength: 1,
     maxLength: 4,
   });
@@ -78,12 +78,12 @@ test("a word is what its template and its values say, and there are no others", 
 });
 
 test("a URL keeps its origin, its path's shape and its pairs", () => {
-  const segment = fc.array(fc.oneof(gap, literal(["x", ".", "y-z"])), { minLength: 1, maxLength: 2 });
+  const segment = fc.array(fc.oneof(placeholder, literal(["x", ".", "y-z"])), { minLength: 1, maxLength: 2 });
   const segments = fc.array(segment, { minLength: 1, maxLength: 4 });
   const slash: TemplatePart = { kind: "text", text: "/" };
   const base: TemplatePart = { kind: "text", text: "https://api.test/v1" };
   fc.assert(
-    fc.property(segments, fc.option(gap, { nil: undefined }), args, (path, query, values) => {
+    fc.property(segments, fc.option(placeholder, { nil: undefined }), args, (path, query, values) => {
       const template: TemplatePart[] = [base, ...path.flatMap((parts) => [slash, ...parts])];
       if (query !== undefined) template.push({ kind: "text", text: "?k=1&q=" }, query);
       const { build } = createRequestBuilder({ ...http("POST", "https://x/"), url: template });

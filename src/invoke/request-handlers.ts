@@ -116,7 +116,7 @@ export class RequestHandlers {
     if (missing.length === 0) return;
     throw new PortolanError(
       "FORBIDDEN",
-      `${what.slice(0, 200)} needs ${missing.length === 1 ? "the scope" : "the scopes"} ${missing.join(", ")}`,
+      `${what.slice(0, 200)} needs ${missing.length === 1 ? "the scope" : "the scopes"} ${missing.join(", ")}, which the caller's token does not have`,
       { server: this.#server, data: { requiredScopes: required, missingScopes: missing } },
     );
   }

@@ -139,7 +139,7 @@ test("scopes: all that are required, where there is such a notion", async () => 
   expect((await call({}, { caller: caller(["write", "read", "x"]) })).isError).toBeUndefined();
   await expect(call({}, { caller: caller(["read"]) })).rejects.toMatchObject({
     code: "FORBIDDEN",
-    message: "it needs the scope write",
+    message: "it needs the scope write, which the caller's token does not have",
   });
   await expect(call({}, { caller: caller([]) })).rejects.toMatchObject({ code: "FORBIDDEN" });
 });

@@ -14,7 +14,7 @@ export function describeArgument(path: readonly string[]): string {
 }
 
 /** A place in a template that a call fills. */
-export type Gap = Exclude<TemplatePart, { kind: "text" }>;
+export type Placeholder = Exclude<TemplatePart, { kind: "text" }>;
 
 /** The value at a path. Undefined when it is absent; null counts as absent wherever values become text. */
 export function valueAt(args: JsonObject, path: readonly string[]): unknown {
@@ -44,12 +44,12 @@ export function asText(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
-export function describeGap(part: Gap): string {
+export function describePlaceholder(part: Placeholder): string {
   return part.kind === "input" ? describeArgument(part.path) : `${part.kind} "${part.name}"`;
 }
 
-/** The value for a gap; undefined when an optional argument is absent. */
-export function fillGap(part: Gap, run: Pick<Run, "args" | "headers">): unknown {
+/** The value for a placeholder; undefined when an optional argument is absent. */
+export function fillPlaceholder(part: Placeholder, run: Pick<Run, "args" | "headers">): unknown {
   switch (part.kind) {
     case "input":
       return valueAt(run.args, part.path);

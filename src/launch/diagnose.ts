@@ -1,7 +1,6 @@
 // `portolan doctor`: probes each sandbox backend of this machine, and starts a test program in the default sandbox
 // that tries to break out.
 
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer, type Server } from "node:net";
@@ -11,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { toPortolanError } from "../errors/index.ts";
 import { checkStore } from "../install/index.ts";
 import type { SandboxBackendName } from "../model/index.ts";
-import { runProgram, stdioOf } from "../process/index.ts";
+import { runProgram } from "../process/index.ts";
 import { backendNamed, type BackendReport, type Finding, loadDocker } from "../sandbox/index.ts";
 import { type LaunchRequest, prepare, type Prepared } from "./prepare.ts";
 
@@ -130,25 +129,25 @@ async function tryToGetOut(outside: string, trap: Server): Promise<Finding[]> {
   }));
 }
 
-/** Starts the given program and waits to be killed. */
+/** Starts the given program, and kills itself, but not the program, as soon as that prints something. */
 const STARTER = `
 const [file, args, count] = JSON.parse(process.argv[1]);
 const fds = Array.from({ length: count }, (_, index) => index + 3);
-require("node:child_process").spawn(file, args, { stdio: ["ignore", 1, 2, ...fds] });
-setInterval(() => {}, 1000);
+const { stdout } = require("node:child_process").spawn(file, args, { stdio: ["ignore", "pipe", "ignore", ...fds] });
+stdout.once("data", (text) => process.stdout.write(text, () => process.kill(process.pid, "SIGKILL")));
 `;
 
 async function diesWithUs(): Promise<Finding> {
   const marker = `portolan-doctor-${process.pid}-${Date.now()}`;
   const { spawnable } = await inSandbox(["-e", "console.log('up'); setInterval(() => {}, 1000)", marker]);
-  const { file, args, env, fds } = spawnable;
-  const starter = spawn(process.execPath, ["-e", STARTER, JSON.stringify([file, args, fds.length])], {
-    env: { ...process.env, ...env },
-    stdio: stdioOf("ignore", "pipe", "ignore", ...fds),
-  });
-  spawnable.spawned();
-  const up = await Promise.race([once(starter.stdout as NodeJS.ReadableStream, "data"), sleep(TEST_MS)]);
-  starter.kill("SIGKILL");
+  const { file, args, fds } = spawnable;
+  const starter = {
+    file: process.execPath,
+    args: ["-e", STARTER, JSON.stringify([file, args, fds.length])],
+    env: { ...(process.env as Record<string, string>), ...spawnable.env },
+    ...{ cwd: undefined, fds, spawned: () => spawnable.spawned() },
+  };
+  const { stdout } = await runProgram(starter, { timeoutMs: TEST_MS });
   const deadline = performance.now() + DEATH_MS;
   let left = await countWith(marker);
   while (left > 0 && performance.now() < deadline) {
@@ -156,8 +155,8 @@ async function diesWithUs(): Promise<Finding> {
     left = await countWith(marker);
   }
   spawnable.ended();
-  const ok = up !== undefined && left === 0;
-  const detail = up === undefined ? "it did not start" : undefined;
+  const ok = stdout !== "" && left === 0;
+  const detail = stdout === "" ? "it did not start" : undefined;
   return { what: "it ends when the program that started it is killed", ok, detail };
 }
 

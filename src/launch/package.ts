@@ -3,7 +3,7 @@
 import { PortolanError } from "../errors/index.ts";
 import type { LaunchSettings, LocalProgram, ParsedProgram } from "../model/index.ts";
 import { type LockedContext, openLockedPackage, type PackageProgram } from "../packages/index.ts";
-import { hostedFileUrl, readHostedDocument } from "../registry/index.ts";
+import { hostedFileUrl, readHostedDocument, readOfficialServer } from "../registry/index.ts";
 import { checkAdvisories } from "./package-advisories.ts";
 import type { LaunchRequest } from "./prepare.ts";
 
@@ -25,9 +25,13 @@ export interface LaunchedPackage {
 export async function resolvePackage(request: LaunchRequest, program: Package): Promise<LaunchRequest> {
   const { server, endpoint, settings, dryRun = false } = request;
   const { reference, lock } = program;
-  const found = await openLockedPackage({ server, reference, lock }, contextOf(request), {
-    install: !dryRun,
-  });
+  const found = await openLockedPackage(
+    { server, reference, lock },
+    contextOf(request, reference.kind === "official"),
+    {
+      install: !dryRun,
+    },
+  );
   await checkAdvisories(found.locked, request);
   const { env } = endpoint;
   // Relative paths of a bundle begin in its own folder.
@@ -46,20 +50,26 @@ export async function resolvePackage(request: LaunchRequest, program: Package): 
   };
 }
 
-function contextOf({ server, endpoint, signal, onLaunch }: LaunchRequest): LockedContext {
+function contextOf(
+  { server, endpoint, signal, onLaunch }: LaunchRequest,
+  isOfficial: boolean,
+): LockedContext {
   return {
     server,
     signal,
     variables: endpoint.env,
     onProgress: (progress) => onLaunch?.({ type: "progress", ...progress, server }),
     fetchDocument: async ({ registry, metadata = "", name, version }) => {
-      if (registry !== undefined) return readHostedDocument(registry, metadata, { signal });
+      if (registry !== undefined)
+        return isOfficial
+          ? readOfficialServer(registry, name, version, { signal })
+          : readHostedDocument(registry, metadata, { signal });
       throw new PortolanError("INSTALL_FAILED", `portolan.lock names no registry of ${name}@${version}.`, {
         hint: "Approve the package again: portolan update.",
       });
     },
     mirrorsOf: ({ registry }, integrity) =>
-      registry === undefined ? [] : [hostedFileUrl(registry, integrity)],
+      registry === undefined || isOfficial ? [] : [hostedFileUrl(registry, integrity)],
   };
 }
 

@@ -175,7 +175,8 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
   const onDenied: Parameters<SandboxBackend["wrap"]>[2]["onDenied"] = (denied) =>
     onLaunch?.({ type: "denied", ...denied });
   const enforced = (await backend.enforced?.(policy)) ?? { policy, unenforcedDefaults: [] };
-  const spawnable = await backend.wrap(program, policy, { server, report, onDenied });
+  const { warnedImages = new Set<string>() } = request.context ?? {};
+  const spawnable = await backend.wrap(program, policy, { server, report, onDenied, warnedImages });
   if (backend.name !== "none" && !dryRun) await request.context?.writes.record(server, policy);
   const plan: LaunchPlan = {
     ...{ server, kind, source, program: file, args, cwd },

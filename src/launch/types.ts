@@ -74,8 +74,13 @@ export interface LaunchContext {
   packagePolicy?: PackagePolicy;
   /** Results of version commands, by program and file time. */
   readonly versions: Map<string, RunResult>;
+  /** Images without a digest that were reported. */
+  readonly warnedImages: Set<string>;
 }
 
 export function createLaunchContext(): LaunchContext {
-  return { configFiles: createConfigFiles(), servers: [], writes: createWriteHistory(), versions: new Map() };
+  return {
+    ...{ configFiles: createConfigFiles(), servers: [], writes: createWriteHistory() },
+    ...{ versions: new Map(), warnedImages: new Set() },
+  };
 }

@@ -64,7 +64,9 @@ describe("the base URL", () => {
     [
       [],
       "https://b.example?a=1",
-      ['the base URL "https://b.example?a=1" has a query, and paths are added at its end'],
+      [
+        'the base URL "https://b.example?a=1" has a query; it must end with a path, because the paths of operations are appended',
+      ],
     ],
     [[], "https://me:secret@b.example", ["the base URL holds a password; give it as a secret"]],
   ])("%j with %j", (servers, baseUrl, expected) => {
@@ -88,7 +90,7 @@ describe("the base URL", () => {
     expect(given.diagnostics).toMatchObject([
       {
         severity: "warning",
-        message: 'GET /a has the server "https://public.example/v2" of its own; the base URL takes its place',
+        message: 'GET /a declares its own server "https://public.example/v2"; the given base URL replaces it',
         path: "/paths/~1a/get/servers/0",
       },
     ]);

@@ -79,7 +79,7 @@ function convertOperations(
         replacedUrls.add(replaced.url);
         diagnostics.warn(
           replaced.at.path,
-          `${label} has the server ${quoted(replaced.url)} of its own; the base URL takes its place`,
+          `${label} declares its own server ${quoted(replaced.url)}; the given base URL replaces it`,
         );
       }
       const credentials = credentialsOf(at);

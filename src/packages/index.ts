@@ -19,6 +19,13 @@ export {
 export { keepDocument, MAX_DOCUMENT_BYTES, readDocument } from "./sources/documents.ts";
 export { installPackage } from "./sources/install-package.ts";
 export { type LockedContext, openLockedPackage, type PackageProgram } from "./sources/locked-program.ts";
+export {
+  lockedSourceOf,
+  optionOf,
+  parseServerDocument,
+  toServerDocument,
+  toServerFields,
+} from "./sources/official.ts";
 export { parseDocument, thisPlatform, toPackageSource } from "./sources/read-document.ts";
 export type { InstalledPackage, PackageContext, PackageSource } from "./sources/types.ts";
 export { type Lock, LOCK, type LockedPackage, type LockedServer } from "./lock/schema.ts";
@@ -28,7 +35,7 @@ export {
   type DefinitionStore,
 } from "./pins/definition-store.ts";
 export { changedFields, type DefinitionChange, diffDefinitions } from "./pins/diff-definitions.ts";
-export { findHiddenText } from "./pins/hidden-text.ts";
+export { findHiddenText, visibleText } from "./pins/hidden-text.ts";
 export { packArchive, type PackedArchive } from "./pack/archive.ts";
 export { type DocumentChange, packDocument, type PackedDocument, textIn } from "./pack/document.ts";
 export { type Capabilities, type PackageFacts, toCapabilities, toModule } from "./pack/facts.ts";
@@ -39,6 +46,7 @@ export { type LintFinding, lintDefinition, type LintRule } from "./pins/lint-def
 export { comparePins, type PinnedTool, pinOf, type PinVerdict, removedTools } from "./pins/tool-pin.ts";
 export { type Certificate, parseCertificates } from "./provenance/certificate.ts";
 export { checkMcpbSignature, type McpbSignatureCheck, type McpbTrust } from "./provenance/mcpb-signature.ts";
+export { checkOrigin, type NpmOrigin, type OriginOptions, type OriginSource } from "./provenance/origin.ts";
 export {
   compareWithRemembered,
   describeOrigin,
@@ -51,3 +59,4 @@ export {
   toRemembered,
   unmetRequirements,
 } from "./provenance/proof.ts";
+export { createTrust, type Trust, type TrustFile, type TrustFiles } from "./provenance/trust.ts";

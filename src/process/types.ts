@@ -15,6 +15,9 @@ export interface Program {
 /** The process that was started. */
 export type Spawned = Pick<ChildProcess, "pid" | "exitCode" | "signalCode">;
 
+/** A program to start, with or without a sandbox around it. */
+export type Startable = Program & Partial<Pick<Spawnable, "fds" | "terminate" | "spawned" | "ended">>;
+
 /** The process as the operating system starts it. The descriptors in `fds` become 3, 4, … of the child. */
 export interface Spawnable {
   readonly file: string;

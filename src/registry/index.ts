@@ -21,9 +21,11 @@ export {
   type RegistrySettings,
 } from "./client/client.ts";
 export { hostedFileUrl, type HostedOptions, readHostedDocument } from "./client/hosted.ts";
+export { readOfficialServer } from "./client/official.ts";
 export { cachedAdvisories, defaultStateFolder } from "./client/cached-advisories.ts";
 export { openRegistries, type Registries } from "./client/registries.ts";
 export { REGISTRY_DEFAULTS, type RegistryServer, startRegistryServer } from "./server/server.ts";
 export { openStore, type RegistryStore, type StoreOptions } from "./store/store.ts";
+export { QUOTA_DEFAULTS } from "./store/quotas.ts";
 export { openTokens } from "./store/tokens.ts";
 export { layoutOf } from "./store/layout.ts";

@@ -64,6 +64,8 @@ export interface WrapContext {
   readonly server: string;
   readonly report: Report;
   readonly onDenied: (denied: Denied) => void;
+  /** Images without a digest that the workspace was warned about. */
+  readonly warnedImages: Set<string>;
 }
 
 export interface EnforcedPolicy {

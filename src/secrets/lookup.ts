@@ -51,7 +51,7 @@ async function readReferencedFile(
     kind: "failed",
     code: "FILE_FAILED",
     message: `The file ${path} of a reference cannot be used: ${why}.`,
-    hint: `Portolan searches it in ${baseDir}.`,
+    hint: `Portolan looks for the file in ${baseDir}.`,
   });
   let text: string;
   try {

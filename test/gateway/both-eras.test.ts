@@ -40,7 +40,7 @@ describe.each(["stdio", "http"] as const)("a server that speaks both eras, over 
       expect(secretsIn(textOf(result)), kind).toEqual([who.secret]);
       expect(runs.called(who.id)).toBe(1);
     }
-    expect(health(gateway)?.lanes).toBeGreaterThan(0);
+    expect(health(gateway)?.dedicatedProcesses).toBeGreaterThan(0);
   });
 
   it("asks a modern client in the modern era, beside legacy clients", async () => {
@@ -138,7 +138,7 @@ describe("a legacy server over HTTP whose requests name no call", () => {
     // As if it had connected directly.
     expect(server.stats.initialize).toMatchObject({ capabilities: { elicitation: {} } });
     expect(server.stats.initialize?.capabilities).not.toHaveProperty("sampling");
-    expect(health(gateway)?.lanes).toBe(1);
+    expect(health(gateway)?.dedicatedProcesses).toBe(1);
     await client.end().over;
     await until(() => server.sessions.size === 1);
   });

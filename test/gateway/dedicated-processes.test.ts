@@ -253,7 +253,7 @@ it("stopping a server ends its dedicated processes, and waiting calls fail", asy
   const users = ["1", "2", "3"].map((name) => ({ name, ...patient(name) }));
   const calls = users.map(({ name, ask }) => failure(form(name, ask)));
   await Promise.all(users.slice(0, 2).map(({ asked }) => asked));
-  expect(healthOf(member)).toMatchObject({ state: "ready", lanes: 1 });
+  expect(healthOf(member)).toMatchObject({ state: "ready", dedicatedProcesses: 1 });
   await member.stop();
   expect(new Set((await Promise.all(calls)).map(({ code }) => code))).toEqual(new Set(["CONNECTION_CLOSED"]));
   expect(member.processes.dedicatedCount).toBe(0);

@@ -32,6 +32,11 @@ const ORDER = [
   "cli",
 ];
 
+/** Files outside of process/ that start programs, with the reason. */
+const OWN_SPAWNS = {
+  "base/files/process-identity.ts": "asks ps for a start time on macOS; base/ cannot import process/",
+};
+
 /** A folder has fewer source files than this; tests are not counted. */
 const FOLDER_LIMIT = 20;
 
@@ -81,6 +86,18 @@ describe("layers", () => {
       ({ from, to }) => !from.endsWith(".test.ts") && !isInSrc(to) && to !== "../package.json",
     );
     expect(wrong.map(describeImport)).toEqual([]);
+  });
+
+  test("only the process room starts programs", () => {
+    const users = files.filter(
+      (file) =>
+        !file.endsWith(".test.ts") &&
+        !file.startsWith("process/") &&
+        /(?:from|import\()\s*"(?:node:child_process|cross-spawn)"/.test(
+          readFileSync(join(src, file), "utf8"),
+        ),
+    );
+    expect(users).toEqual(Object.keys(OWN_SPAWNS));
   });
 
   test("imports that exist at run time form no cycle", () => {

@@ -1,4 +1,4 @@
-// Launching through the whole house: images, mcpfiles, paths on their way to a boxed server, changes while it runs.
+// Launching through the whole house: images, mcpfiles, paths on their way to a sandboxed server, changes while it runs.
 
 import {
   chmodSync,
@@ -192,15 +192,15 @@ describe("in the box", needs("bubblewrap"), () => {
     const file = {
       kind: "MCPToolDefinitions",
       schemaVersion: "0.2.0",
-      name: "boxed",
+      name: "sandboxed",
       version: "1.0.0",
       sandbox: { mode: "enforce", fs: { read: ["./data"] } },
       tools: [tool("show")],
     };
     writeFileSync(join(folder, "mcpfile.yaml"), JSON.stringify(file));
     const { workspace } = await open(folder);
-    expect(await text(workspace, "boxed.show", { file: join(folder, "data", "a.txt") })).toBe("granted");
-    const refused = await workspace.callTool("boxed.show", { file: secret });
+    expect(await text(workspace, "sandboxed.show", { file: join(folder, "data", "a.txt") })).toBe("granted");
+    const refused = await workspace.callTool("sandboxed.show", { file: secret });
     expect(refused.isError).toBe(true);
     expect(JSON.stringify(refused)).not.toContain("outside of every grant");
   });

@@ -16,7 +16,7 @@ function program(name: string): string {
 
 const diagnostics: string[] = [];
 
-async function boxed(
+async function sandboxed(
   name: string,
   sandbox: SandboxConfig = {},
   { args = [], env = {} }: { args?: string[]; env?: Record<string, string> } = {},
@@ -35,7 +35,7 @@ async function boxed(
 }
 
 function scratch(): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-boxed-")));
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-sandboxed-")));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
@@ -50,7 +50,7 @@ describe("in the box", needs("bubblewrap"), () => {
     const [granted, other] = [scratch(), scratch()];
     writeFileSync(join(granted, "a.txt"), "granted");
     writeFileSync(join(other, "b.txt"), "other");
-    const mcp = await boxed(
+    const mcp = await sandboxed(
       "@modelcontextprotocol/server-filesystem",
       { fs: { write: [granted] } },
       { args: [granted] },
@@ -64,7 +64,7 @@ describe("in the box", needs("bubblewrap"), () => {
   it("server-filesystem may read what it may not write", async () => {
     const granted = scratch();
     writeFileSync(join(granted, "a.txt"), "granted");
-    const mcp = await boxed(
+    const mcp = await sandboxed(
       "@modelcontextprotocol/server-filesystem",
       { fs: { read: [granted] } },
       { args: [granted] },
@@ -93,7 +93,7 @@ describe("in the box", needs("bubblewrap"), () => {
     const folder = scratch();
     const file = join(folder, "memory.json");
     const entities = [{ name: "box", entityType: "thing", observations: ["holds"] }];
-    const mcp = await boxed(
+    const mcp = await sandboxed(
       "@modelcontextprotocol/server-memory",
       { fs: { write: [folder] } },
       { env: { MEMORY_FILE_PATH: file } },
@@ -104,7 +104,7 @@ describe("in the box", needs("bubblewrap"), () => {
   });
 
   it("server-everything works with nothing declared", async () => {
-    const mcp = await boxed("@modelcontextprotocol/server-everything");
+    const mcp = await sandboxed("@modelcontextprotocol/server-everything");
     expect(await text(mcp, "echo", { message: "hello" })).toBe("Echo: hello");
     const [resource] = await mcp.listResources();
     await mcp.readResource(String(resource?.uri));
@@ -115,13 +115,13 @@ describe("in the box", needs("bubblewrap"), () => {
     ["@upstash/context7-mcp", ["context7.com", "*.context7.com"]],
     ["@modelcontextprotocol/server-budget-allocator", []],
   ])("%s lists its tools", async (name, network) => {
-    const mcp = await boxed(name, { network }, { args: name.includes("budget") ? ["--stdio"] : [] });
+    const mcp = await sandboxed(name, { network }, { args: name.includes("budget") ? ["--stdio"] : [] });
     expect((await mcp.listToolDefinitions()).length).toBeGreaterThan(0);
   });
 
   it("a host that is not declared is refused, and the diagnostic names it", async () => {
     diagnostics.length = 0;
-    const mcp = await boxed("@modelcontextprotocol/server-github", { network: ["example.com"] });
+    const mcp = await sandboxed("@modelcontextprotocol/server-github", { network: ["example.com"] });
     await text(mcp, "search_repositories", { query: "portolan" }).catch(() => "refused");
     expect(diagnostics.find((one) => one.startsWith("SANDBOX_DENIED"))).toContain("api.github.com");
   });

@@ -25,7 +25,7 @@ const SAVING = `
   setTimeout(() => {}, 60_000);
   writeFileSync(folder + "/up", "");`;
 
-async function boxed(command: string, args: readonly string[], folder: string): Promise<Spawnable> {
+async function sandboxed(command: string, args: readonly string[], folder: string): Promise<Spawnable> {
   // The runtime of these tests may stand anywhere, also behind the program that is started.
   const sandbox = { mode: "enforce", fs: { read: [process.execPath], write: [folder] } } as const;
   const endpoint = { command, args: [...args, folder] };
@@ -39,7 +39,7 @@ const saved = (folder: string): string => readFileSync(join(folder, "saved"), "u
 describe("a box", needs("bubblewrap"), () => {
   test("ends as its server does that was asked", async () => {
     const folder = scratch();
-    const child = await ChildGroup.start(await boxed(process.execPath, ["-e", SAVING], folder), "s");
+    const child = await ChildGroup.start(await sandboxed(process.execPath, ["-e", SAVING], folder), "s");
     await isUp(folder);
     await child.stop();
     expect(await child.exited).toEqual({ code: 7, signal: null });
@@ -48,7 +48,7 @@ describe("a box", needs("bubblewrap"), () => {
 
   test("is asked also when its server has left the group that it was started in", async () => {
     const folder = scratch();
-    const spawnable = await boxed("setsid", [process.execPath, "-e", SAVING], folder);
+    const spawnable = await sandboxed("setsid", [process.execPath, "-e", SAVING], folder);
     const child = await ChildGroup.start(spawnable, "s");
     await isUp(folder);
     await child.stop();
@@ -58,7 +58,7 @@ describe("a box", needs("bubblewrap"), () => {
 
   test("around a command on the terminal is asked as well", async () => {
     const folder = scratch();
-    const spawnable = await boxed(process.execPath, ["-e", SAVING], folder);
+    const spawnable = await sandboxed(process.execPath, ["-e", SAVING], folder);
     const stop = new AbortController();
     const code = runAttached(spawnable, { timeoutMs: 60_000, signal: stop.signal });
     await isUp(folder);
@@ -80,7 +80,7 @@ describe("a box", needs("bubblewrap"), () => {
     await once(early, "exit");
     expect(terminateServer(early, "server")).toBe(false);
     // The number of one that has ended may be another's by now, such as this one's.
-    const running = await ChildGroup.start(await boxed(process.execPath, ["-e", SAVING], folder), "s");
+    const running = await ChildGroup.start(await sandboxed(process.execPath, ["-e", SAVING], folder), "s");
     await isUp(folder);
     expect(terminateServer({ pid: process.pid, exitCode: 0, signalCode: null }, "server")).toBe(false);
     expect(existsSync(join(folder, "saved"))).toBe(false);
@@ -90,7 +90,7 @@ describe("a box", needs("bubblewrap"), () => {
 
   test("that is asked while it is made ends, whatever has begun in it", async () => {
     const folder = scratch();
-    const spawnable = await boxed(process.execPath, ["-e", "process.exit(0)"], folder);
+    const spawnable = await sandboxed(process.execPath, ["-e", "process.exit(0)"], folder);
     const { file, args, env, fds } = spawnable;
     const child = spawn(file, args, { env, cwd: "/", stdio: ["ignore", "ignore", "ignore", ...fds] });
     spawnable.spawned();

@@ -21,7 +21,7 @@ function scratch(): string {
   return folder;
 }
 
-const boxed = async (flags: string[], more: Partial<McpStdioConfig> = {}): Promise<McpConnection> => {
+const sandboxed = async (flags: string[], more: Partial<McpStdioConfig> = {}): Promise<McpConnection> => {
   const mcp = await connectMcp({
     transport: "stdio",
     ...stdioCommand(...flags),
@@ -35,15 +35,15 @@ const boxed = async (flags: string[], more: Partial<McpStdioConfig> = {}): Promi
 
 describe("in the sandbox", needs("bubblewrap"), () => {
   it("F19: a stubborn server and its helpers are gone within five seconds", async () => {
-    const tag = `boxed-stubborn-${process.pid}`;
-    const mcp = await boxed(["--fault=stubborn"], { env: { FIXTURE_TAG: tag } });
+    const tag = `sandboxed-stubborn-${process.pid}`;
+    const mcp = await sandboxed(["--fault=stubborn"], { env: { FIXTURE_TAG: tag } });
     await until(() => pidsWithEnv("FIXTURE_TAG", tag).length >= 2);
     await mcp.close();
     await until(() => pidsWithEnv("FIXTURE_TAG", tag).length === 0);
   });
 
   it("a crash is reported with code and stderr, and the server comes back in a new sandbox", async () => {
-    const mcp = await boxed([]);
+    const mcp = await sandboxed([]);
     const error = await failure(mcp.callTool("crash"));
     expect(error).toMatchObject({ code: "SERVER_CRASHED", data: { exitCode: 3 } });
     expect(error.stderr).toContain("the crash tool was called");

@@ -156,7 +156,7 @@ describe("the manifest of the design", () => {
     expect((await names()).every((name) => name.startsWith("mcp_web_search_"))).toBe(true);
     expect([state("filesystem"), state("github")]).toEqual(["disabled", "disabled"]);
     expect(await failure(workspace.callTool("mcp_github_search"))).toMatchObject({
-      code: "SERVER_UNAVAILABLE",
+      code: "SERVER_DISABLED",
       message: "github is disabled",
     });
     expect(await workspace.healthCheck()).toBe(true);

@@ -76,13 +76,13 @@ export type FetchFailure =
 
 /** The message is a phrase about "it", without a URL. */
 export class FetchError extends Error {
-  /** The error code of the system, such as ECONNREFUSED. */
-  readonly code: string | undefined;
   readonly kind: FetchFailure;
   /** The URL that was requested. */
   readonly url: URL;
   /** The target of the refused redirect. */
   readonly target: URL | undefined;
+  /** The error code of the system, such as ECONNREFUSED. */
+  readonly code: string | undefined;
 
   constructor(kind: FetchFailure, message: string, url: URL, more: { cause?: unknown; target?: URL } = {}) {
     super(message, { cause: more.cause });
@@ -95,25 +95,32 @@ export class FetchError extends Error {
 
 const MAX_REDIRECTS = 5;
 
+/** One request: the options of the caller, the URL after redirects, and the limit for everything. */
+interface Exchange {
+  readonly url: URL;
+  readonly options: FetchOptions;
+  readonly late: AbortSignal | undefined;
+}
+
 /** Resolves with a response of any status. Throws a FetchError, or the reason of the signal. */
 export async function boundedFetch(first: URL, options: FetchOptions): Promise<FetchResponse> {
-  const late = options.timeoutMs === undefined ? undefined : AbortSignal.timeout(options.timeoutMs);
+  const { timeoutMs, allowPlaintext = false, redirects = "none" } = options;
+  const late = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
   let url = first;
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
-    if (!(options.allowPlaintext === true ? isHttpUrl(url) : isSecureUrl(url)))
+    if (!(allowPlaintext ? isHttpUrl(url) : isSecureUrl(url)))
       throw new FetchError("insecure", `it is not https: ${url.protocol}//${url.host}`, url);
-    const exchange = new Exchange(url, options, late);
-    const response = await exchange.open();
+    const response = await open({ url, options, late });
     const { location } = response.headers;
     const isRedirect = response.status >= 300 && response.status < 400 && location !== undefined;
-    if (!isRedirect || (options.redirects ?? "none") === "none") return response;
+    if (!isRedirect || redirects === "none") return response;
     response.close();
-    url = redirected(url, location, first, options.redirects);
+    url = redirected(url, location, first, redirects);
   }
   throw new FetchError("too-many-redirects", "it has too many redirects", url);
 }
 
-function redirected(from: URL, location: string, first: URL, rule: FetchOptions["redirects"]): URL {
+function redirected(from: URL, location: string, first: URL, rule: "same-host" | "public"): URL {
   const target = parseUrl(location, from);
   if (target === undefined)
     throw new FetchError("redirect", "it redirects to something that is not a URL", from);
@@ -130,179 +137,150 @@ function redirected(from: URL, location: string, first: URL, rule: FetchOptions[
   return target;
 }
 
-/** One request and its response. */
-class Exchange {
-  readonly #url: URL;
-  readonly #options: FetchOptions;
-  readonly #late: AbortSignal | undefined;
-
-  constructor(url: URL, options: FetchOptions, late: AbortSignal | undefined) {
-    this.#url = url;
-    this.#options = options;
-    this.#late = late;
-  }
-
-  async open(): Promise<FetchResponse> {
-    const { body, signal } = this.#options;
-    signal?.throwIfAborted();
-    let message: http.IncomingMessage | undefined;
-    try {
-      message = await new Promise<http.IncomingMessage>((resolve, reject) => {
-        const request = this.#send();
-        // The listener stays: sending the rest of the request may fail after the response.
-        request.on("error", reject);
-        request.once("response", (found) => {
-          // From here on, the time that the reader takes for its own work does not count.
-          request.setTimeout(0);
-          resolve(found);
-        });
-        if (body === undefined || typeof body === "string") request.end(body);
-        else pipeline(body, request, () => {});
+async function open(exchange: Exchange): Promise<FetchResponse> {
+  const { body, signal } = exchange.options;
+  signal?.throwIfAborted();
+  let message: http.IncomingMessage | undefined;
+  try {
+    message = await new Promise<http.IncomingMessage>((resolve, reject) => {
+      const request = createRequest(exchange);
+      // The listener stays: sending the rest of the request may fail after the response.
+      request.on("error", reject);
+      request.once("response", (found) => {
+        // From here on, the time that the reader takes for its own work does not count.
+        request.setTimeout(0);
+        resolve(found);
       });
-      return this.#toResponse(message);
-    } catch (error) {
-      message?.destroy();
-      throw this.#toError(error);
-    }
-  }
-
-  #send(): http.ClientRequest {
-    const { method = "GET", resume, silenceMs, headersMs = silenceMs, addresses = "public" } = this.#options;
-    const headers: Record<string, string> = {
-      accept: "*/*",
-      "user-agent": "portolan",
-      ...this.#options.headers,
-    };
-    if (this.#options.decompress === true) headers["accept-encoding"] = "gzip, br";
-    if (resume !== undefined && resume.offset > 0) {
-      headers["range"] = `bytes=${resume.offset}-`;
-      if (resume.validator !== undefined) headers["if-range"] = resume.validator;
-    }
-    const signals = [this.#options.signal, this.#late].filter((one) => one !== undefined);
-    const {
-      request: send,
-      Agent,
-      globalAgent,
-    } = (this.#url.protocol === "http:" ? http : https) as typeof http;
-    const request = send(this.#url, {
-      ...{ method, headers, timeout: headersMs, signal: AbortSignal.any(signals) },
-      ...(addresses === "any"
-        ? {}
-        : {
-            lookup: addresses === "public" ? this.#publicLookup() : fixedLookup(addresses),
-            // A pooled connection may have been made without this look-up. The options of Node's agent contain its proxy settings.
-            agent: new Agent({
-              ...(globalAgent as { options?: http.AgentOptions }).options,
-              keepAlive: false,
-            }),
-          }),
+      if (body === undefined || typeof body === "string") request.end(body);
+      else pipeline(body, request, () => {});
     });
-    if (headersMs !== undefined) request.once("timeout", () => request.destroy(this.#silence(headersMs)));
-    return request;
+    return toResponse(message, exchange);
+  } catch (error) {
+    message?.destroy();
+    throw toError(error, exchange);
   }
+}
 
-  #publicLookup(): LookupFunction {
-    return guardLookup((host, address) =>
-      isLoopbackHost(host)
-        ? undefined
-        : new FetchError("private-address", `${host} leads to the private address ${address}`, this.#url),
-    );
+function createRequest(exchange: Exchange): http.ClientRequest {
+  const { url, options, late } = exchange;
+  const { method = "GET", resume, silenceMs, headersMs = silenceMs, addresses = "public" } = options;
+  const headers: Record<string, string> = { accept: "*/*", "user-agent": "portolan", ...options.headers };
+  if (options.decompress === true) headers["accept-encoding"] = "gzip, br";
+  if (resume !== undefined && resume.offset > 0) {
+    headers["range"] = `bytes=${resume.offset}-`;
+    if (resume.validator !== undefined) headers["if-range"] = resume.validator;
   }
+  const signal = AbortSignal.any([options.signal, late].filter((one) => one !== undefined));
+  const { request: send, Agent, globalAgent } = (url.protocol === "http:" ? http : https) as typeof http;
+  const lookup =
+    addresses === "public" ? publicLookup(url) : addresses === "any" ? undefined : fixedLookup(addresses);
+  // A pooled connection may have been made without this look-up. The options of Node's agent contain its proxy settings.
+  const own = { ...(globalAgent as { options?: http.AgentOptions }).options, keepAlive: false };
+  const agent = lookup === undefined ? globalAgent : new Agent(own);
+  const request = send(url, { method, headers, timeout: headersMs, signal, lookup, agent });
+  if (headersMs !== undefined) request.once("timeout", () => request.destroy(silence(headersMs, url)));
+  return request;
+}
 
-  #toResponse(message: http.IncomingMessage): FetchResponse {
-    const { statusCode: status = 0, statusMessage: statusText = "" } = message;
-    const headers = Object.fromEntries(
-      Object.entries(message.headers).map(([name, value]) => [
-        name,
-        Array.isArray(value) ? value.join(", ") : value,
-      ]),
-    );
-    const offset = status === 206 ? this.#offsetOf(headers["content-range"]) : 0;
-    const length = Number(headers["content-length"] ?? Number.NaN);
-    const size = Number.isNaN(length) ? undefined : offset + length;
-    const body = this.#read(message, offset, size);
-    return {
-      ...{ url: this.#url, status, statusText, headers, offset, size, body },
-      bytes: async () => {
-        const chunks: Buffer[] = [];
-        for await (const chunk of body) chunks.push(chunk);
-        return Buffer.concat(chunks);
-      },
-      close: () => void message.on("error", () => {}).destroy(),
-    };
-  }
+function publicLookup(url: URL): LookupFunction {
+  return guardLookup((host, address) =>
+    isLoopbackHost(host)
+      ? undefined
+      : new FetchError("private-address", `${host} leads to the private address ${address}`, url),
+  );
+}
 
-  /** A server may send another part than the requested one, which would corrupt the file. */
-  #offsetOf(range: string | undefined): number {
-    const { resume } = this.#options;
-    const start = /^bytes (\d+)-/.exec(range ?? "")?.[1];
-    if (start !== undefined && Number(start) === resume?.offset) return resume.offset;
-    throw new FetchError(
-      "range",
-      "the server sent another part of the file than the requested one",
-      this.#url,
-    );
-  }
+function toResponse(message: http.IncomingMessage, exchange: Exchange): FetchResponse {
+  const { statusCode: status = 0, statusMessage: statusText = "" } = message;
+  const headers = Object.fromEntries(
+    Object.entries(message.headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(", ") : value,
+    ]),
+  );
+  const { offset, size } =
+    status === 206 ? partOf(message, exchange) : { offset: 0, size: lengthOf(message) };
+  const body = read(message, offset, size, exchange);
+  return {
+    ...{ url: exchange.url, status, statusText, headers, offset, size, body },
+    bytes: async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of body) chunks.push(chunk);
+      return Buffer.concat(chunks);
+    },
+    close: () => void message.on("error", () => {}).destroy(),
+  };
+}
 
-  async *#read(
-    message: http.IncomingMessage,
-    offset: number,
-    size: number = 0,
-  ): AsyncGenerator<Buffer, void, undefined> {
-    const { silenceMs, maxBytes } = this.#options;
-    const wait = (): NodeJS.Timeout | undefined =>
-      silenceMs === undefined
-        ? undefined
-        : setTimeout(() => message.destroy(this.#silence(silenceMs)), silenceMs);
-    let received = offset;
-    let waiting = wait();
-    try {
-      if (size > maxBytes) throw this.#tooLarge();
-      for await (const chunk of this.#unpacked(message) as AsyncIterable<Buffer>) {
-        clearTimeout(waiting);
-        received += chunk.length;
-        if (received > maxBytes) throw this.#tooLarge();
-        yield chunk;
-        waiting = wait();
-      }
-    } catch (cause) {
-      const error = this.#toError(cause);
-      const isCut = error instanceof FetchError && error.kind === "network" && !message.complete;
-      throw isCut ? new FetchError("incomplete", "it ended in the middle", this.#url, { cause }) : error;
-    } finally {
+function lengthOf({ headers }: http.IncomingMessage): number | undefined {
+  const length = headers["content-length"];
+  return length === undefined ? undefined : Number(length);
+}
+
+/** A server may send another part than the requested one, which would corrupt the file. */
+function partOf(
+  message: http.IncomingMessage,
+  { url, options }: Exchange,
+): { offset: number; size: number | undefined } {
+  const [, start, size] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(message.headers["content-range"] ?? "") ?? [];
+  if (start === undefined || Number(start) !== options.resume?.offset)
+    throw new FetchError("range", "the server sent another part of the file than the requested one", url);
+  return { offset: Number(start), size: size === "*" ? undefined : Number(size) };
+}
+
+async function* read(
+  message: http.IncomingMessage,
+  offset: number,
+  size: number | undefined,
+  exchange: Exchange,
+): AsyncGenerator<Buffer, void, undefined> {
+  const { url, options } = exchange;
+  const { silenceMs, maxBytes } = options;
+  const tooLarge = new FetchError("too-large", `it is larger than ${maxBytes} bytes`, url);
+  const wait = (): NodeJS.Timeout | undefined =>
+    silenceMs === undefined
+      ? undefined
+      : setTimeout(() => message.destroy(silence(silenceMs, url)), silenceMs);
+  let received = offset;
+  let waiting = wait();
+  try {
+    if (size !== undefined && size > maxBytes) throw tooLarge;
+    for await (const chunk of unpacked(message, options) as AsyncIterable<Buffer>) {
       clearTimeout(waiting);
-      message.destroy();
+      received += chunk.length;
+      if (received > maxBytes) throw tooLarge;
+      yield chunk;
+      waiting = wait();
     }
+  } catch (cause) {
+    const error = toError(cause, exchange);
+    const isCut = error instanceof FetchError && error.kind === "network" && !message.complete;
+    throw isCut ? new FetchError("incomplete", "it ended in the middle", url, { cause }) : error;
+  } finally {
+    clearTimeout(waiting);
+    message.destroy();
   }
+}
 
-  #unpacked(message: http.IncomingMessage): Readable {
-    const encoding = this.#options.decompress === true ? message.headers["content-encoding"] : undefined;
-    if (encoding === "gzip" || encoding === "x-gzip") return pipeline(message, createGunzip(), () => {});
-    if (encoding === "br") return pipeline(message, createBrotliDecompress(), () => {});
-    return message;
-  }
+function unpacked(message: http.IncomingMessage, { decompress = false }: FetchOptions): Readable {
+  const encoding = decompress ? message.headers["content-encoding"] : undefined;
+  if (encoding === "gzip" || encoding === "x-gzip") return pipeline(message, createGunzip(), () => {});
+  if (encoding === "br") return pipeline(message, createBrotliDecompress(), () => {});
+  return message;
+}
 
-  #tooLarge(): FetchError {
-    return new FetchError("too-large", `it is larger than ${this.#options.maxBytes} bytes`, this.#url);
-  }
+function silence(ms: number, url: URL): FetchError {
+  return new FetchError("silence", `nothing arrived for ${ms / 1_000} seconds`, url);
+}
 
-  #silence(ms: number): FetchError {
-    return new FetchError("silence", `nothing arrived for ${ms / 1_000} seconds`, this.#url);
-  }
-
-  /** A FetchError, or the reason of the caller's signal. */
-  #toError(error: unknown): Error {
-    const { signal, timeoutMs = 0 } = this.#options;
-    if (signal?.aborted === true) return signal.reason as Error;
-    if (error instanceof FetchError) return error;
-    const cause = error as NodeJS.ErrnoException;
-    if (this.#late?.aborted === true)
-      return new FetchError("timeout", `it took longer than ${timeoutMs / 1_000} seconds`, this.#url, {
-        cause,
-      });
-    // A host with several addresses fails with an AggregateError, whose message is empty.
-    return new FetchError("network", cause.message || cause.code || "the connection failed", this.#url, {
-      cause,
-    });
-  }
+/** A FetchError, or the reason of the caller's signal. */
+function toError(error: unknown, { url, options, late }: Exchange): Error {
+  const { signal, timeoutMs = 0 } = options;
+  if (signal?.aborted === true) return signal.reason as Error;
+  if (error instanceof FetchError) return error;
+  const cause = error as NodeJS.ErrnoException;
+  if (late?.aborted === true)
+    return new FetchError("timeout", `it took longer than ${timeoutMs / 1_000} seconds`, url, { cause });
+  // A host with several addresses fails with an AggregateError, whose message is empty.
+  return new FetchError("network", cause.message || cause.code || "the connection failed", url, { cause });
 }

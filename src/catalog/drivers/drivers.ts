@@ -186,7 +186,7 @@ function unagreed(
   if (askedMode === undefined || Object.hasOwn(policy.sandbox ?? {}, id)) return [];
   return [
     {
-      code: "SANDBOX_UNAVAILABLE",
+      code: "FILE_INVALID",
       severity: "info",
       server: id,
       message: `driver ${id} requests the sandbox mode ${askedMode}, which has no effect until the workspace sets it`,

@@ -125,7 +125,7 @@ describe("a contract that is there", () => {
     const [choice] = chooseByFlags([tool({ inputSchema: closed })], [own], ["read_file=fs-read"]);
     expect(choice?.bound?.draft.argumentMapping).toEqual({ path: "location" });
     expect(choice?.notes).toEqual([
-      "fs-read gives the tool read_file path as location: that is a guess; check it.",
+      "The mapping of fs-read to the arguments of read_file is a guess: path as location. Check it.",
     ]);
   });
 
@@ -156,7 +156,7 @@ describe("a contract that is there", () => {
     const own = contract({ id: "read-file" });
     const [choice] = chooseByFlags([tool({ outputSchema })], [own], undefined);
     expect(choice?.bound?.draft.resultExtract).toBe("$.a");
-    expect(choice?.notes).toEqual([expect.stringContaining("$.b would fit as well: check it.")]);
+    expect(choice?.notes).toEqual([expect.stringContaining("$.b would match as well. Check it.")]);
   });
 
   test("is not served by a tool that needs what nobody gives", () => {
@@ -220,7 +220,7 @@ describe("a contract that is there", () => {
     expect(left.join("\n")).toContain("--tools make_thing=make-thing");
     const [told] = chooseByFlags([other], [own], ["make_thing=make-thing"]);
     expect(told?.bound?.draft.argumentMapping).toEqual({ path: "name" });
-    expect(told?.notes).toEqual([expect.stringContaining("path as name: that is a guess")]);
+    expect(told?.notes).toEqual([expect.stringContaining("is a guess: path as name")]);
     const cased = tool({ name: "get_note", inputSchema: object({ noteId: TEXT }) });
     const snake = contract({ id: "get-note", inputs: object({ note_id: TEXT }) });
     expect(matchTools([snake], [cased]).sure.get("get_note")?.draft.argumentMapping).toEqual({
@@ -280,7 +280,7 @@ describe("a sample", () => {
     const seen = object({ note: object({ text: TEXT }, []) }, []);
     const { choices } = await sampleAll(chosen, async () => sampled(result, seen));
     expect(choices[0]?.bound?.draft.resultExtract).toBe("$.note");
-    expect(choices[0]?.notes?.at(-1)).toContain("what fitted in a sample: check it");
+    expect(choices[0]?.notes?.at(-1)).toContain("because that matched in a sample. Check it.");
   });
 
   test("refuses what was demanded, and undoes what was only likely", async () => {
@@ -288,7 +288,7 @@ describe("a sample", () => {
     const sample = async (): Promise<Sample> => sampled(text("no JSON"));
     const demanded = chooseByFlags([tool()], [own], ["read_file=read-file"]);
     await expect(sampleAll(demanded, sample)).rejects.toThrow(
-      "What read_file gave in a sample is not what read-file promises",
+      "The sample result of read_file does not match the outputs of read-file",
     );
     const { choices } = await sampleAll(chooseByFlags([tool()], [own], undefined), sample);
     expect(choices).toMatchObject([{ bound: undefined, near: "read-file" }]);
@@ -321,7 +321,7 @@ describe("what is drafted", () => {
     const { tools, left, diagnostics } = drafted([evil, { tool: tool(), bound: undefined }]);
     expect(tools.map((one) => one.tool)).toEqual(["read_file"]);
     expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
-    expect(left[0]).toContain("The tool evil was left out");
+    expect(left[0]).toContain("The tool evil is left out");
     // Alone it is told as what it is.
     expect(drafted([evil]).diagnostics.some(({ severity }) => severity === "error")).toBe(true);
   });
@@ -337,7 +337,7 @@ describe("what is drafted", () => {
     ]);
     expect(tools.map((one) => one.tool)).toEqual(["read_file"]);
     expect(files.map(({ path }) => path).join()).not.toContain("odd");
-    expect(left[0]).toMatch(/^The tool odd was left out/);
+    expect(left[0]).toMatch(/^The tool odd is left out/);
     expect(left[0]).toContain(reason);
   });
 

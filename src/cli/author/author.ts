@@ -57,7 +57,7 @@ export async function author(cli: Cli, words: Words, options: AuthorOptions): Pr
       if (tools.length === 0)
         throw new PortolanError(
           "CAPABILITY_MISSING",
-          `${identified.name} has no tools, so that there is nothing to serve.`,
+          `${identified.name} has no tools, so a driver would have nothing to bind.`,
         );
       const asked = prompter === undefined ? undefined : await prompter();
       const name = nameOf(connection, identified);
@@ -170,7 +170,7 @@ function withGrants(thrown: unknown, { server }: Identified, folder: string, { i
   const hint =
     word === undefined
       ? asFlags(thrown.hint)
-      : `It is started with the folder ${word}, which its sandbox does not have. Grant it: --allow-read ${word}, or --allow-write ${word}`;
+      : `The server gets the folder ${word} as an argument, but its sandbox does not contain it. Grant it: --allow-read ${word} or --allow-write ${word}`;
   if (hint === thrown.hint) return thrown;
   const { message, code, stderr, data } = thrown;
   return new PortolanError(code, message, { stderr, data, hint, server: thrown.server, cause: thrown });
@@ -202,7 +202,7 @@ function modeNotes({ sandbox: { mode } }: Cli["options"]): string[] {
   return mode === undefined || mode === "enforce"
     ? []
     : [
-        `It was started with --sandbox ${mode}, which no DRIVER.md can say: use it with --sandbox contracts=${mode}`,
+        `The server was started with --sandbox ${mode}, which a DRIVER.md cannot set. To use the driver in the same way, add --sandbox contracts=${mode}`,
       ];
 }
 

@@ -60,7 +60,7 @@ export function chooseByFlags(
   );
   const twice = named.find((id, index) => named.indexOf(id) !== index);
   if (twice !== undefined)
-    throw new PortolanError("USAGE", `Two tools are to serve the contract ${JSON.stringify(twice)}.`, {
+    throw new PortolanError("USAGE", `Two tools are given for the contract ${JSON.stringify(twice)}.`, {
       hint: "A driver serves a contract with one tool. Give one of them another contract.",
     });
   const free = contracts.filter((contract) => !named.includes(contract.id));
@@ -92,19 +92,19 @@ function demanded(tool: ToolDefinition, id: string, contracts: readonly Contract
   if (contract === undefined) {
     if (!isContractId(id))
       throw new PortolanError("USAGE", `${JSON.stringify(id)} is not the id of a contract.`, {
-        hint: "Small letters, digits, dots and dashes, for example note-read. One that is not there yet is made.",
+        hint: "An id has small letters, digits, dots and dashes, for example note-read. A contract that does not exist is created.",
       });
     const near = didYouMean(
       id,
       contracts.map((one) => one.id),
     );
-    const notes = near === undefined ? [] : [`There was no contract ${id}, so that it is a new one. ${near}`];
+    const notes = near === undefined ? [] : [`The contract ${id} does not exist, so it is created. ${near}`];
     return { tool, bound: undefined, newId: id, notes };
   }
   const bound = bindTool(contract, tool, { guess: true });
   if (bound !== undefined) return { tool, bound, notes: guessesOf(bound), demanded: true };
   throw new PortolanError("FILE_INVALID", `The tool ${tool.name} does not fit the contract ${id}.`, {
-    hint: "Its inputs or its result are others. Let it have a contract of its own, or write the mapping by hand.",
+    hint: "The inputs or the result differ. Give the tool a new contract, or write the mapping by hand.",
   });
 }
 
@@ -115,7 +115,7 @@ function guessesOf(bound: Bound): readonly string[] {
   return pairs.length === 0
     ? partNotes(bound)
     : [
-        `${contract.id} gives the tool ${tool.name} ${pairs.join(", ")}: that is a guess; check it.`,
+        `The mapping of ${contract.id} to the arguments of ${tool.name} is a guess: ${pairs.join(", ")}. Check it.`,
         ...partNotes(bound),
       ];
 }
@@ -126,7 +126,7 @@ function partNotes({ contract, tool, draft, others }: Bound): readonly string[] 
   return others.length === 0 || resultExtract === "$"
     ? []
     : [
-        `${contract.id} gets ${resultExtract} of what ${tool.name} gives, and ${others.slice(0, 4).join(", ")} would fit as well: check it.`,
+        `The output of ${contract.id} is ${resultExtract} of the result of ${tool.name}; ${others.slice(0, 4).join(", ")} would match as well. Check it.`,
       ];
 }
 
@@ -204,7 +204,7 @@ const ID = /^[a-z0-9][a-z0-9.-]{1,79}$/;
 export function idOf(name: string, given: string | undefined): string {
   if (given !== undefined && !ID.test(given))
     throw new PortolanError("USAGE", `--id ${JSON.stringify(given)} is not an id.`, {
-      hint: "Small letters, digits, dots and dashes, for example filesystem-mcp.",
+      hint: "An id has small letters, digits, dots and dashes, for example filesystem-mcp.",
     });
   const plain =
     name

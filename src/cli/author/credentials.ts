@@ -108,13 +108,13 @@ function asText(id: string): string {
 export function secretNotes({ secrets }: Credentials, label: (file: string) => string): string[] {
   return secrets.flatMap(({ name, as, entry, taken }) => {
     if (entry !== undefined)
-      return [`${as} is the secret ${entry.slug} of ${label(entry.origin.file)}, which grants it.`];
-    const stored = `The value of ${as} is a secret and not written anywhere: portolan secrets set ${name}`;
+      return [`${as} is the secret ${entry.slug}, which ${label(entry.origin.file)} grants to the driver.`];
+    const stored = `The value of ${as} is a secret, so no file contains it. Store it: portolan secrets set ${name}`;
     return taken === undefined
       ? [stored]
       : [
           stored,
-          `It is called ${name} since ${taken.slug} stands in ${label(taken.origin.file)} for something else. If both are the same, grant it there, and write \${secrets.NAME} with that name here.`,
+          `The secret has the name ${name}, because ${label(taken.origin.file)} uses ${taken.slug} for another secret. If both are the same secret, grant that one to the driver, and refer to it in DRIVER.md as \${secrets.NAME}.`,
         ];
   });
 }

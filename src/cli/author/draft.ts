@@ -165,7 +165,7 @@ function firstError({ diagnostics }: Pick<Draft, "diagnostics">): Diagnostic | u
 function skipNote({ tool }: Made, problem: Diagnostic | undefined): readonly string[] {
   return problem === undefined
     ? []
-    : [`The tool ${tool.tool} was left out, since no contract can be written for it: ${problem.message}`];
+    : [`The tool ${tool.tool} is left out, because no contract can be written for it: ${problem.message}`];
 }
 
 interface Made {
@@ -188,7 +188,9 @@ function draftTool(choice: Choice, base: string, taken: Set<string>, grounds: Gr
       left: [
         ...notes,
         ...(silent
-          ? [`${contract.id} says that it changes nothing, and the tool ${name} does not say so.`]
+          ? [
+              `The contract ${contract.id} declares that it changes nothing, but the tool ${name} has no readOnlyHint.`,
+            ]
           : []),
         ...lostNotes(contract.id, grounds.samples.get(name)),
       ],
@@ -200,10 +202,10 @@ function draftTool(choice: Choice, base: string, taken: Set<string>, grounds: Gr
   const silent = guesses.includes("mutates") && tool.annotations?.readOnlyHint === undefined;
   const said: Readonly<Record<(typeof guesses)[number], string>> = {
     mutates: silent
-      ? `${id}: the server does not say whether it changes anything, so that it counts as changing; correct mutates and approval if it does not.`
-      : `${id}: mutates says external:${base}; name what it really changes, such as workspace:files.`,
-    text: `${id}: the server does not say what it gives, so that outputs is a text.`,
-    sampled: `${id}: outputs is what one sample showed; write what is promised.`,
+      ? `${id}: the tool has no readOnlyHint, so the contract assumes that it changes data. If it does not, correct mutates and approval.`
+      : `${id}: mutates is external:${base}, which is a guess. Name the data that it changes, such as workspace:files.`,
+    text: `${id}: the tool has no outputSchema, so the output of the contract is a text.`,
+    sampled: `${id}: outputs is the schema of one sample. Correct it where other results differ.`,
   };
   return {
     tool: {
@@ -228,8 +230,10 @@ function lostNotes(id: string, sample: Sample | undefined): readonly string[] {
   return [
     ...(lost.length === 0
       ? []
-      : [`${id}: the sample had ${lost.join(" and ")} as well, which is lost: a contract gives one value.`]),
-    ...(odd === undefined ? [] : [`${id}: what the sample gave is not what outputs says: ${odd}`]),
+      : [
+          `${id}: the sample result also contained ${lost.join(" and ")}, which the contract does not return: a contract returns one value.`,
+        ]),
+    ...(odd === undefined ? [] : [`${id}: the sample result does not match outputs: ${odd}`]),
   ];
 }
 
@@ -237,7 +241,7 @@ function nearNote({ tool, near }: Choice, id: string): readonly string[] {
   return near === undefined || near === id
     ? []
     : [
-        `The tool ${tool.name} got a contract of its own, ${id}. If it does what ${near} promises, say so: --tools ${shellWord(tool.name)}=${near}`,
+        `The tool ${tool.name} has the new contract ${id}. If it does the same as ${near}, bind it to that contract: --tools ${shellWord(tool.name)}=${near}`,
       ];
 }
 
@@ -301,23 +305,25 @@ function leftOpen(grounds: Grounds, credentials: Credentials): string[] {
   left.push(...secretNotes(credentials, (file) => relative(folder, file).split(sep).join("/")));
   if (server.kind === "npm" && !/.@/.test(server.package))
     left.push(
-      "The package has no version, so that the newest is run: write package: <name>@<version> to stay with one.",
+      "The package has no version, so each install uses the newest one. To pin it, write package: <name>@<version>.",
     );
   if (server.kind === "docker" && !/:[\w.-]+$|@sha256:/.test(server.image))
-    left.push("The image has no tag, so that the newest is run.");
+    left.push("The image has no tag, so the newest one is used. To pin it, add a tag or a digest.");
   const { read = [], write = [] } = launch.sandbox?.fs ?? {};
   const granted = [...read, ...write].map((path) => resolve(driverFolder(folder, id), path));
   for (const word of server.kind === "remote" ? [] : ungranted(server.args, folder, granted))
     left.push(
-      `It is started with the folder ${word}, which its sandbox does not have: --allow-read or --allow-write ${word}`,
+      `The server gets the folder ${word} as an argument, but its sandbox does not contain it. Grant it: --allow-read ${word} or --allow-write ${word}`,
     );
   const used = new Set(grounds.choices.map(({ tool }) => tool.name));
   const old = grounds.tools.filter((tool) => isDeprecated(tool) && !used.has(tool.name));
   if (old.length > 0 && used.size + old.length === grounds.tools.length)
-    left.push(`Left out, since the server calls it deprecated: ${old.map(({ name }) => name).join(", ")}`);
+    left.push(
+      `These tools are left out, because the server marks them as deprecated: ${old.map(({ name }) => name).join(", ")}`,
+    );
   if (existing === undefined)
     left.push(
-      "It is global and has no policy tags: write region and policy_tags for policies that choose by them.",
+      "The driver has the region global and no policy tags. If a policy selects drivers by region or tag, set region and policy_tags.",
     );
   return left;
 }

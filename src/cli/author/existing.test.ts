@@ -52,7 +52,7 @@ describe("a driver that is there", () => {
   test("keeps its bindings, also when its tool is named alone", () => {
     const there = [tool({ inputSchema: object({ file: TEXT }) }), tools[1] as never];
     const kept = keptBindings(own, [contract()], there, "/nowhere");
-    expect(kept.notes).toEqual([expect.stringContaining("and not list_files: --tools names all")]);
+    expect(kept.notes).toEqual([expect.stringContaining("have none: list_files. To bind them")]);
     for (const wanted of [undefined, ["read_file"], ["read_file=fs-read"]]) {
       const choices = chooseByFlags(there, [contract()], wanted, kept);
       expect(choices).toHaveLength(1);
@@ -71,12 +71,12 @@ describe("a driver that is there", () => {
     expect(changed.choices).toMatchObject([
       {
         bound: { draft: { argumentMapping: {} } },
-        notes: [expect.stringContaining("does not fit any more")],
+        notes: [expect.stringContaining("no longer matches the server")],
       },
     ]);
     const gone = keptBindings(own, [contract()], [tool({ name: "other" })], "/nowhere");
     expect(gone.choices).toEqual([]);
-    expect(gone.notes[0]).toContain("which the server does not have. It is left out.");
+    expect(gone.notes[0]).toContain("which the server does not have. The binding is removed.");
     expect(keptBindings(own, [], tools, "/nowhere").notes[0]).toContain("there is no contract fs-read");
   });
 

@@ -35,7 +35,7 @@ export function identify(words: Words, given: string | undefined, folder: string
       "USAGE",
       `author takes one server; unexpected argument ${JSON.stringify(extra)}.`,
       {
-        hint: "Its arguments stand after --, or inside of its quotes.",
+        hint: "Write arguments of the server after --, or inside the quotes of the command.",
       },
     );
   const windows = cli.io.platform === "win32";
@@ -64,13 +64,9 @@ export function identify(words: Words, given: string | undefined, folder: string
     return isOnPath(first, cli)
       ? fromCommand([first, ...more], "binary", folder, cli)
       : fromNpm(first, more, cli);
-  throw new PortolanError(
-    "TARGET_INVALID",
-    `What kind of server ${JSON.stringify(first)} is cannot be told.`,
-    {
-      hint: "Say it: --kind npm, docker, binary or remote.",
-    },
-  );
+  throw new PortolanError("TARGET_INVALID", `${JSON.stringify(first)} can be several kinds of server.`, {
+    hint: "Name the kind: --kind npm, docker, binary or remote.",
+  });
 }
 
 function fromNpm(name: string, args: readonly string[], cli: Cli): Identified {

@@ -26,12 +26,12 @@ export function keptBindings(
   const others = tools.filter((tool) => !served.has(tool.name) && !isDeprecated(tool));
   for (const binding of driver.implements) {
     const kept = keep(binding, driver, contracts, tools, root);
-    if (typeof kept === "string") notes.push(`${kept} It is left out.`);
+    if (typeof kept === "string") notes.push(`${kept} The binding is removed.`);
     else choices.push(kept);
   }
   if (choices.length > 0 && others.length > 0)
     notes.push(
-      `${driver.id} serves what it served before, and not ${others.map(({ name }) => name).join(", ")}: --tools names all tools that it is to have.`,
+      `${driver.id} keeps its bindings. These tools of the server have none: ${others.map(({ name }) => name).join(", ")}. To bind them, list all tools of the driver with --tools.`,
     );
   return { choices, notes };
 }
@@ -47,7 +47,7 @@ function keep(
   const alone = { ...driver, implements: [binding] };
   const tool = tools.find(({ name }) => name === binding.toolName);
   if (tool === undefined)
-    return `${driver.id} serves ${binding.tool} with ${binding.toolName}, which the server does not have.`;
+    return `${driver.id} binds ${binding.tool} to the tool ${binding.toolName}, which the server does not have.`;
   const [known] = checkDriver(alone, contracts, undefined, { root }).bound;
   const { bound, diagnostics: problems } = checkDriver(alone, contracts, [tool], { root });
   const wrong = problems.find(({ severity }) => severity === "error")?.message ?? "";
@@ -63,7 +63,7 @@ function keep(
   }
   const again = known && bindTool(known.contract, tool, { guess: true });
   if (known === undefined || again === undefined)
-    return `What ${driver.id} serves ${binding.tool} with does not fit: ${wrong}.`;
-  const note = `What ${driver.id} served ${known.contract.id} with does not fit any more (${wrong}); what fits now is a guess; check it.`;
+    return `The binding of ${driver.id} for ${binding.tool} does not match the server: ${wrong}.`;
+  const note = `The binding of ${driver.id} for ${known.contract.id} no longer matches the server (${wrong}). The new one is a guess; check it.`;
   return { tool, bound: again, notes: [note] };
 }

@@ -179,14 +179,14 @@ async function prove(choice: Choice, bound: Bound, { result, schema }: Sample): 
   for (const way of waysToBind(contract, tool, { guess, seen: schema })) {
     if ((await refusal(contract, way, result)) !== undefined) continue;
     const { resultExtract = "$" } = way.draft;
-    const note = `${contract.id} gets ${resultExtract} of what ${tool.name} gives, since that is what fitted in a sample: check it.`;
+    const note = `The output of ${contract.id} is ${resultExtract} of the result of ${tool.name}, because that matched in a sample. Check it.`;
     const proved = { ...bound, draft: { ...draft, resultExtract }, result: way.result, others: [] };
     return { ...choice, bound: proved, notes: [...(choice.notes ?? []), note] };
   }
-  const said = `What ${tool.name} gave in a sample is not what ${contract.id} promises: ${wrong}`;
+  const said = `The sample result of ${tool.name} does not match the outputs of ${contract.id}: ${wrong}`;
   if (guess)
     throw new PortolanError("FILE_INVALID", said, {
-      hint: "Let it have a contract of its own, or correct the contract.",
+      hint: "Give the tool a new contract, or correct this one.",
     });
   return { tool, bound: undefined, near: contract.id, notes: [said] };
 }

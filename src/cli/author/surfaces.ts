@@ -105,7 +105,7 @@ export function proposeSurfaces(
       ...offersNote("resources", all),
       ...(kept.length < single.length
         ? [
-            `The server has ${single.length} single resources, which are not offered: add those that are wanted under resources.`,
+            `The driver does not offer the ${single.length} single resources of the server. Add the ones that you need under resources.`,
           ]
         : []),
     ],
@@ -116,7 +116,7 @@ function offersNote(what: string, names: readonly string[]): string[] {
   if (names.length === 0) return [];
   const shown = names.slice(0, 8).map((name) => plainLine(name, 80));
   return [
-    `The driver offers the server's ${what} as well (${shown.join(", ")}${names.length > shown.length ? ", …" : ""}): remove those that are not wanted.`,
+    `The driver offers the server's ${what} as well (${shown.join(", ")}${names.length > shown.length ? ", …" : ""}). Remove the ones that you do not need.`,
   ];
 }
 

@@ -101,8 +101,8 @@ export function describeDraft(shown: Shown, { io, output }: Cli): string {
 }
 
 function whyNot(broken: boolean, clashes: boolean): string {
-  if (clashes) return "Nothing was written: the workspace as a whole would not be right with it.";
-  return broken ? "Nothing was written: it does not fit its server." : "Nothing was written.";
+  if (clashes) return "Nothing was written: the workspace would have errors with this driver.";
+  return broken ? "Nothing was written: the driver does not match its server." : "Nothing was written.";
 }
 
 /** In columns if the terminal is wide enough. */
@@ -127,7 +127,7 @@ function keptNotes(files: readonly ProposedFile[]): string[] {
   return files.flatMap(({ path, proposal, state }) =>
     state === "kept" && proposal !== undefined
       ? [
-          `${path} says something else and was left as it is; compare it with the proposal beside it: portolan diff ${shellWord(path)} ${shellWord(proposal)}`,
+          `${path} exists with other content and was not changed. Compare it with the proposal: portolan diff ${shellWord(path)} ${shellWord(proposal)}`,
         ]
       : [],
   );

@@ -59,10 +59,11 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
   return withTarget(
     cli,
     target,
-    async ({ connection, label, request, otherNames }) => {
+    async ({ connection, label, request, otherNames, withheld }) => {
       const tools = await connection.listToolDefinitions(request("listing the tools"));
       const { tool, parsed } = findTool(wanted, tools, label, {
         otherNames,
+        withheld,
         reason: (name) =>
           own?.hint(connection.diagnostics) ??
           (target.kind === "direct" ? undefined : explainLeftOut(target.source, name, cli)),
@@ -87,7 +88,11 @@ function findTool(
   wanted: string,
   tools: readonly ToolDefinition[],
   server: string,
-  { otherNames, reason }: Pick<Session, "otherNames"> & { reason: (name: string) => string | undefined },
+  {
+    otherNames,
+    withheld,
+    reason,
+  }: Pick<Session, "otherNames" | "withheld"> & { reason: (name: string) => string | undefined },
 ): { tool: ToolDefinition; parsed: ParsedCall | undefined } {
   const find = (word: string): ToolDefinition | undefined => findNamed(word, "tool", tools, otherNames);
   const named = find(wanted);
@@ -96,6 +101,8 @@ function findTool(
   const typed = parsed?.name ?? wanted;
   const tool = find(typed);
   if (tool !== undefined) return { tool, parsed };
+  const refused = withheld?.(typed);
+  if (refused !== undefined) throw refused;
   const name = withoutServer(typed, server);
   throw new PortolanError("TOOL_NOT_FOUND", `${server} has no tool ${JSON.stringify(name)}.`, {
     server,

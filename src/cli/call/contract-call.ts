@@ -125,7 +125,7 @@ export async function readContext(
   if (words === undefined || words.length === 0) return undefined;
   if (contextSchema === undefined)
     throw new PortolanError("USAGE", `The contract ${id} takes no context.`, {
-      hint: "A contract that does has metadata.contextSchema in its TOOL.md.",
+      hint: "Only contracts with metadata.contextSchema in their TOOL.md take one.",
     });
   const { pairs, problems } = await parsePairs(words, (path) => readFile(resolve(io.cwd, path), "utf8"));
   const read = toArguments(pairs, contextSchema, {});

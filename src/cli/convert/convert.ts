@@ -157,11 +157,14 @@ function nothingMade({ diagnostics, skipped }: ConvertedApi, cli: Cli): Portolan
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   if (errors.length > 0) return configError(errors, cli, "The description cannot be converted");
   const reasons = skipped.slice(0, 20).map(({ operation, reason }) => `- ${operation}: ${reason}`);
-  return new PortolanError(
-    "FILE_INVALID",
-    `No operation can be a tool.${reasons.length === 0 ? "" : `\n${reasons.join("\n")}`}`,
-    { data: { skipped } },
-  );
+  if (reasons.length === 0)
+    return new PortolanError("FILE_INVALID", "The description has no operations.", {
+      hint: "Check that it is the description of the API, and not a part of it.",
+    });
+  return new PortolanError("FILE_INVALID", `No operation can be a tool.\n${reasons.join("\n")}`, {
+    hint: "Correct the operations above in the description.",
+    data: { skipped },
+  });
 }
 
 const MOST_SHOWN = 20;

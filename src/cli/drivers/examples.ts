@@ -74,10 +74,14 @@ function usable(contracts: Contracts, id: string): DriverReport {
   const report = contracts.status().find((one) => one.id === id);
   const hint = report?.problems.find(({ severity }) => severity === "error")?.hint ?? `portolan why ${id}`;
   if (report === undefined)
-    throw new PortolanError("SERVER_UNAVAILABLE", `${id} was not registered.`, {
-      server: id,
-      hint: `portolan why ${id}`,
-    });
+    throw new PortolanError(
+      "FILE_INVALID",
+      `The driver ${id} was not registered: its DRIVER.md has errors.`,
+      {
+        server: id,
+        hint: `See them: portolan why ${id}`,
+      },
+    );
   if (report.server === "refused")
     throw new PortolanError("FILE_INVALID", `${id} does not match its server: ${report.reason ?? ""}`, {
       server: id,

@@ -87,7 +87,9 @@ async function readOwnFile(file: string, cli: Cli): Promise<WorkspaceFile> {
 async function requireFolder(folder: string): Promise<void> {
   const found = await stat(folder).catch(() => undefined);
   if (found?.isDirectory() !== true)
-    throw new PortolanError("USAGE", `${folder} is not a folder.`, { hint: "Create it first." });
+    throw new PortolanError("USAGE", `${folder} is not a folder.`, {
+      hint: found === undefined ? "Create it first." : "Name the folder of the workspace.",
+    });
 }
 
 async function exists(file: string): Promise<boolean> {

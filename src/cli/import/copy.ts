@@ -101,7 +101,7 @@ function thereAlready(there: ServerConfig, server: ClientServer): Pick<SkippedSe
   if (there.origin.file === server.origin.file)
     return { reason: "there", message: "this workspace reads that file already" };
   return sameEndpoint(there, server)
-    ? { reason: "there", message: `the same server is there already (${place})` }
+    ? { reason: "there", message: `the workspace already has the same server (${place})` }
     : { reason: "taken", message: `another server has this alias (${place})` };
 }
 

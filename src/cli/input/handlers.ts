@@ -1,6 +1,7 @@
 // Handlers for server requests: the person at the terminal answers them, or they are declined.
 
 import type { McpOptions } from "../../client/index.ts";
+import type { Redactor } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
 import type { Spinner } from "../terminal/spinner.ts";
 import { createElicit } from "./elicitation.ts";
@@ -20,17 +21,29 @@ export function createHandlers(
   server: string,
   spinner: Spinner,
   stdinTaken: boolean,
+  redactor?: Redactor,
 ): NonNullable<McpOptions["handlers"]> {
   const { io, output } = cli;
+  const elicit = createElicit({
+    server,
+    prompter: answersRequests(cli, stdinTaken)
+      ? () => io.createPrompter(output.noteColors.enabled)
+      : undefined,
+    note: (text) => output.note(text),
+    openBrowser: io.openBrowser,
+    withTerminal: (work) => spinner.pausedFor(work),
+  });
+  if (redactor === undefined) return { elicit };
+  // A server may repeat a secret that it was given. The address of a page stays, or it would lead elsewhere.
   return {
-    elicit: createElicit({
-      server,
-      prompter: answersRequests(cli, stdinTaken)
-        ? () => io.createPrompter(output.noteColors.enabled)
-        : undefined,
-      note: (text) => output.note(text),
-      openBrowser: io.openBrowser,
-      withTerminal: (work) => spinner.pausedFor(work),
-    }),
+    elicit: (request, context) => {
+      const { message, requestedSchema } = redactor.redactValue(request) as typeof request & {
+        requestedSchema?: never;
+      };
+      return elicit(
+        "requestedSchema" in request ? { ...request, message, requestedSchema } : { ...request, message },
+        context,
+      );
+    },
   };
 }

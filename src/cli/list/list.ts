@@ -6,6 +6,7 @@ import type { PromptDefinition, ResourceDefinition, ToolDefinition } from "../..
 import type { Cli, Words } from "../context.ts";
 import { refuseBothSides } from "../options/usage-error.ts";
 import { describeDiagnostic } from "../output/diagnostic.ts";
+import { describePins } from "../output/pin-lines.ts";
 import { stateLabel } from "../output/server-state.ts";
 import { type ResolvedTarget, resolveServer } from "../target/resolve.ts";
 import { withTarget } from "../target/session.ts";
@@ -36,7 +37,7 @@ export async function list(cli: Cli, words: Words, options: ListOptions): Promis
   return withTarget(
     cli,
     target,
-    async ({ connection, connectMs, request }) => {
+    async ({ connection, connectMs, request, pins }) => {
       const started = performance.now();
       const failed: Diagnostic[] = [];
       const wanted = request("listing");
@@ -64,6 +65,7 @@ export async function list(cli: Cli, words: Words, options: ListOptions): Promis
         ...(contract === undefined
           ? { tools, resources, resourceTemplates, prompts }
           : { ...NOTHING, tools: tools.filter(({ name }) => name === contract) }),
+        pins: pins?.(),
         timing: { connectMs, listMs },
         diagnostics: [...connection.diagnostics, ...failed],
       };
@@ -147,6 +149,8 @@ function describeWorkspace(
         wrap(`  ${plainLine(server.error.message, 500)}`, width, 2),
         colors.dim(`  portolan why ${server.alias}`),
       );
+    for (const line of describePins(server.alias, server.pins))
+      lines.push(wrap(`  ${colors.red(line)}`, width, 2));
     if (own.length > 0) lines.push(describeTools(own, colors, options, width));
     sections.push(lines.join("\n"));
   }

@@ -10,6 +10,8 @@ import type {
 } from "../../model/index.ts";
 import { namedArguments } from "../arguments/arguments.ts";
 import { type PrintedSignature, printSignature, quoteKey } from "../arguments/signature-print.ts";
+import type { PinHealth } from "../../hub/index.ts";
+import { describePins } from "../output/pin-lines.ts";
 import { diagnosticLine } from "../output/diagnostic.ts";
 import type { Colors, Paint } from "../terminal/colors.ts";
 import { cut, displayWidth, wrap } from "../terminal/layout.ts";
@@ -29,6 +31,8 @@ export interface Listing {
   readonly resources: readonly ResourceDefinition[];
   readonly resourceTemplates: readonly ResourceTemplateDefinition[];
   readonly prompts: readonly PromptDefinition[];
+  /** The comparison with the lock file; absent if nothing is compared. */
+  readonly pins?: PinHealth;
   readonly timing: { readonly connectMs: number; readonly listMs: number };
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -73,6 +77,7 @@ export function describeListing(
     sections.push(
       `${colors.bold("Instructions")}\n${indent(describeInstructions(server.instructions, view))}`,
     );
+  for (const line of describePins(server.name, listing.pins)) sections.push(wrap(colors.red(line), width, 2));
   if (tools.length === 0) sections.push(colors.dim("No tools."));
   add(
     "Tools",

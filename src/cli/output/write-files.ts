@@ -55,7 +55,10 @@ export async function writeFiles(
     });
   for (const { path } of files) {
     const found = await stat(path).catch(() => undefined);
-    if (found?.isDirectory() === true) throw new PortolanError("USAGE", `${label(path)} is a folder.`);
+    if (found?.isDirectory() === true)
+      throw new PortolanError("USAGE", `${label(path)} cannot be written: it is a folder.`, {
+        hint: "Name a file.",
+      });
     if (found !== undefined && !force) throw taken(path);
   }
   for (const { path, text } of files) {

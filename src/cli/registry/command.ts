@@ -40,6 +40,7 @@ const TRUST = `Trust:
 export function addRegistryCommands(host: CommandHost): void {
   addReadCommands(host);
   addWriteCommands(host);
+  addStarCommand(host);
   addOperatorCommands(host);
 }
 
@@ -166,6 +167,23 @@ function addWriteCommands({ program, explain, run }: CommandHost): void {
   });
 }
 
+function addStarCommand({ program, explain, run }: CommandHost): void {
+  const star = defineCommand(program, {
+    name: "star",
+    summary: "give a package a star, one for each account",
+    argument: "<package>",
+    groups: [outputOptions, registryOption, tokenOption],
+  })
+    .option("--undo", "take the star back")
+    .action((name: string, raw: RawRegistryOptions) =>
+      run(raw, async (cli) => (await import("./write.ts")).star(cli, name, raw)),
+    );
+  explain(star, {
+    examples: ["portolan star @alice/github-mcp", "portolan star @alice/github-mcp --undo"],
+    sections: ["The account is the scope of the token.", CODES],
+  });
+}
+
 function addOperatorCommands({ program, explain, run }: CommandHost): void {
   const registry = program.command("registry").description("run a registry, and manage its tokens");
   explain(registry, {
@@ -180,6 +198,10 @@ function addOperatorCommands({ program, explain, run }: CommandHost): void {
     .option("--host <host>", "the address to listen at (default: 127.0.0.1)")
     .option("--port <port>", "the port to listen at; 0 is any free one (default: 7430)")
     .option("--max-file <bytes>", "the largest file that may be uploaded (default: 268435456)")
+    .option("--private", "reading needs a token too")
+    .option("--quota-bytes <bytes>", "bytes that one token may upload per day (default: 2147483648)")
+    .option("--quota-versions <number>", "versions that one token may publish per day (default: 1000)")
+    .option("--behind-proxy", "know callers by X-Forwarded-For, which your reverse proxy sets")
     .action((folder: string | undefined, raw: RawRegistryServeOptions) =>
       run(
         { ...raw, text: raw.json !== true },
@@ -217,6 +239,23 @@ function addOperatorCommands({ program, explain, run }: CommandHost): void {
     );
   explain(sign, { examples: ["portolan registry sign --valid-for 90"], sections: [CODES] });
 
+  const exported = defineCommand(registry, {
+    name: "export",
+    summary: "copy the registry into a folder for any web server, for reading",
+    argument: "<target>",
+    groups: [plainOutputOptions, folderOption],
+  })
+    .option("--valid-for <days>", "how many days clients accept the copy (default: 90)")
+    .action((target: string, raw: RawRegistryServeOptions) =>
+      run({ ...raw, text: raw.json !== true }, async (cli) =>
+        (await import("./export.ts")).exportRegistry(cli, target, raw),
+      ),
+    );
+  explain(exported, {
+    examples: ["portolan registry export ./site --folder ./registry"],
+    sections: ["Nobody renews a copy: export it again before it expires.", CODES],
+  });
+
   const forget = defineCommand(registry, {
     name: "forget",
     summary: "forget the key of a registry, so that the next use trusts it anew",
@@ -238,6 +277,7 @@ function addTokenCommands(registry: Command, { explain, run }: CommandHost): voi
     argument: "<scope>",
     groups: [plainOutputOptions, folderOption],
   })
+    .option("--read", "the token only reads a private registry and stars packages")
     .option("--show", "print the token even when stdout is not a terminal")
     .action((scope: string, raw: RawRegistryServeOptions) =>
       run({ ...raw, text: raw.json !== true }, async (cli) =>
@@ -245,7 +285,11 @@ function addTokenCommands(registry: Command, { explain, run }: CommandHost): voi
       ),
     );
   explain(add, {
-    examples: ["portolan registry token add alice", "portolan registry token add '*' --folder ./registry"],
+    examples: [
+      "portolan registry token add alice",
+      "portolan registry token add bob --read",
+      "portolan registry token add '*' --folder ./registry",
+    ],
     sections: [
       "The registry stores only the hash of a token. The scope * owns all scopes.",
       exitCodes({ 0: "done", 2: "wrong usage, or stdout is not a terminal" }),

@@ -25,11 +25,14 @@ export async function addToken(cli: Cli, written: string, raw: RawRegistryServeO
     output.note(
       output.noteColors.yellow(`The scope @${plainLine(scope, 100)} looks like @${alike}, which exists.`),
     );
-  const { token, entry } = await tokens.add(scope);
-  if (output.form === "json") output.json({ token, id: entry.id, scope });
+  const isReader = raw.read === true;
+  const { token, entry } = await tokens.add(scope, isReader ? { access: "read" } : {});
+  if (output.form === "json")
+    output.json({ token, id: entry.id, scope, ...(isReader ? { access: "read" } : {}) });
   else output.print(token);
+  const owner = scope === "*" ? "all scopes" : `@${scope}`;
   output.note(
-    `This token owns ${scope === "*" ? "all scopes" : `@${scope}`}. It is not shown again; remove it with: portolan registry token rm ${entry.id}`,
+    `This token ${isReader ? `reads, for ${owner}` : `owns ${owner}`}. It is not shown again; remove it with: portolan registry token rm ${entry.id}`,
   );
   return 0;
 }
@@ -40,15 +43,15 @@ export async function listTokens(cli: Cli, raw: RawRegistryServeOptions): Promis
     layoutOf(await registryFolder(cli, raw.folder)).tokens,
     () => new Date(),
   ).list();
-  const shown = tokens.map(({ id, scope, createdAt }) => ({ id, scope, createdAt }));
+  const shown = tokens.map(({ id, scope, createdAt, access }) => ({ id, scope, createdAt, access }));
   if (output.form === "json") output.json({ tokens: shown });
   else if (shown.length === 0) output.print("There are no tokens.");
   else
     output.print(
       renderRows(
-        shown.map(({ id, scope, createdAt }) => ({
+        shown.map(({ id, scope, createdAt, access }) => ({
           name: id,
-          value: `${scope === "*" ? "*" : `@${scope}`}  ${createdAt}`,
+          value: `${scope === "*" ? "*" : `@${scope}`}  ${createdAt}${access === undefined ? "" : "  reads only"}`,
         })),
         output,
       ),
@@ -67,9 +70,7 @@ export async function removeToken(cli: Cli, id: string, raw: RawRegistryServeOpt
 }
 
 export async function signIndex(cli: Cli, raw: RawRegistryServeOptions): Promise<number> {
-  const days = raw.validFor === undefined ? 7 : Number(raw.validFor);
-  if (!Number.isInteger(days) || days < 1 || days > 3_650)
-    throw new PortolanError("USAGE", "--valid-for must be a number of days from 1 to 3650.");
+  const days = daysOf(raw.validFor, 7);
   const store = await openStore(await registryFolder(cli, raw.folder), { validForMs: days * 86_400_000 });
   try {
     const { index } = await store.sign();
@@ -79,6 +80,13 @@ export async function signIndex(cli: Cli, raw: RawRegistryServeOptions): Promise
     await store.close();
   }
   return 0;
+}
+
+export function daysOf(text: string | undefined, preset: number): number {
+  const days = text === undefined ? preset : Number(text);
+  if (!Number.isInteger(days) || days < 1 || days > 3_650)
+    throw new PortolanError("USAGE", "--valid-for must be a number of days from 1 to 3650.");
+  return days;
 }
 
 export async function forget(cli: Cli, url: string): Promise<number> {

@@ -5,6 +5,7 @@ import { PortolanError } from "../../errors/index.ts";
 import {
   fingerprintOf,
   openStore,
+  QUOTA_DEFAULTS,
   REGISTRY_DEFAULTS,
   type RegistryStore,
   startRegistryServer,
@@ -23,6 +24,11 @@ export interface RawRegistryServeOptions extends RawOptions {
   folder?: string;
   validFor?: string;
   show?: boolean;
+  private?: boolean;
+  behindProxy?: boolean;
+  quotaBytes?: string;
+  quotaVersions?: string;
+  read?: boolean;
 }
 
 export async function serveRegistry(
@@ -39,14 +45,22 @@ export async function serveRegistry(
     REGISTRY_DEFAULTS.maxFileBytes,
     Number.MAX_SAFE_INTEGER,
   );
+  const most = Number.MAX_SAFE_INTEGER;
+  const quota = {
+    bytesPerDay: wholeNumber("--quota-bytes", raw.quotaBytes, QUOTA_DEFAULTS.bytesPerDay, most),
+    versionsPerDay: wholeNumber("--quota-versions", raw.quotaVersions, QUOTA_DEFAULTS.versionsPerDay, most),
+  };
   const folder = await registryFolder(cli, written);
   const report = (error: unknown): void =>
     output.note(
       output.noteColors.yellow(plainLine(error instanceof Error ? error.message : String(error), 500)),
     );
-  const store = await openStore(folder, { report });
+  const store = await openStore(folder, { report, quota });
   try {
-    return await serveStore(cli, store, { host, port, maxFileBytes, report });
+    return await serveStore(cli, store, {
+      ...{ host, port, maxFileBytes, report },
+      ...{ isPrivate: raw.private === true, isBehindProxy: raw.behindProxy === true },
+    });
   } finally {
     await store.close();
   }
@@ -56,16 +70,18 @@ interface Serving {
   readonly host: string;
   readonly port: number;
   readonly maxFileBytes: number;
+  readonly isPrivate: boolean;
+  readonly isBehindProxy: boolean;
   readonly report: (error: unknown) => void;
 }
 
 async function serveStore(
   { output, interrupt }: Cli,
   store: RegistryStore,
-  { host, port, maxFileBytes, report }: Serving,
+  { host, port, maxFileBytes, isPrivate, isBehindProxy, report }: Serving,
 ): Promise<number> {
   const server = await startRegistryServer({
-    ...{ store, host, port, maxFileBytes },
+    ...{ store, host, port, maxFileBytes, isPrivate, isBehindProxy },
     report: (error, request) => report(new Error(`${request.method} ${request.path}: ${error.message}`)),
   });
   const { folder } = store.layout;
@@ -78,6 +94,11 @@ async function serveStore(
     true,
   );
   output.note(output.noteColors.dim(`Key of the index: ${key}`), true);
+  if (isPrivate)
+    output.note(
+      `Reading needs a token. Create one: portolan registry token add <account> --read --folder ${folder}`,
+      true,
+    );
   if (!isTokenKnown)
     output.note(
       `Nobody can publish yet. Create a token: portolan registry token add <scope> --folder ${folder}`,

@@ -12,6 +12,7 @@ import { parsePackage } from "../../formats/package/index.ts";
 import type { Cli } from "../context.ts";
 import { diagnosticLine } from "../output/diagnostic.ts";
 import { archiveName, DOCUMENT_NAMES, findDocument } from "../pack/document-file.ts";
+import { count } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { openForWriting, parseSpec, type RawRegistryOptions } from "./options.ts";
 
@@ -153,6 +154,19 @@ export async function unpublish(
   const registry = await openForWriting(cli, raw, name);
   const change = { versions: wanted ?? "*", ...(message === undefined ? {} : { message }) };
   return report(cli, await registry.unpublish(name, change), name, "Unpublished");
+}
+
+export async function star(cli: Cli, spec: string, raw: RawRegistryOptions): Promise<number> {
+  const { name, wanted } = parseSpec(spec);
+  if (wanted !== undefined)
+    throw new PortolanError("USAGE", "A star is for all versions of a package.", {
+      hint: `Leave out the version: portolan star ${name}`,
+    });
+  const answer = await (await openForWriting(cli, raw)).star(name, { undo: raw.undo === true });
+  const { output } = cli;
+  if (output.form === "json") output.json(answer);
+  else output.print(`${name} has ${count(Number(answer["stars"] ?? 0), "star")}.`);
+  return 0;
 }
 
 function report(

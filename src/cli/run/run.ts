@@ -5,8 +5,10 @@ import { readLimited } from "../../base/files/limited-read.ts";
 import { PortolanError } from "../../errors/index.ts";
 import {
   checkServers,
+  type LockedServerPackage,
   parseScript,
   planScript,
+  readLockedPackages,
   runScript,
   type Script,
   SCRIPT_LIMITS,
@@ -17,7 +19,7 @@ import { throwUsageErrors } from "../options/usage-error.ts";
 import { requestProgress, withSpinner } from "../output/progress.ts";
 import { plainText } from "../terminal/safe-text.ts";
 import { pathLabeller } from "../workspace/folder.ts";
-import { loadSource } from "../workspace/source.ts";
+import { loadSource, type Source } from "../workspace/source.ts";
 import { describePlan } from "./plan-view.ts";
 import { findSecrets } from "./secrets.ts";
 import { failureAt, scriptError } from "./script-error.ts";
@@ -37,9 +39,10 @@ export async function runScriptFile(cli: Cli, path: string, options: RunScriptOp
   const { script, diagnostics } = parseScript(text, { file, variables: variables.keys() });
   if (script === undefined) throw scriptError(cli, diagnostics, text);
   const source = usesWorkspace(script) ? await loadSource(cli) : undefined;
+  const locked = await readLocked(source);
   const redactor = createRedactor();
   const result = await withSpinner(cli, async (spinner) => {
-    const servers = createServers({ cli, source, spinner, redactor });
+    const servers = createServers({ cli, source, spinner, redactor, locked });
     const problems = checkServers(script, servers);
     if (problems.length > 0) throw scriptError(cli, problems, text);
     if (options.dryRun === true) {
@@ -61,6 +64,12 @@ export async function runScriptFile(cli: Cli, path: string, options: RunScriptOp
   if (result !== undefined && output.form === "json")
     output.json({ outputs: result.outputs, variables: result.variables });
   return 0;
+}
+
+/** The lock file of the workspace says which server a package is. */
+async function readLocked(source: Source | undefined): Promise<ReadonlyMap<string, LockedServerPackage>> {
+  const folder = source?.config.folder;
+  return folder === undefined ? new Map() : readLockedPackages(folder);
 }
 
 async function readScript(file: string, written: string): Promise<string> {

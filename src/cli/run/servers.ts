@@ -3,7 +3,7 @@
 import type { McpStdioConfig } from "../../client/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { HubEvent } from "../../hub/index.ts";
-import { createWorkspaceServers, type ScriptServers } from "../../script/index.ts";
+import { createWorkspaceServers, type LockedServerPackage, type ScriptServers } from "../../script/index.ts";
 import type { Redactor } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
 import { answersRequests, createHandlers } from "../input/handlers.ts";
@@ -23,9 +23,11 @@ interface ServersContext {
   readonly source: Source | undefined;
   readonly spinner: Spinner;
   readonly redactor: Redactor;
+  /** The packages of the workspace's servers, from the lock file. */
+  readonly locked: ReadonlyMap<string, LockedServerPackage>;
 }
 
-export function createServers({ cli, source, spinner, redactor }: ServersContext): ScriptServers {
+export function createServers({ cli, source, spinner, redactor, locked }: ServersContext): ScriptServers {
   const { io, output, interrupt, options } = cli;
   const { modes, ...ofCommands } = options.sandbox;
   const none = { network: [], read: [], write: [] };
@@ -43,6 +45,7 @@ export function createServers({ cli, source, spinner, redactor }: ServersContext
     output.note(describeLog(redactor.redactValue(message), output.noteColors));
   return createWorkspaceServers({
     config: source?.config,
+    locked,
     openWorkspace: async (config, terms, name) => {
       spinner.start(`starting ${plainLine(name, 60)}`);
       const servers = config.servers.map((server) => ({
@@ -54,7 +57,7 @@ export function createServers({ cli, source, spinner, redactor }: ServersContext
         {
           ...(source?.kind === "clients" ? { snapshots: false as const } : {}),
           ...terms,
-          handlers: createHandlers(cli, name, spinner, false),
+          handlers: createHandlers(cli, name, spinner, false, redactor),
           onEvent: (event) => showInstallation(event, spinner),
           reportsFailures: false,
           attended: answersRequests(cli, false),
@@ -70,7 +73,7 @@ export function createServers({ cli, source, spinner, redactor }: ServersContext
       spinner.start(`starting ${plainLine(name, 60)}`);
       const common = {
         ...{ name: plainLine(name, 120), limits: options.limits, watch: false, signal: interrupt.signal },
-        ...{ handlers: createHandlers(cli, name, spinner, false), onDiagnostic },
+        ...{ handlers: createHandlers(cli, name, spinner, false, redactor), onDiagnostic },
         ...(options.verbose ? { logLevel: "info" as const } : {}),
       };
       const onInstalling: McpStdioConfig["onInstalling"] = (what, bytes) => {

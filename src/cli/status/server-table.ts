@@ -1,6 +1,7 @@
 // Table of the servers of a workspace that fits the terminal; reasons are below their rows.
 
 import type { ServerHealth } from "../../hub/index.ts";
+import { describePins } from "../output/pin-lines.ts";
 import { SANDBOX_VARIABLE, sandboxLabel, statePaint } from "../output/server-state.ts";
 import type { Colors, Paint } from "../terminal/colors.ts";
 import { cut, displayWidth, wrap } from "../terminal/layout.ts";
@@ -86,7 +87,7 @@ function details(
   configFile: string | undefined,
   { colors, width }: TableView,
 ): string[] {
-  const { error, restarts, state, transport, lanes = 0, sandbox } = server;
+  const { alias, error, restarts, state, transport, dedicatedProcesses: more = 0, sandbox, pins } = server;
   const room = width === undefined ? undefined : width - 4;
   const lines: string[] = [];
   const add = (text: string, paint: Paint = (same) => same): void => {
@@ -102,11 +103,13 @@ function details(
     add(`${plainLine(error.message, 500)} [${error.code}]`, statePaint(state, colors));
     if (error.hint !== "") add(`hint ${plainLine(error.hint, 500)}`);
   } else if (state === "starting") add("It is not ready yet.");
+  for (const line of describePins(alias, pins))
+    add(line, pins?.mode === "enforce" ? colors.red : colors.yellow);
   if (sandbox !== undefined && sandbox.mode !== "enforce" && sandbox.by !== SANDBOX_VARIABLE)
     add(`sandbox ${sandboxLabel(sandbox)}`, colors.yellow);
-  if (lanes > 0) {
+  if (more > 0) {
     const what = transport === "http" ? ["session", "sessions"] : ["process", "processes"];
-    add(`${lanes} more ${what[lanes === 1 ? 0 : 1]} for clients that answer server requests`, colors.dim);
+    add(`${more} more ${what[more === 1 ? 0 : 1]} for clients that answer server requests`, colors.dim);
   }
   if (restarts > 0) add(`started again ${restarts} ${restarts === 1 ? "time" : "times"}`, colors.dim);
   return lines;

@@ -5,6 +5,7 @@ import { extname, isAbsolute, join, resolve } from "node:path";
 import { DEFAULT_SEARCH_PATH, searchFolders, windowsEndings } from "../../base/process/program-path.ts";
 import type { McpConnection, McpStdioConfig } from "../../client/index.ts";
 import { PortolanError } from "../../errors/index.ts";
+import type { PinHealth } from "../../hub/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { createHandlers } from "../input/handlers.ts";
 import { noteDiagnostic } from "../output/diagnostic.ts";
@@ -37,6 +38,10 @@ export interface Session {
   readonly connectMs: number;
   /** The other names of a listed tool or prompt. */
   readonly otherNames?: (kind: "tool" | "prompt", listed: string) => OtherNames;
+  /** The pins of the one server that the session is with. */
+  readonly pins?: () => PinHealth | undefined;
+  /** The error for a tool that is withheld; undefined for others. */
+  readonly withheld?: (name: string) => PortolanError | undefined;
   readonly request: RequestProgress;
 }
 

@@ -1,5 +1,6 @@
 // Session with a resolved target: a direct connection, one server of the workspace, or the whole workspace.
 
+import { PortolanError } from "../../errors/index.ts";
 import type { OwnName, ServerHealth, Workspace } from "../../hub/index.ts";
 import type { ServerConfig } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
@@ -50,9 +51,27 @@ export function withTarget<T>(
       label: alias ?? "this workspace",
       connectMs,
       otherNames: names.others,
+      pins: () => workspace.health().find((server) => server.alias === alias)?.pins,
+      withheld: (name) => withheldIn(workspace.health(), name),
       request,
     });
   });
+}
+
+/** `name` is the server's own name of the tool, `<server>.<name>`, or ends with the own name, as a full name does. */
+function withheldIn(health: readonly ServerHealth[], name: string): PortolanError | undefined {
+  for (const { alias, pins } of health) {
+    if (pins?.mode !== "enforce") continue;
+    const isMeant = (tool: string): boolean =>
+      [tool, `${alias}.${tool}`].includes(name) || (name.includes(alias) && name.endsWith(`_${tool}`));
+    const found = pins.differences.find(({ tool }) => isMeant(tool));
+    const why = found === undefined ? pins.problem : { message: found.reason, hint: found.hint };
+    if (why === undefined) continue;
+    const tool = found?.tool ?? name;
+    const text = `${JSON.stringify(tool.slice(0, 200))} is withheld: ${why.message}`;
+    return new PortolanError("TOOL_WITHHELD", text, { server: alias, tool, hint: why.hint });
+  }
+  return undefined;
 }
 
 type Kind = "tool" | "prompt";

@@ -1,5 +1,7 @@
 // Colours of Portolan's own output. Text from servers is never coloured.
 
+import { styleText } from "node:util";
+
 export type Paint = (text: string) => string;
 
 export interface Colors {
@@ -12,18 +14,20 @@ export interface Colors {
   readonly cyan: Paint;
 }
 
-const paint = (open: number, close: number, enabled: boolean): Paint =>
-  enabled ? (text) => `\u001b[${open}m${text}\u001b[${close}m` : (text) => text;
-
 export function createColors(enabled: boolean): Colors {
+  // `wantsColor` decides for each stream; Node would look at stdout only.
+  const paint =
+    (style: Exclude<keyof Colors, "enabled">): Paint =>
+    (text) =>
+      enabled ? styleText(style, text, { validateStream: false }) : text;
   return {
     enabled,
-    bold: paint(1, 22, enabled),
-    dim: paint(2, 22, enabled),
-    red: paint(31, 39, enabled),
-    green: paint(32, 39, enabled),
-    yellow: paint(33, 39, enabled),
-    cyan: paint(36, 39, enabled),
+    bold: paint("bold"),
+    dim: paint("dim"),
+    red: paint("red"),
+    green: paint("green"),
+    yellow: paint("yellow"),
+    cyan: paint("cyan"),
   };
 }
 

@@ -1,7 +1,7 @@
 // Opens a web page in the user's browser: with an argument list, never a shell, and only http and https.
 
-import { spawn } from "node:child_process";
 import { isHttpUrl, parseUrl } from "../../base/net/urls.ts";
+import { startDetached } from "../../process/index.ts";
 
 /** Returns false when no browser can be started; the caller then shows the URL. */
 export async function openBrowser(
@@ -11,14 +11,7 @@ export async function openBrowser(
   const command = browserCommand(url, platform);
   if (command === undefined) return false;
   const [file, ...args] = command;
-  return new Promise((resolve) => {
-    const child = spawn(file, args, { stdio: "ignore", detached: true });
-    child.once("error", () => resolve(false));
-    child.once("spawn", () => {
-      child.unref();
-      resolve(true);
-    });
-  });
+  return startDetached({ file, args });
 }
 
 export function browserCommand(url: string, platform: NodeJS.Platform): [string, ...string[]] | undefined {

@@ -17,11 +17,13 @@ import { WORKSPACE, WORKSPACE_EXIT_CODES } from "../output/help.ts";
 export function addWhyCommand({ program, explain, run, server }: CommandHost): void {
   const why = defineCommand(program, {
     name: "why",
-    summary: "explain the state of one server or driver, and what to do about it",
+    summary: "explain the state of one server, driver or tool, and what to do about it",
     argument: "[server...]",
     groups: [outputOptions, workspaceOption, sandboxOptions, driverCodeOption],
   })
-    .usage("<server | driver> [options]\n       portolan why --plan [options] -- <command> [args...]")
+    .usage(
+      "<server | driver | server.tool> [options]\n       portolan why --plan [options] -- <command> [args...]",
+    )
     .option("--plan", "show the launch plan: the program and its rights; start nothing")
     .option("--root <dir>", "directory granted to it as a root (repeatable; with --plan)", collect)
     .action((words: string[], raw: RawOptions & { plan?: boolean }) =>
@@ -35,6 +37,7 @@ export function addWhyCommand({ program, explain, run, server }: CommandHost): v
     examples: [
       "portolan why github",
       "portolan why filesystem-mcp",
+      "portolan why github.create_issue",
       "portolan why --plan github",
       "portolan why --plan --allow-net api.example.com -- npx -y some-server",
       "portolan why github --json | jq -r .health.stderr",

@@ -218,7 +218,7 @@ export function commandsJson(server: string, commands: readonly PlannedCommand[]
     server,
     kind: "commands",
     commands: commands.map(({ of, words, plan, problem }) => ({
-      ...{ of, words: maskedWords(words), boxed: plan !== undefined || problem !== undefined },
+      ...{ of, words: maskedWords(words), sandboxed: plan !== undefined || problem !== undefined },
       plan: plan && planJson(plan),
       error: problem && { code: problem.code, message: problem.message },
     })),

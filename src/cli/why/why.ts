@@ -1,12 +1,14 @@
 // `portolan why`: explains the state of one server, and what to do about it.
 
 import { type Diagnostic, ERROR_CODES, PortolanError } from "../../errors/index.ts";
-import type { ServerHealth } from "../../hub/index.ts";
+import type { ServerHealth, Workspace } from "../../hub/index.ts";
+import type { LintFinding } from "../../packages/index.ts";
 import type { ConfiguredEndpoint, ServerConfig } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { takeOneWord } from "../options/usage-error.ts";
 import { describeDiagnostic } from "../output/diagnostic.ts";
 import { endpointLabel } from "../output/endpoint-label.ts";
+import { describeDifferences, describePins } from "../output/pin-lines.ts";
 import { sandboxLabel, sandboxPaint, stateLabel } from "../output/server-state.ts";
 import type { Paint } from "../terminal/colors.ts";
 import { renderRows, type Row, wrap } from "../terminal/layout.ts";
@@ -32,15 +34,21 @@ interface WhyReport {
     readonly headers: readonly string[];
   };
   readonly health: ServerHealth;
+  /** Lint findings of the tools that nobody approved, by tool. */
+  readonly findings: Readonly<Record<string, readonly LintFinding[]>>;
   readonly diagnostics: readonly Diagnostic[];
   readonly advice: readonly string[];
 }
 
 export async function why(cli: Cli, { words, server }: Words): Promise<number> {
   if (server !== undefined)
-    throw new PortolanError("USAGE", "why is about a server of the workspace.", {
-      hint: "How a command would be started: portolan why --plan -- <command...>",
-    });
+    throw new PortolanError(
+      "USAGE",
+      "portolan why takes the name of a server of the workspace, not a command.",
+      {
+        hint: "How a command would be started: portolan why --plan -- <command...>",
+      },
+    );
   const hint = "portolan why <server>; portolan status shows their names.";
   const alias = takeOneWord(words, { command: "why", noun: "server", hint });
   const source = await loadSource(cli);
@@ -48,6 +56,9 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
   const isServer = source.config.servers.some((server) => server.alias === alias);
   if (own !== undefined && !isServer && own.endpoint.drivers.some(({ driver }) => driver.id === alias))
     return (await import("./why-driver.ts")).whyDriver(cli, own, alias);
+  const { toolIn, whyTool } = await import("./why-tool.ts");
+  const tool = isServer ? undefined : toolIn(source, alias);
+  if (tool !== undefined) return whyTool(cli, source, tool);
   const left = isServer ? [] : diagnosticsAbout(source, alias);
   if (left.length > 0) return (await import("./why-driver.ts")).whyBroken(cli, alias, left);
   const config = requireServer(source, alias);
@@ -62,6 +73,7 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
       server: alias,
       runs: await toRuns(config),
       health,
+      findings: await findingsOf(workspace, health),
       diagnostics: about,
       advice: adviceOn(config, health, { healthy, refused: about.some(isRefusal) }, cli),
     };
@@ -69,6 +81,15 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
     else cli.output.print(describe(report, source, cli));
     return healthy ? 0 : 3;
   });
+}
+
+/** Lints the definitions that nobody approved. */
+async function findingsOf(workspace: Workspace, { pins }: ServerHealth): Promise<WhyReport["findings"]> {
+  const names = new Set(pins?.differences.map(({ tool }) => tool));
+  if (names.size === 0) return {};
+  const { lintDefinition } = await import("../../packages/index.ts");
+  const tools = (await workspace.pins()).flatMap((one) => one.tools).filter(({ name }) => names.has(name));
+  return Object.fromEntries(tools.map(({ name, definition }) => [name, lintDefinition(definition)]));
 }
 
 async function toRuns({ endpoint }: ServerConfig): Promise<WhyReport["runs"]> {
@@ -105,6 +126,14 @@ function adviceOn(
   if (state === "disabled") return [`It is disabled in ${place}; enable it there.`];
   if (healthy && refused)
     return ["It works, but its sandbox denied it something. The hint above shows how to grant it."];
+  const [difference] = health.pins?.differences ?? [];
+  const problem = health.pins?.problem;
+  if (healthy && problem !== undefined) return [problem.hint];
+  if (healthy && difference !== undefined)
+    return [
+      `See the differences: portolan pins diff ${alias}`,
+      `Approve them: portolan pins approve ${alias}`,
+    ];
   if (healthy) return [`No action needed: it works. See its tools: portolan list ${alias}`];
   const advice: string[] = [];
   const byHand =
@@ -118,7 +147,7 @@ function adviceOn(
 }
 
 function describe(
-  { server, runs, health, diagnostics, advice }: WhyReport,
+  { server, runs, health, findings, diagnostics, advice }: WhyReport,
   source: Source,
   { io, output }: Cli,
 ): string {
@@ -126,7 +155,8 @@ function describe(
   const label = pathLabeller(io);
   const rows: Row[] = [];
   const add = (name: string, value: string, paint?: Paint): void => void rows.push({ name, value, paint });
-  const { state, since, era, revision, tools, latencyMs, restarts, origin, error, stderr, sandbox } = health;
+  const { state, since, era, revision, tools, latencyMs, restarts, origin, error, stderr, sandbox, pins } =
+    health;
   add(
     "state",
     `${stateLabel(state, colors)} since ${new Date(since).toTimeString().slice(0, 8)}${restarts > 0 ? `, started again ${restarts} times` : ""}`,
@@ -138,6 +168,12 @@ function describe(
   add("by", own ? "portolan itself" : runs.transport);
   add(own ? "needs" : "env", runs.env.map((name) => plainLine(name, 100)).join(", "));
   add("headers", runs.headers.map((name) => plainLine(name, 100)).join(", "));
+  add(
+    "pins",
+    pins === undefined
+      ? ""
+      : (describePins(server, pins)[0] ?? `${pins.mode}: all tools are the approved ones`),
+  );
   if (sandbox !== undefined) add("sandbox", sandboxLabel(sandbox), sandboxPaint(sandbox.mode, colors));
   add("config", `${label(origin.file)}:${origin.line}:${origin.column} (${origin.format})`);
   add("protocol", era === undefined || own ? "" : `${plainLine(revision ?? "", 40)} (${era})`);
@@ -152,6 +188,10 @@ function describe(
     const shown = lines.map((line) => `  ${colors.dim("│")} ${line.slice(0, 500)}`);
     sections.push(`${colors.bold("Last lines of stderr")}\n${shown.join("\n")}`);
   }
+  if (pins !== undefined && pins.differences.length > 0)
+    sections.push(
+      `${colors.bold(pins.mode === "enforce" ? "Withheld tools" : "Tools that nobody approved")}\n${describeDifferences(pins, findings, output)}`,
+    );
   if (diagnostics.length > 0)
     sections.push(
       `${colors.bold("Diagnostics")}\n${diagnostics.map((one) => describeDiagnostic(one, { colors, width, label })).join("\n")}`,

@@ -42,7 +42,9 @@ export function requireDriver({ endpoint }: Pick<ContractsSource, "endpoint">, i
   if (found !== undefined) return found;
   const known = endpoint.drivers.map(({ driver }) => driver.id);
   throw new PortolanError("SERVER_UNKNOWN", `There is no driver ${JSON.stringify(id)} here.`, {
-    hint: didYouMean(id, known) ?? `There are: ${known.slice(0, 20).join(", ")}.`,
+    hint:
+      didYouMean(id, known) ??
+      (known.length === 0 ? "The workspace has no drivers." : `There are: ${known.slice(0, 20).join(", ")}.`),
   });
 }
 

@@ -32,6 +32,8 @@ export interface OpenOptions {
   /** False for diagnostics that the command does not concern; undefined means it concerns all of them. */
   readonly concerns?: (diagnostic: Diagnostic) => boolean;
   readonly onEvent?: (event: HubEvent) => void;
+  /** Computes the hashes of all tools. */
+  readonly hashesTools?: boolean;
   /** Applies changes of the config files as they are saved. */
   readonly watch?: boolean;
 }
@@ -86,6 +88,7 @@ export async function withWorkspace<T>(
       // The commands show failed servers themselves.
       reportsFailures: false,
       driverCode: cli.options.driverCode,
+      hashesTools: options.hashesTools,
       attended: answersRequests(cli, stdinTaken),
       promptPassphrase: createPassphrasePrompt(cli).prompt,
       onDiagnostic: (diagnostic) => {
@@ -173,7 +176,7 @@ export function healthError(health: ServerHealth): PortolanError | undefined {
   const { alias, state, error, stderr, origin } = health;
   if (state === "ready" || state === "idle") return undefined;
   if (state === "disabled")
-    return new PortolanError("SERVER_UNAVAILABLE", `${alias} is disabled.`, {
+    return new PortolanError("SERVER_DISABLED", `${alias} is disabled.`, {
       server: alias,
       hint: `Its config is in ${origin.file}:${origin.line}; enable it there.`,
     });

@@ -44,7 +44,7 @@ export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Sour
   if (errors.length > 0) throw configError(errors, cli);
   if (isUndeclared(catalog) && (await isFolder(path))) {
     const merged = mergeClients(cli, path, await cli.io.importClients(computerOf(cli.io, path)));
-    return { ...merged, config: { ...merged.config, usedPaths: catalog.usedPaths } };
+    return { ...merged, config: { ...merged.config, usedPaths: catalog.usedPaths, lock: catalog.lock } };
   }
   const { naming, descriptionPrefix, envFile, gateway, packages } = catalog.settings;
   const servers = catalog.servers.map((server) => runIn(server, catalog.folder));
@@ -60,6 +60,7 @@ export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Sour
       packages,
       folder: catalog.folder,
       usedPaths: catalog.usedPaths,
+      lock: catalog.lock,
     },
     files: catalog.files.map(({ file, format, aliases }) => ({ file, format, servers: aliases })),
     diagnostics: catalog.diagnostics,
@@ -146,7 +147,7 @@ function shadowed(second: ServerConfig, used: string): Diagnostic {
     code: "NAME_AMBIGUOUS",
     severity: "warning",
     server: second.alias,
-    message: `${second.alias} has another config in ${used}, which is used`,
+    message: `${second.alias} is also configured in ${used}, which takes precedence`,
     file,
     line,
     column,

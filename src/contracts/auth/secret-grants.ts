@@ -1,7 +1,7 @@
 // Grants of secrets: checks access before any value is fetched, and audits both outcomes.
 
 import { PortolanError } from "../../errors/index.ts";
-import { findSecret, slugOfEnv } from "../../formats/driver/index.ts";
+import { envOfSlug, findSecret, slugOfEnv } from "../../formats/driver/index.ts";
 import {
   type Contract,
   type Driver,
@@ -246,5 +246,6 @@ function missing({ slug, name }: SecretEntry, driver: string | undefined): Porto
   const prefix = driver === undefined ? "" : `${driver}: `;
   return new PortolanError("SECRET_MISSING", `${prefix}the secret ${slug} (${name}) has no value.`, {
     server: driver,
+    hint: `Set it: portolan secrets set ${envOfSlug(slug)}`,
   });
 }

@@ -43,6 +43,7 @@ export function failedCall(thrown: unknown, started = performance.now(), driver?
 const BEFORE_SENDING: ReadonlySet<string> = new Set([
   "SERVER_START_FAILED",
   "SERVER_UNAVAILABLE",
+  "SERVER_DISABLED",
   "BUSY",
   "RATE_LIMITED",
 ]);
@@ -68,8 +69,10 @@ function codeOf(error: PortolanError): { code: DriverErrorCode; retryable: boole
     case "TOOL_NOT_FOUND":
     case "SERVER_START_FAILED":
     case "SERVER_UNAVAILABLE":
+    case "SERVER_DISABLED":
     case "SERVER_UNKNOWN":
     case "SANDBOX_UNAVAILABLE":
+    case "CONFIG_INVALID":
     case "PLATFORM_UNSUPPORTED":
     case "CONNECTION_CLOSED":
       return { code: "tool_unavailable", retryable: error.code === "SERVER_UNAVAILABLE" };

@@ -1,6 +1,6 @@
 // Prompts and resources of drivers: finds the driver that has one and may serve the caller, forwards the request, and audits it.
 
-import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { didYouMean, type ErrorCode, PortolanError } from "../../errors/index.ts";
 import { isObject, type JsonObject, type PromptDefinition } from "../../model/index.ts";
 import type { Call, Upstream } from "../../upstream/index.ts";
 import { auditOfCalls, forwardedEvent } from "../dispatch/audit.ts";
@@ -27,6 +27,19 @@ interface AuditedRequest {
   readonly id: string;
   readonly inputKeys: readonly string[];
 }
+
+/** The error code of a failure that is no `PortolanError`; `SERVER_UNAVAILABLE` for all others. */
+const ERROR_CODE_OF: Readonly<Record<string, ErrorCode>> = {
+  auth_required: "AUTH_REQUIRED",
+  auth_failed: "AUTH_REQUIRED",
+  unauthorised: "FORBIDDEN",
+  policy_violation: "FORBIDDEN",
+  install_failed: "INSTALL_FAILED",
+  version_mismatch: "VERSION_MISMATCH",
+  rate_limited: "RATE_LIMITED",
+  timeout: "TIMEOUT",
+  cancelled: "CANCELLED",
+};
 
 export class DriverSurfaces {
   readonly #name: string;
@@ -155,8 +168,7 @@ export class DriverSurfaces {
       const failure = toFailure(thrown).error;
       ({ code } = failure);
       if (thrown instanceof PortolanError) throw thrown;
-      const known = { auth_required: "AUTH_REQUIRED", unauthorised: "FORBIDDEN" } as const;
-      const own = code in known ? known[code as keyof typeof known] : "SERVER_UNAVAILABLE";
+      const own = ERROR_CODE_OF[code] ?? "SERVER_UNAVAILABLE";
       throw new PortolanError(own, failure.message, { server: driver.id, cause: thrown });
     } finally {
       const outcome = { inputKeys, ms: performance.now() - started, code, retries: 0 };

@@ -46,9 +46,8 @@ async function readClientFile(
       size: found.size,
       isRegular: found.isFile(),
     }));
-    if (!isRegular) return fail("it is no regular file", "Check what stands at this place.");
-    if (size > MAX_BYTES)
-      return fail(`it has ${size} bytes, more than ${MAX_BYTES}`, "Check what stands in it.");
+    if (!isRegular) return fail("it is not a regular file", "Check the file at this path.");
+    if (size > MAX_BYTES) return fail(`it has ${size} bytes, more than ${MAX_BYTES}`, "Check its content.");
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await readFile(file));
     const { servers = [], diagnostics = [] } = parseClientFile(text, file, client, context) ?? {};
     return { servers, diagnostics };

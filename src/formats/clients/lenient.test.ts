@@ -105,7 +105,7 @@ test.each([
   ],
   [
     '{"url":"example.com/mcp"}',
-    "1:21 error url is not a URL | Write it whole, such as https://example.com/mcp.",
+    "1:21 error url is not a URL | Write the complete URL, such as https://example.com/mcp.",
   ],
   [
     '{"url":"ftp://x/mcp"}',
@@ -213,7 +213,7 @@ test("the same name twice: the last counts, as it does for the client", () => {
   const found = read('{"mcpServers":{"a":{"command":"1"},"a":{"command":"2"}}}');
   expect(found.servers.map(({ endpoint }) => endpoint)).toEqual([{ transport: "stdio", command: "2" }]);
   expect(shown(found)).toEqual([
-    '1:36 warning "a" stands here more than once; the last one counts | Give each server its own name.',
+    '1:36 warning "a" is declared more than once; the last one is used | Give each server its own name.',
   ]);
 });
 
@@ -228,7 +228,7 @@ test("keys that reach into objects are only names", () => {
 test("Claude Desktop ignores a file with a comma too many, so that is told", () => {
   const text = '{\n  "mcpServers": {\n    "a": { "command": "x" }, // note\n  },\n}\n';
   const warning =
-    "3:30 warning Claude Desktop reads strict JSON and ignores a file with comments or trailing commas | Take them out.";
+    "3:30 warning Claude Desktop reads strict JSON and ignores a file with comments or trailing commas | Remove them.";
   expect(shown(read(text, "claude-desktop"))).toEqual([warning]);
   expect(shown(read(text, "cursor"))).toEqual([]);
 });

@@ -119,7 +119,7 @@ test("Claude Code: the user's ~/.claude.json, with servers of this project", () 
     ["shared", "/home/me/work", true, { transport: "stdio", command: "only-here" }],
   ]);
   expect(shown(found)).toEqual([
-    '5:5 info "shared" also stands under projects./home/me/work.mcpServers, which counts',
+    '5:5 info "shared" is also declared under projects./home/me/work.mcpServers, which takes precedence',
   ]);
 });
 
@@ -312,6 +312,6 @@ test("VS Code: mcpServers is read, and said to be the wrong place", () => {
   const found = read('{\n  "mcpServers": { "a": { "command": "x" } }\n}', "/repo/.vscode/mcp.json");
   expect(found.servers.map(({ alias }) => alias)).toEqual(["a"]);
   expect(shown(found)).toEqual([
-    '2:3 warning the servers stand under "mcpServers", where VS Code does not look for them | Put them under "servers".',
+    '2:3 warning the servers are under "mcpServers", where VS Code does not read them | Put them under "servers".',
   ]);
 });

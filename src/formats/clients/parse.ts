@@ -61,7 +61,7 @@ function read(document: TextDocument, client: ClientId, file: string, given: Cli
       reportOffset(offset, {
         severity: "warning",
         message: `${CLIENT_TITLES[client]} reads strict JSON and ignores a file with comments or trailing commas`,
-        hint: "Take them out.",
+        hint: "Remove them.",
       });
   }
   if (value !== undefined && value !== null && !isObject(value))
@@ -96,7 +96,7 @@ function chooseEntries(entries: readonly FoundEntry[], context: ReadContext, rep
       report(entry.path, {
         severity: "info",
         server: entry.alias,
-        message: `${JSON.stringify(entry.name)} also stands under ${toLabel(winner.container.path)}, which counts`,
+        message: `${JSON.stringify(entry.name)} is also declared under ${toLabel(winner.container.path)}, which takes precedence`,
       });
   }
   const chosen = new Set(best.values());

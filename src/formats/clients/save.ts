@@ -67,7 +67,7 @@ async function findTarget(file: string): Promise<string> {
 async function readBefore(file: string): Promise<Before | undefined> {
   const stats = await stat(file).catch(() => undefined);
   if (stats === undefined) return undefined;
-  if (!stats.isFile()) throw failed(file, "is no regular file", "Check what stands at this place.");
+  if (!stats.isFile()) throw failed(file, "is not a regular file", "Check the file at this path.");
   const bytes = await readFile(file).catch(rethrow(file, "cannot be read"));
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);

@@ -42,7 +42,7 @@ export function mergeInto(
     const { line, column } = createLocator(document.text)(problem?.offset ?? 0);
     throw new PortolanError(
       "FILE_INVALID",
-      `the file of ${CLIENT_TITLES[client]} cannot be read: ${problem?.message ?? "it is no object"} (line ${line}, column ${column})`,
+      `the file of ${CLIENT_TITLES[client]} cannot be read: ${problem?.message ?? "it is not an object"} (line ${line}, column ${column})`,
       { data: { line, column, file: context.file } },
     );
   }

@@ -40,7 +40,7 @@ export function keepGoodEntries(entries: readonly Entry[], diagnostics: Diagnost
     } else if (first !== undefined) {
       diagnostics.add(
         entry,
-        `the key ${JSON.stringify(entry.key)} stands here twice: first at line ${first.line}, column ${first.column}`,
+        `the key ${JSON.stringify(entry.key)} is declared twice: first at line ${first.line}, column ${first.column}`,
         "Keep one of them.",
       );
     } else {

@@ -100,7 +100,7 @@ export function jsonErrorMessage(error: ParseError["error"]): string {
 
 /** By the parser's own names of its errors. */
 const WORDS: Readonly<Record<string, string>> = {
-  InvalidSymbol: "this is not a JSON value; words stand in double quotes",
+  InvalidSymbol: "this is not a JSON value; text needs double quotes",
   InvalidNumberFormat: "this number is not complete",
   PropertyNameExpected: "a key in double quotes is expected here",
   ValueExpected: "a value is expected here",

@@ -115,7 +115,7 @@ function reportSyntax(document: Document.Parsed, locate: Locate, diagnostics: Di
     if (lines.has(place.line) || lines.size === MAX_SYNTAX_ERRORS) continue;
     lines.add(place.line);
     if (code === "TAG_RESOLVE_FAILED")
-      diagnostics.add(place, lowerFirst(message), "Tags have no meaning in a config file; leave it out.");
+      diagnostics.add(place, lowerFirst(message), "Config files do not support tags; remove it.");
     else diagnostics.add(place, `not valid YAML: ${lowerFirst(message)}`, hintFor(code));
   }
 }

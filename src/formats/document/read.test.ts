@@ -64,7 +64,7 @@ describe("YAML", () => {
   });
 
   test.each([
-    ["a key twice", "a: 1\nb: 2\na: 3\n", '3:1 the key "a" stands here twice: first at line 1, column 1'],
+    ["a key twice", "a: 1\nb: 2\na: 3\n", '3:1 the key "a" is declared twice: first at line 1, column 1'],
     ["__proto__", "x:\n  __proto__: {y: 1}\n", '2:3 the key "__proto__" is not allowed'],
     ["constructor", "constructor: 1\n", '1:1 the key "constructor" is not allowed'],
     ["prototype", '{"prototype": 1}', '1:2 the key "prototype" is not allowed'],
@@ -121,12 +121,12 @@ describe("JSON", () => {
   test.each([
     ["", "1:1 not valid JSON: a value is expected here"],
     ['{"a" 1}', "1:6 not valid JSON: a colon is expected here"],
-    ["{\n  a: 1\n}", "2:3 not valid JSON: this is not a JSON value; words stand in double quotes"],
+    ["{\n  a: 1\n}", "2:3 not valid JSON: this is not a JSON value; text needs double quotes"],
     // One fault is told once, whatever the parser makes of the rest.
     ['{"a": [1,}', "1:10 not valid JSON: a value is expected here"],
     ['{"a": 1', "1:8 not valid JSON: a closing } is expected here"],
     ["{} {}", "1:4 not valid JSON: nothing more is expected here"],
-    ['{"a": 1, "a": 2}', '1:10 the key "a" stands here twice: first at line 1, column 2'],
+    ['{"a": 1, "a": 2}', '1:10 the key "a" is declared twice: first at line 1, column 2'],
     ['{"__proto__": {"x": 1}}', '1:2 the key "__proto__" is not allowed'],
   ])("%j is a problem at its place", (text, expected) => {
     expect(readJson(text, "f.json").diagnostics.map(short)).toContain(expected);
@@ -178,7 +178,7 @@ describe("hostile texts", () => {
     ["open brackets", "[".repeat(million), "nested more than 64 deep"],
     ["objects", '{"a":'.repeat(million / 5), "nested more than 64 deep"],
     ["many values", `[${"1,".repeat(million / 2 - 2)}1]`, "more values"],
-    ["words", "x ".repeat(million / 4), "words stand in double quotes"],
+    ["words", "x ".repeat(million / 4), "text needs double quotes"],
     ["a huge file", `"${"a".repeat(MAX_BYTES)}"`, "bytes"],
   ])("%s in JSON end soon and are a problem", (_, text, expected) => {
     const started = performance.now();
@@ -193,7 +193,7 @@ describe("hostile texts", () => {
     const text = Array.from({ length: 15_000 }, (_, index) => `k${index % 14_999}: 1`).join("\n");
     const started = performance.now();
     expect(readYaml(text, "f").diagnostics.map(short)).toEqual([
-      '15000:1 the key "k0" stands here twice: first at line 1, column 1',
+      '15000:1 the key "k0" is declared twice: first at line 1, column 1',
     ]);
     expect(performance.now() - started).toBeLessThan(15_000);
   });

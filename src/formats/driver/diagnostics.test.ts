@@ -22,14 +22,19 @@ const MCP = "metadata: { mcp: { tool_name: x } }";
 
 describe("refused", () => {
   test.each<[string, string, string, string?]>([
-    ["binary over sse", server("kind: binary, path: a", "sse"), "transport sse does not fit", "stdio"],
-    ["npm over http", server("kind: npm, package: a", "http"), "transport http does not fit", "stdio"],
-    ["npm over sse", server("kind: npm, package: a", "sse"), "transport sse does not fit", "stdio"],
-    ["docker over sse", server("kind: docker, image: a", "sse"), "does not fit", "stdio or http"],
+    ["binary over sse", server("kind: binary, path: a", "sse"), "cannot use the transport sse", "stdio"],
+    ["npm over http", server("kind: npm, package: a", "http"), "cannot use the transport http", "stdio"],
+    ["npm over sse", server("kind: npm, package: a", "sse"), "cannot use the transport sse", "stdio"],
+    [
+      "docker over sse",
+      server("kind: docker, image: a", "sse"),
+      "cannot use the transport sse",
+      "stdio or http",
+    ],
     [
       "remote over stdio",
       server("kind: remote, url: 'https://a.b'", "stdio", "network: { egress: [a.b] }"),
-      "does not fit",
+      "cannot use the transport stdio",
       "sse or http",
     ],
     [
@@ -163,7 +168,7 @@ describe("refused", () => {
     [
       "a prompt twice",
       with_("prompts: [{ name: a, integrate_as: raw }, { name: a, integrate_as: raw }]"),
-      'the prompt "a" stands here and',
+      'the prompt "a" is declared here and',
     ],
     [
       "a resource twice",
@@ -197,7 +202,7 @@ describe("refused", () => {
     [
       "a pattern without a group",
       with_("version_check: { cmd: a, parse: 'v.*', range: '*' }"),
-      "version_check.parse has no group",
+      "version_check.parse has no capture group",
     ],
     [
       "a version range that is none",
@@ -380,7 +385,7 @@ describe("told, and used all the same", () => {
       "an unknown way to install",
       with_("install: [{ method: nix, package: a }]"),
       "warning",
-      '"nix" is not known and is passed over',
+      '"nix" is not known and is skipped',
     ],
     [
       "an experimental one",

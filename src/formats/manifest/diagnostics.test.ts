@@ -28,7 +28,7 @@ describe("problems", () => {
         "  command: x",
         "- {transport: stdio, command: y, alias: a}",
       ),
-      ['6:45 alias "a" stands here and at line 3, column 14; an alias is unique'],
+      ['6:45 alias "a" is declared here and at line 3, column 14; an alias is unique'],
     ],
     [
       "an alias with spaces",

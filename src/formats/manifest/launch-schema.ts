@@ -187,7 +187,7 @@ export function checkVersionPattern(
   else if (groups === 0)
     diagnostics.add(
       node,
-      "version_check.parse has no group",
+      "version_check.parse has no capture group",
       "Put the part that is the version into parentheses: v(\\d+\\.\\d+\\.\\d+).",
     );
 }

@@ -104,7 +104,7 @@ test.each<[string, string]>([
   ["{ command: a, install: [ { method: vendored, path: ~x/y } ] }", "somebody else"],
   ["{ command: a, version_check: { cmd: x } }", "parse is missing"],
   ["{ command: a, version_check: { cmd: x, parse: '(', range: '1' } }", "is not a regular expression"],
-  ["{ command: a, version_check: { cmd: x, parse: 'v', range: '1' } }", "has no group"],
+  ["{ command: a, version_check: { cmd: x, parse: 'v', range: '1' } }", "has no capture group"],
   ["{ command: a, version_check: { cmd: x, parse: '\\', range: '1' } }", "is not a regular expression"],
   ["{ command: a, version_check: { cmd: x, parse: '(v)', range: banana } }", "is not a range of versions"],
   [

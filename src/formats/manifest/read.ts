@@ -123,7 +123,7 @@ function checkAliases({ servers = [] }: ManifestConfig, diagnostics: Diagnostics
     else if (first !== undefined)
       diagnostics.add(
         place,
-        `alias ${quoted(alias)} stands here and at line ${first.line}, column ${first.column}; an alias is unique`,
+        `alias ${quoted(alias)} is declared here and at line ${first.line}, column ${first.column}; an alias is unique`,
         "Give one of the two servers another alias.",
       );
     else seen.set(alias, place);

@@ -92,7 +92,7 @@ describe("the file", () => {
     [
       "a name twice",
       "mcpFileVersion: 0.0.1\nservers: [{name: a, version: 1.0.0}, {name: a, version: 1.0.0}]",
-      ['2:45 server name "a" stands here and at line 2, column 18'],
+      ['2:45 server name "a" is declared here and at line 2, column 18'],
     ],
     [
       "a loose version",
@@ -455,9 +455,9 @@ describe("scripts for a shell", () => {
     ["echo $[{name}]", [calculates("$[")]],
     ["echo ${{x:{name}}}", [calculates("${")]],
     ["echo $(( {count} )); [[ {count} -eq 1 ]]", []],
-    ["echo \\{name}", ["a value cannot stand right after a backslash"]],
+    ["echo \\{name}", ["a placeholder cannot follow directly after a backslash"]],
     ["echo \\\\{name}", []],
-    ["echo ${name}", ["a value cannot stand right after $"]],
+    ["echo ${name}", ["a placeholder cannot follow directly after $"]],
   ])("%j", (text, expected) => {
     const found = problems(command(text, ", shell: true"));
     expect(found.map((problem) => problem.replace(/^\S+ /, ""))).toEqual(expected);

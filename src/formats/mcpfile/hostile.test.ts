@@ -66,10 +66,10 @@ describe("any text", () => {
   test.each<[string, () => string]>([
     ["deep", () => `mcpFileVersion: 0.0.1\nservers: ${"[".repeat(5_000)}`],
     ["many braces", () => tools(1, "{".repeat(60_000))],
-    ["many gaps", () => tools(1, "{a}".repeat(20_000))],
+    ["many placeholders", () => tools(1, "{a}".repeat(20_000))],
     ["a long text", () => tools(1, "x".repeat(100_000))],
     [
-      "many unknown gaps",
+      "many unknown placeholders",
       () => tools(500, Array.from({ length: 20 }, (_, index) => `{aaaaaaaaaaaaaaaa${index}}`).join(" ")),
     ],
     ["many quotes", () => tools(1, `'"`.repeat(30_000))],
@@ -150,7 +150,7 @@ describe.skipIf(process.platform === "win32")("a value in a script", () => {
     }
   });
 
-  /** With a NUL for each gap. */
+  /** With a NUL for each placeholder. */
   function scriptOf(command: string): string | undefined {
     const text = `mcpFileVersion: 0.1.0\nname: a\nversion: 1.0.0\ntools:\n- {name: t, description: d, inputSchema: {properties: {x: {}}}, invocation: {cli: {shell: true, command: ${JSON.stringify(command)}}}}`;
     const invocation = parseMcpfile(text, "f.yaml").servers[0]?.tools[0]?.invocation;

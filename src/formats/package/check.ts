@@ -137,7 +137,7 @@ function checkUniqueNames(items: readonly TextNode[], { diagnostics }: PackageCh
     else
       diagnostics.add(
         name,
-        `${toLabel(name.path)} ${quoted(String(name.value))} is also the name at line ${first.line}, column ${first.column}`,
+        `${toLabel(name.path)} ${quoted(String(name.value))} is already the name at line ${first.line}, column ${first.column}`,
         "Give one of them another name.",
       );
   }

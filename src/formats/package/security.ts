@@ -53,7 +53,10 @@ export function sandboxFromPermissions(security: PackageSecurity): PermissionRes
   const unsupported = unsupportedType(type);
   if (unsupported !== undefined && required === true) return { ok: false, ...unsupported };
   if (unsupported !== undefined)
-    notes.push({ message: unsupported.problem, hint: "It is not required, so the usual sandbox is used." });
+    notes.push({
+      message: unsupported.problem,
+      hint: "The package does not require that type, so Portolan uses its default sandbox.",
+    });
   const permissions = new Set(security.permissions ?? []);
   const services = [...permissions].filter((name) => Object.hasOwn(SERVICES, name));
   const hosts = services.flatMap((name) => SERVICES[name] ?? []);
@@ -75,7 +78,6 @@ export function sandboxFromPermissions(security: PackageSecurity): PermissionRes
     sandbox: {
       // Only the user can relax a sandbox that the package requires.
       ...(required === true ? { mode: "enforce" as const } : {}),
-      ...(type === "docker" ? { backend: "docker" as const } : {}),
       network,
       exec: { spawn: permissions.has("process") },
     },
@@ -83,15 +85,26 @@ export function sandboxFromPermissions(security: PackageSecurity): PermissionRes
   };
 }
 
+/** Programs of packages run in the sandbox of this machine, never in a container or a WebAssembly runtime. */
 function unsupportedType(type: string | undefined): { problem: string; hint: string } | undefined {
-  if (type === undefined || type === "process" || type === "docker") return undefined;
-  return type === "wasm"
-    ? {
+  switch (type) {
+    case undefined:
+    case "process":
+      return undefined;
+    case "wasm":
+      return {
         problem: "the package asks for a sandbox of type wasm, and Portolan runs no WebAssembly",
-        hint: "A box of another kind is not what it requires. Use a version of it that asks for process or docker.",
-      }
-    : {
+        hint: "Use a version of it that asks for a sandbox of type process.",
+      };
+    case "docker":
+      return {
+        problem: "the package asks for a sandbox of type docker, and Portolan uses docker for images only",
+        hint: "Use its image (docker: in portolan.yaml), or a version that asks for a sandbox of type process.",
+      };
+    default:
+      return {
         problem: `the package asks for a sandbox of type ${JSON.stringify(type)}, which is not known`,
         hint: "The types are process, wasm and docker.",
       };
+  }
 }

@@ -60,9 +60,13 @@ export function changeServer(text: string, alias: string, fields: ServerFields):
 
 function toText(edited: TextDocument | undefined): string {
   if (edited !== undefined) return edited.render();
-  throw new PortolanError("FILE_INVALID", "portolan.yaml cannot be changed without changing more of it", {
-    hint: "Edit the file by hand; perhaps another part of it uses an anchor of this server.",
-  });
+  throw new PortolanError(
+    "FILE_INVALID",
+    "portolan.yaml cannot be changed automatically: other values would change too",
+    {
+      hint: "Edit the file by hand. Another part of it may use an anchor (&name) of this server.",
+    },
+  );
 }
 
 function readForEdit(text: string): TextNode | undefined {

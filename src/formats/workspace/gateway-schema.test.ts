@@ -159,7 +159,10 @@ test.each([
   ],
   ["gateway: {callers: [{name: 'a b', token: '${A}'}]}", '1:28 "a b" cannot be the name of a caller'],
   ["gateway: {callers: [{name: local, token: '${A}'}]}", '1:28 the gateway itself uses the name "local"'],
-  [`gateway: {callers: [${CALLER}, ${CALLER}]}`, '1:54 the caller "a" stands here and at line 1, column 28'],
+  [
+    `gateway: {callers: [${CALLER}, ${CALLER}]}`,
+    '1:54 the caller "a" is declared here and at line 1, column 28',
+  ],
   ["gateway: {callers: [{name: a, token_sha256: abc}]}", "1:45 token_sha256 must be 64 hexadecimal digits"],
   [
     `gateway: {callers: [{name: a, token_sha256: ${HASH}}, {name: b, token_sha256: ${HASH}}]}`,

@@ -145,7 +145,7 @@ const CALLER = object(
       if (token !== undefined && !token.includes("${"))
         at.warn(
           "token",
-          "the token stands here for everyone who can read this file",
+          "the token is written out, so everyone who can read this file has it",
           "Write ${NAME} and set the secret NAME, or write token_sha256.",
         );
     },
@@ -176,7 +176,7 @@ function checkCallers(gateway: TextNode, hasIssuer: boolean, { diagnostics }: Re
       else
         diagnostics.add(
           name,
-          `the caller ${quoted(written)} stands here and at line ${sameName.line}, column ${sameName.column}`,
+          `the caller ${quoted(written)} is declared here and at line ${sameName.line}, column ${sameName.column}`,
           "Give one of the two another name.",
         );
     }

@@ -117,7 +117,7 @@ test.each([
   ["servers:\n  a: {alias: a, command: x}", '2:7 unknown key "alias" in servers.a'],
   [
     "servers:\n  a: {command: x}\n  a: {command: y}",
-    '3:3 the key "a" stands here twice: first at line 2, column 3',
+    '3:3 the key "a" is declared twice: first at line 2, column 3',
   ],
   ["naming: '{alias}'", "1:9 naming must hold {tool}"],
   ["defaults: {start: never}", '1:19 defaults.start cannot be "never"'],

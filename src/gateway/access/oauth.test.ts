@@ -342,7 +342,7 @@ test("without keys no token is good: refused for now, reported once, and tried a
   broken.set("/keys", { status: 500, body: "" });
   const access = open();
   expect(await admit(access, await sign())).toMatchObject({
-    refusal: { status: 503, headers: { "Retry-After": "5" }, error: { code: "SERVER_UNAVAILABLE" } },
+    refusal: { status: 503, headers: { "Retry-After": "5" }, error: { code: "AUTH_UNAVAILABLE" } },
   });
   clock += 1_000;
   const asked = visits.length;

@@ -71,7 +71,7 @@ export function noKeys(seconds: number): Refusal {
   const message = "the keys of the token issuer cannot be fetched, so the token cannot be checked";
   const hint = "Try again later; the log of the gateway has the reason.";
   const headers = { "Retry-After": String(Math.max(1, Math.ceil(seconds))) };
-  return createRefusal(503, "SERVER_UNAVAILABLE", message, hint, headers);
+  return createRefusal(503, "AUTH_UNAVAILABLE", message, hint, headers);
 }
 
 /** Scopes and URLs contain no quotes, because validation of the settings refuses them. */

@@ -27,7 +27,7 @@ describe("is refused", () => {
   const without = (key: string): object => ({ ...FULL, [key]: undefined });
   it.each<[string, unknown, number]>([
     ["when it is missing", undefined, -32602],
-    ["when it is no object", [], -32602],
+    ["when it is not an object", [], -32602],
     ["without a revision", without(META.PROTOCOL_VERSION), -32602],
     ["without capabilities", without(META.CLIENT_CAPABILITIES), -32602],
     ["with an unknown level", { ...FULL, [META.LOG_LEVEL]: "loud" }, -32602],

@@ -5,11 +5,8 @@ import type { HttpResponse } from "./responses.ts";
 /** Most bytes that may wait for a client, and the longest time in which it may read nothing. */
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 const MAX_STALL_MS = 30_000;
+/** Proxies and idle limits end a stream without any bytes. */
 const KEEP_ALIVE_MS = 15_000;
-
-/** All open streams of the process; one timer keeps them alive through proxies and idle limits. */
-const open = new Set<EventWriter>();
-let keepAlive: NodeJS.Timeout | undefined;
 
 const STREAM_HEADERS = {
   "content-type": "text/event-stream",
@@ -20,6 +17,7 @@ const STREAM_HEADERS = {
 export class EventWriter {
   readonly #response: HttpResponse;
   readonly #maxWaitingBytes: number;
+  readonly #keepAlive: NodeJS.Timeout;
   #stalled: NodeJS.Timeout | undefined;
 
   constructor(
@@ -35,17 +33,8 @@ export class EventWriter {
       clearTimeout(this.#stalled);
       this.#stalled = undefined;
     });
-    response.on("close", () => {
-      clearTimeout(this.#stalled);
-      open.delete(this);
-    });
-    open.add(this);
-    keepAlive ??= setInterval(() => {
-      for (const writer of open) writer.#put(":\n\n");
-      if (open.size > 0) return;
-      clearInterval(keepAlive);
-      keepAlive = undefined;
-    }, KEEP_ALIVE_MS).unref();
+    this.#keepAlive = setInterval(() => this.#put(":\n\n"), KEEP_ALIVE_MS).unref();
+    response.on("close", () => this.#clearTimers());
   }
 
   get closed(): boolean {
@@ -59,9 +48,13 @@ export class EventWriter {
   }
 
   end(): void {
-    open.delete(this);
-    clearTimeout(this.#stalled);
+    this.#clearTimers();
     if (!this.closed) this.#response.end();
+  }
+
+  #clearTimers(): void {
+    clearTimeout(this.#stalled);
+    clearInterval(this.#keepAlive);
   }
 
   #put(text: string): void {

@@ -150,8 +150,9 @@ async function isFolderThere(path: string): Promise<boolean> {
 
 function noPlace(driver: Driver, path: string, command: string): PortolanError {
   const message = `${driver.id}: the login cannot be stored at ${path}: it does not exist, and other programs use its folder`;
-  return new PortolanError("SANDBOX_UNAVAILABLE", message, {
+  return new PortolanError("CONFIG_INVALID", message, {
     server: driver.id,
+    data: { permanent: true },
     hint: `Name a folder of its own in auth.state.paths of ${driver.origin.file}, or log in by yourself: ${command}`,
   });
 }

@@ -23,7 +23,7 @@ export interface ServerHealth {
   readonly latencyMs?: number;
   readonly restarts: number;
   /** Number of dedicated processes and sessions beside the main one; absent when there are none. */
-  readonly lanes?: number;
+  readonly dedicatedProcesses?: number;
   /** The sandbox of its program; absent before its first start. */
   readonly sandbox?:
     | { readonly mode: SandboxMode; readonly backend: SandboxBackendName; readonly by: string }
@@ -35,7 +35,7 @@ export interface ServerHealth {
 
 export function healthOf(member: Member): ServerHealth {
   const { alias, state, since, config, inventory } = member;
-  const { description, plan, restarts, dedicatedCount: lanes } = member.processes;
+  const { description, plan, restarts, dedicatedCount } = member.processes;
   const { error: lastError, stderr } = member.lastError;
   const { latencyMs } = member;
   const failing = state !== "ready" && state !== "idle";
@@ -57,7 +57,7 @@ export function healthOf(member: Member): ServerHealth {
       backend: plan.sandbox.backend,
       by: plan.sandbox.by,
     },
-    lanes: lanes === 0 ? undefined : lanes,
+    dedicatedProcesses: dedicatedCount === 0 ? undefined : dedicatedCount,
     error:
       lastError === undefined || !failing
         ? undefined

@@ -38,6 +38,7 @@ export class MemberPins {
   #changes = 0;
   #lists = 0;
   #checking: Promise<void> | undefined;
+  #explaining: Promise<void> = Promise.resolve();
 
   constructor(options: MemberPinsOptions) {
     this.#options = options;
@@ -55,7 +56,12 @@ export class MemberPins {
     if (this.#state.mode !== "enforce") this.isUnchecked = false;
     if (this.#state.obstacle?.kind === "unlisted" && inventory() !== EMPTY) needsList();
     if (this.#state === before) return;
-    void this.#explain(this.#state);
+    this.#explaining = this.#explain(this.#state);
+  }
+
+  /** Resolves when it is known which fields of the tools changed. */
+  explained(): Promise<void> {
+    return this.#explaining;
   }
 
   /** The server has started, or reported that its tools changed. */
@@ -113,6 +119,7 @@ export class MemberPins {
     const explained = await book.explain(state, definitions).catch(() => state);
     if (this.#state !== state) return;
     this.#state = explained;
+    void book.keep(explained, definitions).catch(() => {});
     const event = comparedEvent(config().alias, explained, [...names]);
     const text = event === undefined ? "" : JSON.stringify(event);
     if (text === this.#reported || isSilent()) return;

@@ -337,6 +337,7 @@ export class Member {
     const session = this.processes.main.live;
     try {
       await this.inventoryCache.refresh(ALL_LISTS);
+      await this.pins.explained();
     } catch (thrown) {
       const { code, message } = this.lastError.note(thrown);
       const what = `${this.alias} runs, but its tools could not be listed: ${message}`;
@@ -365,7 +366,7 @@ export class Member {
   #disabled(): PortolanError {
     const { alias, origin } = this.config;
     const hint = `Its config is in ${origin.file}:${origin.line}; enable it there.`;
-    return new PortolanError("SERVER_UNAVAILABLE", `${alias} is disabled`, { server: alias, hint });
+    return new PortolanError("SERVER_DISABLED", `${alias} is disabled`, { server: alias, hint });
   }
 
   #emit(type: ServerEvent["type"]): void {

@@ -45,6 +45,7 @@ export class DriverPins {
   ): Promise<ReadonlyMap<string, string>> {
     const compared = await this.#book.compareDriver(id, mode, tools);
     const state = await this.#book.explain(compared, tools).catch(() => compared);
+    void this.#book.keep(state, tools).catch(() => {});
     this.#drivers.set(id, { state, tools });
     const names = tools.map(({ name }) => String(name));
     this.#report(id, state, names);

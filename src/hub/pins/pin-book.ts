@@ -96,27 +96,36 @@ export class PinBook {
     return comparePins(key, mode, this.#lock, hashes);
   }
 
-  /** Adds the fields that changed, where the approved definition is stored here. Stores definitions that match their pin. */
+  /** Adds the fields that changed, where the approved definition is stored on this machine. */
   async explain(state: PinState, definitions: readonly JsonObject[]): Promise<PinState> {
-    if (state.tools.size === 0) return state;
-    const store = await this.definitions();
+    const changed = [...state.tools.values()].filter(({ verdict }) => verdict === "changed");
+    if (changed.length === 0) return state;
+    const store = await this.#definitionStore();
     const { changedFields } = await loadPackages();
-    const byName = new Map(definitions.map((definition) => [String(definition.name), definition]));
+    const byName = toMap(definitions);
     const tools = new Map(state.tools);
-    for (const [name, tool] of tools) {
-      const now = byName.get(name);
-      if (now === undefined || tool.approved === undefined) continue;
-      if (tool.verdict === "same") {
-        if (this.#options.storesNothing !== true) await store.save(tool.approved, now);
-      } else if (tool.verdict === "changed") {
-        const before = await store.load(tool.approved);
-        if (before !== undefined) tools.set(name, { ...tool, fields: changedFields(before, now) });
-      }
+    for (const tool of changed) {
+      const now = byName.get(tool.name);
+      const before = tool.approved === undefined ? undefined : await store.load(tool.approved);
+      if (before !== undefined && now !== undefined)
+        tools.set(tool.name, { ...tool, fields: changedFields(before, now) });
     }
     return { ...state, tools };
   }
 
-  definitions(): Promise<DefinitionStore> {
+  /** Stores the definitions that match their pin, so that a later change can be shown as a difference. */
+  async keep({ tools }: PinState, definitions: readonly JsonObject[]): Promise<void> {
+    if (this.#options.storesNothing === true || tools.size === 0) return;
+    const store = await this.#definitionStore();
+    const byName = toMap(definitions);
+    for (const { name, verdict, approved } of tools.values()) {
+      const definition = byName.get(name);
+      if (verdict === "same" && approved !== undefined && definition !== undefined)
+        await store.save(approved, definition);
+    }
+  }
+
+  #definitionStore(): Promise<DefinitionStore> {
     this.#definitions ??= loadPackages().then(async ({ createDefinitionStore, defaultDefinitionFolder }) =>
       createDefinitionStore(await defaultDefinitionFolder()),
     );
@@ -175,4 +184,8 @@ export class PinBook {
 /** The key of a driver in the lock file. */
 export function driverKey(id: string): string {
   return `driver:${id}`;
+}
+
+function toMap(definitions: readonly JsonObject[]): ReadonlyMap<string, JsonObject> {
+  return new Map(definitions.map((definition) => [String(definition.name), definition]));
 }

@@ -33,6 +33,7 @@ export async function readPins({ hub, pinBook, driverPins, redactor }: Opened): 
 async function ofMember(member: Member): Promise<ServerPins> {
   const { alias } = member;
   if (member.inventory.hashes === undefined) await member.hashTools();
+  await member.pins.explained();
   const { state } = member.pins;
   return {
     server: alias,

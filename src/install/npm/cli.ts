@@ -1,14 +1,13 @@
 // Runs the npm of this Node installation: its JavaScript file, without a shell or a shim, and with a reduced
 // environment.
 
-import { spawn } from "node:child_process";
 import { access, readFile, realpath, mkdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { searchFolders } from "../../base/process/program-path.ts";
 import { lastWords } from "../../base/text/truncate.ts";
 import { PortolanError } from "../../errors/index.ts";
-import { childEnvironment } from "../../process/index.ts";
+import { childEnvironment, type Program, type RunningProgram, startProgram } from "../../process/index.ts";
 import { createRedactor, Secret } from "../../secrets/index.ts";
 import { watchNetwork } from "./network.ts";
 
@@ -76,69 +75,40 @@ export async function runNpm({ args, cwd, writable, signal, env = process.env }:
   const guard = await guardWords(writable);
   signal?.throwIfAborted();
   const words = [...guard, npm, ...args];
-  const { code, output, lost } = await run(process.execPath, words, cwd, environment, signal);
+  const program = { file: process.execPath, args: words, cwd, env: environment };
+  const { code, output, lost } = await run(program, signal);
   if (lost !== undefined) return { code, kind: lost, reason: `nothing was answered (${lost})` };
   const kind = /^npm (?:error|ERR!) code (\w+)/m.exec(output)?.[1];
   return { code, kind, reason: reasonOf(output, environment, npmrc) };
 }
 
-function run(
-  file: string,
-  args: readonly string[],
-  cwd: string,
-  env: Readonly<Record<string, string>>,
+async function run(
+  program: Program,
   signal: AbortSignal | undefined,
 ): Promise<{ code: number | null; output: string; lost: string | undefined }> {
-  return new Promise((resolve, reject) => {
-    const grouped = process.platform !== "win32";
-    const child = spawn(file, args, {
-      cwd,
-      env,
-      // Portolan writes nothing to stdin: while it is open, the guard knows that Portolan is alive.
-      stdio: ["pipe", "pipe", "pipe"],
-      windowsHide: true,
-      detached: grouped,
-    });
-    const kill = (): void => {
-      try {
-        if (grouped && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
-        else child.kill("SIGKILL");
-      } catch {
-        // The process has ended.
-      }
-    };
-    let output = "";
-    const network = watchNetwork(kill);
-    const keep = (chunk: Buffer): void => {
-      const text = chunk.toString("utf8");
-      output = (output + text).slice(-MOST_OUTPUT);
-      network.heard(text);
-    };
-    child.stdin?.on("error", () => {});
-    child.stdout?.on("data", keep);
-    child.stderr?.on("data", keep);
-    signal?.addEventListener("abort", kill, { once: true });
-    process.once("exit", kill);
-    const finish = (): void => {
-      network.end();
-      signal?.removeEventListener("abort", kill);
-      process.off("exit", kill);
-    };
-    child.once("error", (cause) => {
-      finish();
-      reject(
-        new PortolanError("INSTALL_FAILED", `npm could not be started: ${cause.message}`, {
+  let output = "";
+  let npm: RunningProgram | undefined;
+  const network = watchNetwork(() => npm?.kill());
+  const keep = (chunk: Buffer): void => {
+    const text = chunk.toString("utf8");
+    output = (output + text).slice(-MOST_OUTPUT);
+    network.heard(text);
+  };
+  try {
+    // Portolan writes nothing to stdin: while it is open, the guard knows that Portolan is alive.
+    npm = await startProgram(program, { stdin: "open", stdout: keep, stderr: keep }).catch(
+      (cause: NodeJS.ErrnoException) => {
+        throw new PortolanError("INSTALL_FAILED", `npm could not be started: ${cause.message}`, {
           cause,
-          data: { reason: (cause as NodeJS.ErrnoException).code ?? "unknown" },
-        }),
-      );
-    });
-    child.once("close", (code) => {
-      finish();
-      if (signal?.aborted === true) reject(signal.reason as Error);
-      else resolve({ code, output, lost: network.lost() });
-    });
-  });
+          data: { reason: cause.code ?? "unknown" },
+        });
+      },
+    );
+    const { code } = await npm.wait({ signal });
+    return { code, output, lost: network.lost() };
+  } finally {
+    network.end();
+  }
 }
 
 /** Includes the variables that the user's .npmrc refers to, which a private registry may need. */

@@ -39,7 +39,7 @@ export function createCommandBuilder(
       return { program: shell.program, args: ["-c", script.fill(run)], ...where };
     const [program = "", ...args] = [...fillWords(invocation, schema, run), ...unusedOptions(run)];
     if (program === "") throw new ArgumentError("No program is left to run.");
-    return { program: findProgram(program, hasGap(cwd) ? folder : where.cwd), args, ...where };
+    return { program: findProgram(program, hasPlaceholder(cwd) ? folder : where.cwd), args, ...where };
   };
 }
 
@@ -68,8 +68,8 @@ function fillFolder(template: Template | undefined, folder: string, run: Filling
   if (template === undefined || text === undefined || text === "") return folder;
   const cwd = resolve(folder, text);
   const [first] = template;
-  if (!hasGap(template) || first?.kind !== "text" || first.text === "") return cwd;
-  // The fixed path before the first gap is a boundary: a value must not lead out of it.
+  if (!hasPlaceholder(template) || first?.kind !== "text" || first.text === "") return cwd;
+  // The fixed path before the first placeholder is a boundary: a value must not lead out of it.
   const fixed = /[/\\]$/.test(first.text)
     ? resolve(folder, first.text)
     : dirname(resolve(folder, first.text));
@@ -103,6 +103,6 @@ function fillEnvironment(declared: CliInvocation["env"], run: Filling): Record<s
   );
 }
 
-function hasGap(template: Template | undefined): boolean {
+function hasPlaceholder(template: Template | undefined): boolean {
   return template?.some((part) => part.kind !== "text") ?? false;
 }

@@ -3,24 +3,20 @@
 import { existsSync } from "node:fs";
 import { isPortolanError } from "../../errors/index.ts";
 import type { CliInvocation, JsonSchema } from "../../model/index.ts";
-import { childEnvironment } from "../../process/index.ts";
+import { childEnvironment, type Ended, type RunningProgram, startProgram } from "../../process/index.ts";
 import { withDeadline } from "../running-requests.ts";
 import { replaceVariables } from "../env-references.ts";
 import type { Outcome, Run, Runner } from "../types.ts";
 import { sandboxCommand, type SandboxContext } from "./sandboxed.ts";
 import { type BuiltCommand, createCommandBuilder, type Place } from "./command.ts";
 import { CapturedOutput, OutputProgress } from "./captured-output.ts";
-import type { Ended, Group } from "./process.ts";
 
 const TIMEOUT_MS = 60_000;
 const MAX_BYTES = 1024 * 1024;
 
-/** Loaded with the first command, because most programs never run one; kept, because import() costs time on every call. */
-let processes: Promise<typeof import("./process.ts")> | undefined;
-
 export interface CliPlace extends Place, SandboxContext {
-  /** Called with every started process group, so that closing the server can stop it. */
-  readonly started: (group: Group) => void;
+  /** Called with every started command, so that closing the server can stop it. */
+  readonly started: (running: RunningProgram) => void;
 }
 
 /** Throws when the invocation cannot be used. */
@@ -33,31 +29,30 @@ export function createCliRunner(given: CliInvocation, schema: JsonSchema, place:
   return {
     async run(run) {
       const command = build(run);
-      const { startGroup } = await (processes ??= import("./process.ts"));
       run.signal.throwIfAborted();
       const output = new Output(maxBytes, run);
-      let group: Group;
+      let running: RunningProgram;
       try {
-        group = await startGroup(
+        running = await startProgram(
           sandbox === undefined
-            ? { ...command, env: childEnvironment(command.env) }
+            ? { ...command, file: command.program, env: childEnvironment(command.env) }
             : await sandboxCommand(command, invocation, place),
-          output,
+          { stdout: output.stdout, stderr: output.stderr, background: "kill" },
         );
       } catch (error) {
         return { failure: describeStartError(command, error), bytes: Buffer.alloc(0) };
       }
-      place.started(group);
+      place.started(running);
       try {
         const inTime = await withDeadline<Ended | undefined>(
           run.signal,
           timeoutMs,
-          (signal) => untilEnded(group, signal),
+          (signal) => untilEnded(running, signal),
           () => undefined,
         );
         // A command that ran out of time still returns the output that it wrote.
         const outcome = output.toOutcome(
-          inTime ?? (await endNow(group)),
+          inTime ?? (await running.stop()),
           inTime === undefined ? timeoutMs : undefined,
         );
         // A sandbox ends as a whole, so Portolan cannot see whether a process was left in it.
@@ -72,24 +67,19 @@ export function createCliRunner(given: CliInvocation, schema: JsonSchema, place:
 }
 
 /** Stops the command when the signal aborts, and rejects with the reason of the signal. */
-function untilEnded(group: Group, signal: AbortSignal): Promise<Ended> {
+function untilEnded(running: RunningProgram, signal: AbortSignal): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const abort = (): void => {
-      void group.stop();
+      void running.stop();
       reject(signal.reason instanceof Error ? signal.reason : new Error("aborted"));
     };
     if (signal.aborted) return abort();
     signal.addEventListener("abort", abort, { once: true });
-    void group.ended.then((ended) => {
+    void running.ended.then((ended) => {
       signal.removeEventListener("abort", abort);
       resolve(ended);
     });
   });
-}
-
-async function endNow(group: Group): Promise<Ended> {
-  await group.stop();
-  return group.ended;
 }
 
 class Output {

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CliInvocation, CliPart } from "../../model/index.ts";
+import { startProgram } from "../../process/index.ts";
 import { needs } from "../../../test/helpers/needs.ts";
 import { sandboxCommand } from "./sandboxed.ts";
-import { startGroup } from "./process.ts";
 
 let folder = "";
 const at = (name: string): string => join(folder, name);
@@ -24,7 +24,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const text = (one: string): CliPart => ({ kind: "text", text: one });
 const PLACE = { name: "s", report: (): void => {}, reportDenied: (): void => {} };
-const gap: CliPart = { kind: "input", path: ["f"] };
+const placeholder: CliPart = { kind: "input", path: ["f"] };
 
 /** The folders of this test that are mounted. */
 async function given(
@@ -47,15 +47,15 @@ async function given(
 
 test("a word of the file opens the folder of its script", needs("bubblewrap"), async () => {
   expect(
-    await given([[text("node")], [text("check.js")], [gap]], ["check.js", at("theirs/check.js")]),
+    await given([[text("node")], [text("check.js")], [placeholder]], ["check.js", at("theirs/check.js")]),
   ).toEqual([at("mine")]);
 });
 
 test("an argument of a call opens nothing", needs("bubblewrap"), async () => {
   const theirs = at("theirs/check.js");
-  expect(await given([[text("node")], [text("--check")], [gap]], ["--check", theirs])).toEqual([]);
-  expect(await given([[text("node")], [text(`${folder}/`), gap]], [theirs])).toEqual([]);
-  const shell = { program: "sh" as const, script: [text("node "), gap] };
+  expect(await given([[text("node")], [text("--check")], [placeholder]], ["--check", theirs])).toEqual([]);
+  expect(await given([[text("node")], [text(`${folder}/`), placeholder]], [theirs])).toEqual([]);
+  const shell = { program: "sh" as const, script: [text("node "), placeholder] };
   expect(await given([], ["-c", `node '${theirs}'`], { shell })).toEqual([]);
 });
 
@@ -78,12 +78,11 @@ test("a stopped command gets SIGTERM first, also in its sandbox", needs("bubblew
   };
   const built = { program: process.execPath, args: ["-e", script], cwd: at("mine"), env: {} };
   const said: string[] = [];
-  const group = await startGroup(await sandboxCommand(built, invocation, PLACE), {
+  const running = await startProgram(await sandboxCommand(built, invocation, PLACE), {
     stdout: (chunk) => said.push(chunk.toString()),
-    stderr: () => {},
+    background: "kill",
   });
   await expect.poll(() => said.join("")).toContain("up");
-  await group.stop();
-  expect(await group.ended).toMatchObject({ code: 7, signal: null });
+  expect(await running.stop()).toMatchObject({ code: 7, signal: null });
   expect(said.join("")).toContain("saved");
 });

@@ -13,8 +13,8 @@ import type {
   Template,
 } from "../../model/index.ts";
 import { listOperations } from "../operations.ts";
+import type { Spawnable } from "../../process/index.ts";
 import type { BuiltCommand } from "./command.ts";
-import type { Command } from "./process.ts";
 
 export interface SandboxContext {
   readonly name: string;
@@ -28,7 +28,7 @@ export async function sandboxCommand(
   command: BuiltCommand,
   invocation: CliInvocation,
   { name, report, reportDenied, launchContext: context }: SandboxContext,
-): Promise<Command> {
+): Promise<Spawnable> {
   const { spawnable } = await prepare({
     ...commandRequest(command, invocation, name),
     report,
@@ -37,8 +37,7 @@ export async function sandboxCommand(
       if (event.type === "denied") reportDenied(event, invocation.sandbox?.network ?? []);
     },
   });
-  const { file, ...rest } = spawnable;
-  return { program: file, ...rest, cwd: spawnable.cwd ?? command.cwd };
+  return { ...spawnable, cwd: spawnable.cwd ?? command.cwd };
 }
 
 /** The launch request of a command, for running it and for planning it. */

@@ -1,4 +1,4 @@
-// Quote scanner for shell scripts: tells in which quotes a gap stands, and if a value there would be code. An error of this scanner
+// Quote scanner for shell scripts: tells in which quotes a placeholder stands, and if a value there would be code. An error of this scanner
 // may split a value into words, but never runs it.
 
 export type Quotes = "none" | "double" | "single" | "ansi" | "here" | "here-quoted";
@@ -20,7 +20,7 @@ export class QuoteScanner {
   #here: { end: string; quoted: boolean; line: string } | undefined;
   /** The last character; it decides if a word begins. */
   #before = "\n";
-  /** A gap began the current word; if its value is empty, the next gap begins the word. */
+  /** A placeholder began the current word; if its value is empty, the next placeholder begins the word. */
   #afterOpener = false;
   /** The previous word; separators of commands count as words. */
   #word = "\n";
@@ -60,8 +60,8 @@ export class QuoteScanner {
     return this.#open.every((kind) => kind === "#");
   }
 
-  /** Steps over a gap: its value has no syntax. */
-  gap(): void {
+  /** Steps over a placeholder: its value has no syntax. */
+  placeholder(): void {
     this.#afterOpener = this.atWordStart;
     this.#escaping = false;
     this.#before = "x";

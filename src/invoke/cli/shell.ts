@@ -3,14 +3,16 @@
 import { PortolanError } from "../../errors/index.ts";
 import type { CliInvocation, CliPart, JsonSchema } from "../../model/index.ts";
 import { replaceVariables } from "../env-references.ts";
-import { asText, fillGap, refuseNul, describeGap } from "../values.ts";
+import { asText, fillPlaceholder, refuseNul, describePlaceholder } from "../values.ts";
 import { refuseDash, schemaAt } from "./option-guard.ts";
 import { type Quotes, QuoteScanner } from "./shell-quotes.ts";
 import { type Filling, fillVariable } from "./words.ts";
 
 type Script = NonNullable<CliInvocation["shell"]>["script"];
-type ScriptGap = Exclude<CliPart, { kind: "text" }>;
-type Prepared = string | { readonly gap: ScriptGap; readonly quotes: Quotes; readonly atWordStart: boolean };
+type ScriptPlaceholder = Exclude<CliPart, { kind: "text" }>;
+type Prepared =
+  | string
+  | { readonly placeholder: ScriptPlaceholder; readonly quotes: Quotes; readonly atWordStart: boolean };
 
 export interface ShellScript {
   fill(run: Filling): string;
@@ -33,8 +35,8 @@ export function prepareScript(
     const { quotes, atWordStart } = scanner;
     const problem = findProblem(scanner, part, schema);
     if (problem !== undefined) throw new PortolanError("FILE_INVALID", problem);
-    scanner.gap();
-    return { gap: part, quotes, atWordStart };
+    scanner.placeholder();
+    return { placeholder: part, quotes, atWordStart };
   });
   if (!scanner.balanced && prepared.some((piece) => typeof piece !== "string"))
     throw new PortolanError("FILE_INVALID", "the quotes of the script do not match");
@@ -58,13 +60,17 @@ export function prepareScript(
 }
 
 /** Describes why a value must not stand at the current place of the script; undefined if it may. */
-function findProblem(scanner: QuoteScanner, gap: ScriptGap, schema: JsonSchema): string | undefined {
+function findProblem(
+  scanner: QuoteScanner,
+  placeholder: ScriptPlaceholder,
+  schema: JsonSchema,
+): string | undefined {
   if (scanner.quotes === "here-quoted")
     return "a value cannot be put into a here-document whose end is quoted; take the quotes off its end";
   if (scanner.escaping) return "a backslash cannot stand in front of a value";
-  const of = gap.kind === "input" ? schemaAt(schema, gap.path) : undefined;
-  const chosen = gap.kind === "env" || of?.const !== undefined || Array.isArray(of?.enum);
-  if (scanner.atCommand && gap.kind !== "variable" && !chosen)
+  const of = placeholder.kind === "input" ? schemaAt(schema, placeholder.path) : undefined;
+  const chosen = placeholder.kind === "env" || of?.const !== undefined || Array.isArray(of?.enum);
+  if (scanner.atCommand && placeholder.kind !== "variable" && !chosen)
     return "a value cannot be the program that a script runs, unless it has an enum";
   if (scanner.inArithmetic && of?.type !== "integer" && of?.type !== "number")
     return "only an argument of type integer or number can be part of arithmetic in a script";
@@ -84,22 +90,22 @@ function place(texts: readonly string[], quotes: Quotes, refer: (value: string) 
   return quotes === "ansi" ? `'"${name}"$'` : name;
 }
 
-/** The texts that fill a gap, one per word. */
+/** The texts that fill a placeholder, one per word. */
 function textsOf(
-  { gap, atWordStart }: Exclude<Prepared, string>,
+  { placeholder, atWordStart }: Exclude<Prepared, string>,
   env: ReadonlyMap<string, string>,
   schema: JsonSchema,
   run: Filling,
 ): string[] {
   // fillVariable() has already checked the words of a format.
-  if (gap.kind === "variable") return fillVariable(gap.variable, schema, run);
-  if (gap.kind === "env") return [env.get(gap.name) ?? ""];
-  const value = fillGap(gap, run);
+  if (placeholder.kind === "variable") return fillVariable(placeholder.variable, schema, run);
+  if (placeholder.kind === "env") return [env.get(placeholder.name) ?? ""];
+  const value = fillPlaceholder(placeholder, run);
   if (value === undefined) return [];
   return (Array.isArray(value) ? value : [value]).map((item) => {
-    const text = refuseNul(asText(item), describeGap(gap));
+    const text = refuseNul(asText(item), describePlaceholder(placeholder));
     if (atWordStart && typeof item === "string")
-      refuseDash(text, gap.kind === "input" ? gap.path : undefined, schema);
+      refuseDash(text, placeholder.kind === "input" ? placeholder.path : undefined, schema);
     return text;
   });
 }

@@ -10,7 +10,14 @@ import {
   usedInputs,
 } from "../../model/index.ts";
 import type { Run } from "../types.ts";
-import { asText, fillGap, type Gap, refuseNul, valueAt, describeGap } from "../values.ts";
+import {
+  asText,
+  fillPlaceholder,
+  type Placeholder,
+  refuseNul,
+  valueAt,
+  describePlaceholder,
+} from "../values.ts";
 import { refuseDash } from "./option-guard.ts";
 
 export type Filling = Pick<Run, "args" | "headers">;
@@ -38,7 +45,7 @@ export function fillVariable(variable: CliVariable, schema: JsonSchema, run: Fil
 interface Piece {
   readonly text: string;
   /** Undefined for text of the mcpfile. */
-  readonly from: Gap | undefined;
+  readonly from: Placeholder | undefined;
   /** Text of the caller, which may look like an option; numbers and booleans cannot. */
   readonly free: boolean;
 }
@@ -76,20 +83,20 @@ function piecesOf(part: CliPart, schema: JsonSchema, run: Filling): Piece[] {
   if (part.kind === "variable") {
     // fillVariable() has already checked these words.
     const words = fillVariable(part.variable, schema, run);
-    const from: Gap = { kind: "input", path: part.variable.path };
+    const from: Placeholder = { kind: "input", path: part.variable.path };
     return words.length === 0 ? [] : [{ text: words.join(" "), from, free: false }];
   }
-  const value = fillGap(part, run);
+  const value = fillPlaceholder(part, run);
   if (value === undefined) return [];
   return (Array.isArray(value) ? value : [value]).map((item) => toPiece(item, part));
 }
 
 function asJson(part: CliPart, run: Filling): Piece | undefined {
-  return part.kind === "input" ? toPiece(JSON.stringify(fillGap(part, run)), part) : undefined;
+  return part.kind === "input" ? toPiece(JSON.stringify(fillPlaceholder(part, run)), part) : undefined;
 }
 
-function toPiece(value: unknown, from: Gap): Piece {
-  return { text: refuseNul(asText(value), describeGap(from)), from, free: typeof value === "string" };
+function toPiece(value: unknown, from: Placeholder): Piece {
+  return { text: refuseNul(asText(value), describePlaceholder(from)), from, free: typeof value === "string" };
 }
 
 /** The options of `appendUnused`. They are limited to names of the schema, because a caller that chooses names could choose options. */
@@ -104,8 +111,10 @@ export function createUnusedOptions(
     names.flatMap((name) => {
       const value = valueAt(run.args, [name]);
       if (value === undefined) return [];
-      const gap: Gap = { kind: "input", path: [name] };
-      return (Array.isArray(value) ? value : [value]).map((item) => `--${name}=${toPiece(item, gap).text}`);
+      const placeholder: Placeholder = { kind: "input", path: [name] };
+      return (Array.isArray(value) ? value : [value]).map(
+        (item) => `--${name}=${toPiece(item, placeholder).text}`,
+      );
     });
 }
 
@@ -113,8 +122,8 @@ export function createUnusedOptions(
 export function fillText(template: Template, run: Filling): string | undefined {
   const texts = template.map((part) => {
     if (part.kind === "text") return part.text;
-    const value = fillGap(part, run);
-    return value === undefined ? undefined : refuseNul(asText(value), describeGap(part));
+    const value = fillPlaceholder(part, run);
+    return value === undefined ? undefined : refuseNul(asText(value), describePlaceholder(part));
   });
   return texts.includes(undefined) ? undefined : texts.join("");
 }

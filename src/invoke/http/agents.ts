@@ -15,6 +15,7 @@ const MAX_CONNECTIONS = 64;
 const CERTIFICATE = /\.(?:pem|crt|cer)$/i;
 
 export interface Agents {
+  readonly dispatch: typeof import("undici").request;
   /** The two kinds of requests never share a connection. */
   get(mayBePrivate: boolean): Agent;
   close(): Promise<void>;
@@ -24,7 +25,7 @@ export async function createAgents(
   tls: ClientTls | undefined,
   lookup: LookupFunction | undefined,
 ): Promise<Agents> {
-  const { Agent } = await import("undici");
+  const { Agent, request: dispatch } = await import("undici");
   const trust = await readTrust(tls);
   const create = (own: { lookup?: LookupFunction }): Agent =>
     new Agent({
@@ -40,6 +41,7 @@ export async function createAgents(
   });
   const open = create(lookup === undefined ? {} : { lookup });
   return {
+    dispatch,
     get: (mayBePrivate) => (mayBePrivate ? open : guarded),
     async close() {
       await Promise.all([guarded.destroy(), open.destroy()]);

@@ -2,9 +2,16 @@
 
 import { isObject, type JsonObject } from "../../model/index.ts";
 import type { Run } from "../types.ts";
-import { ArgumentError, asText, describeGap, fillGap, type Gap, refuseNul } from "../values.ts";
+import {
+  ArgumentError,
+  asText,
+  describePlaceholder,
+  fillPlaceholder,
+  type Placeholder,
+  refuseNul,
+} from "../values.ts";
 
-export type Part = { readonly kind: "text"; readonly text: string } | Gap;
+export type Part = { readonly kind: "text"; readonly text: string } | Placeholder;
 
 export function encodeValue(text: string, what: string): string {
   refuseNul(text, what);
@@ -37,15 +44,18 @@ export function toPairs(parts: readonly Part[]): Pair[] {
 export function fillPairs(pairs: readonly Pair[], run: Pick<Run, "args" | "headers">): string[] {
   const filled: string[] = [];
   for (const pair of pairs) {
-    const values = pair.map((part) => (part.kind === "text" ? part.text : fillGap(part, run)));
+    const values = pair.map((part) => (part.kind === "text" ? part.text : fillPlaceholder(part, run)));
     if (values.includes(undefined)) continue;
-    const gaps = pair.flatMap((part, index) => (part.kind === "text" ? [] : [index]));
-    const only = gaps.length === 1 ? values[gaps[0] ?? 0] : undefined;
+    const placeholders = pair.flatMap((part, index) => (part.kind === "text" ? [] : [index]));
+    const only = placeholders.length === 1 ? values[placeholders[0] ?? 0] : undefined;
     const rounds: unknown[] = Array.isArray(only) ? only : [only];
     for (const item of rounds) {
       const written = pair.map((part, index) => {
         if (part.kind === "text") return part.text;
-        return encodeValue(asText(gaps.length === 1 ? item : values[index]), describeGap(part));
+        return encodeValue(
+          asText(placeholders.length === 1 ? item : values[index]),
+          describePlaceholder(part),
+        );
       });
       filled.push(written.join(""));
     }

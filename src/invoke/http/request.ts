@@ -2,7 +2,7 @@
 
 import { isObject, type HttpInvocation, type JsonObject } from "../../model/index.ts";
 import type { Run } from "../types.ts";
-import { withoutPath, ArgumentError, asText, fillGap } from "../values.ts";
+import { withoutPath, ArgumentError, asText, fillPlaceholder } from "../values.ts";
 import { fixedKeys, leftoverPairs, toFields } from "./query.ts";
 import { fillUrl, parseUrlTemplate, type UrlTemplate } from "./url.ts";
 import { PortolanError } from "../../errors/index.ts";
@@ -105,7 +105,7 @@ function fillHeaders(
 ): Record<string, string> {
   const filled: Record<string, string> = { accept: "*/*", "user-agent": "portolan" };
   for (const { name, value } of headers) {
-    const parts = value.map((part) => (part.kind === "text" ? part.text : fillGap(part, run)));
+    const parts = value.map((part) => (part.kind === "text" ? part.text : fillPlaceholder(part, run)));
     if (parts.includes(undefined)) continue;
     const text = parts.map(asText).join("");
     if (!VALUE.test(text))

@@ -19,9 +19,6 @@ const SHOWN_CHARS = 4_000;
 const BINARY = "application/octet-stream";
 const NOTHING = Buffer.alloc(0);
 
-/** Loaded with the first request; kept, because import() costs time on every call. */
-let undici: Promise<typeof import("undici")> | undefined;
-
 /** `agents` is called with the first request. */
 export function createHttpRunner(invocation: HttpInvocation, agents: () => Promise<Agents>): Runner {
   const builder = createRequestBuilder(invocation);
@@ -31,8 +28,10 @@ export function createHttpRunner(invocation: HttpInvocation, agents: () => Promi
   return {
     async run(run: Run): Promise<Outcome> {
       const request = builder.build(run);
-      const dispatcher = (await agents()).get(allowsPrivate);
-      const sent = (signal: AbortSignal): Promise<Outcome> => send(request, { dispatcher, signal, max });
+      const { dispatch, get } = await agents();
+      const dispatcher = get(allowsPrivate);
+      const sent = (signal: AbortSignal): Promise<Outcome> =>
+        send(request, { dispatch, dispatcher, signal, max });
       return withDeadline(run.signal, timeoutMs, sent, () =>
         failed(`${request.method} ${request.url.origin} did not answer within ${timeoutMs / 1_000} s.`),
       );
@@ -40,14 +39,13 @@ export function createHttpRunner(invocation: HttpInvocation, agents: () => Promi
   };
 }
 
-interface Sending {
+interface Sending extends Pick<Agents, "dispatch"> {
   readonly dispatcher: Dispatcher;
   readonly signal: AbortSignal;
   readonly max: number;
 }
 
-async function send(first: HttpRequest, { dispatcher, signal, max }: Sending): Promise<Outcome> {
-  const { request: dispatch } = await (undici ??= import("undici"));
+async function send(first: HttpRequest, { dispatch, dispatcher, signal, max }: Sending): Promise<Outcome> {
   let request = first;
   try {
     for (let hops = 0; ; hops += 1) {

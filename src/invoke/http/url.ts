@@ -3,7 +3,7 @@
 import { PortolanError } from "../../errors/index.ts";
 import type { Template } from "../../model/index.ts";
 import type { Run } from "../types.ts";
-import { ArgumentError, asText, describeGap, fillGap, type Gap } from "../values.ts";
+import { ArgumentError, asText, describePlaceholder, fillPlaceholder, type Placeholder } from "../values.ts";
 import { encodeValue, fillPairs, type Pair, type Part, toPairs } from "./query.ts";
 
 export interface UrlTemplate {
@@ -26,7 +26,7 @@ export function parseUrlTemplate(template: Template): UrlTemplate {
   if (first?.kind !== "text" || head === null || !URL.canParse(head[1] ?? ""))
     throw invalid("the URL must begin with http:// or https:// and a host without arguments");
   const tail = first.text.slice(head[0].length);
-  // A gap directly after the host could extend the host, or add another host after an "@".
+  // A placeholder directly after the host could extend the host, or add another host after an "@".
   if (tail === "" && others.length > 0)
     throw invalid("the host of the URL must end before the first placeholder");
   const base = new URL(head[1] ?? "");
@@ -63,20 +63,22 @@ export function fillUrl(template: UrlTemplate, run: Pick<Run, "args" | "headers"
 
 function fillPath(parts: readonly Part[], run: Pick<Run, "args" | "headers">): string {
   let path = "";
-  /** The current segment, and the gap that filled it last. */
+  /** The current segment, and the placeholder that filled it last. */
   let segment = "";
-  let touched: Gap | undefined;
+  let touched: Placeholder | undefined;
   const end = (): void => {
     const plain = segment.replace(/%2e/gi, ".");
     if (touched !== undefined && (plain === "" || plain === "." || plain === ".."))
-      throw new ArgumentError(`The ${describeGap(touched)} must not make "${plain}" of a part of the path.`);
+      throw new ArgumentError(
+        `The ${describePlaceholder(touched)} must not make "${plain}" of a part of the path.`,
+      );
     path += segment;
     segment = "";
     touched = undefined;
   };
   for (const part of parts) {
     if (part.kind !== "text") {
-      segment += encodeForPath(part, fillGap(part, run));
+      segment += encodeForPath(part, fillPlaceholder(part, run));
       touched = part;
       continue;
     }
@@ -92,10 +94,10 @@ function fillPath(parts: readonly Part[], run: Pick<Run, "args" | "headers">): s
   return path;
 }
 
-function encodeForPath(part: Gap, value: unknown): string {
-  if (value === undefined) throw new ArgumentError(`The ${describeGap(part)} is needed for the URL.`);
+function encodeForPath(part: Placeholder, value: unknown): string {
+  if (value === undefined) throw new ArgumentError(`The ${describePlaceholder(part)} is needed for the URL.`);
   const items = Array.isArray(value) ? value : [value];
-  return items.map((item) => encodePathValue(asText(item), describeGap(part))).join(",");
+  return items.map((item) => encodePathValue(asText(item), describePlaceholder(part))).join(",");
 }
 
 function encodePathValue(text: string, what: string): string {

@@ -42,7 +42,11 @@ export function parseRef(text: string): ParsedRef {
   if (mark < 0) return { ok: true, ref: { kind, body } };
   const sha256 = rest.slice(mark + MARK.length);
   if (!SHA256.test(sha256))
-    return { ok: false, code: "InvalidRefBody", message: `after ${MARK} stand 64 hexadecimal digits` };
+    return {
+      ok: false,
+      code: "InvalidRefBody",
+      message: `${MARK} must be followed by 64 hexadecimal digits`,
+    };
   return { ok: true, ref: { kind, body, sha256 } };
 }
 

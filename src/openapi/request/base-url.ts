@@ -43,7 +43,9 @@ export function checkBaseUrl(given: string): string | { readonly problem: string
   if (url.username !== "" || url.password !== "")
     return { problem: "the base URL holds a password; give it as a secret" };
   if (url.search !== "" || url.hash !== "")
-    return { problem: `the base URL ${quoted(given)} has a query, and paths are added at its end` };
+    return {
+      problem: `the base URL ${quoted(given)} has a query; it must end with a path, because the paths of operations are appended`,
+    };
   return written(url);
 }
 

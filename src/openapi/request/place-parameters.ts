@@ -35,7 +35,7 @@ export function sendParameters(
   converter: SchemaConverter,
   diagnostics: SpecDiagnostics,
 ): Sent {
-  const gaps = new Map<string, string>();
+  const placeholders = new Map<string, string>();
   const query: string[] = [];
   const headers: Record<string, string> = {};
   const cookies: { readonly text: string; readonly required: boolean; readonly path: Path }[] = [];
@@ -62,7 +62,7 @@ export function sendParameters(
     inputs.add(property, argument.schema, required);
     if (argument.keys !== undefined) {
       for (const { key, inner } of argument.keys) query.push(`${encoded(key)}={${property}.${inner}}`);
-    } else if (place === "path") gaps.set(name, `${argument.before ?? ""}{${property}}`);
+    } else if (place === "path") placeholders.set(name, `${argument.before ?? ""}{${property}}`);
     else if (place === "query") query.push(`${encoded(name)}={${property}}`);
     else if (place === "header") headers[name] = `{${property}}`;
     else cookies.push({ text: `${name}={${property}}`, required, path: schema.path });
@@ -79,7 +79,7 @@ export function sendParameters(
     for (const name of Object.keys(headers)) if (/^cookie$/i.test(name)) delete headers[name];
     headers.Cookie = sure.join("; ");
   }
-  return { url: template(operation, gaps, [...query, ...credentials.query], diagnostics), headers };
+  return { url: template(operation, placeholders, [...query, ...credentials.query], diagnostics), headers };
 }
 
 function isSaidAlready({ name, in: place }: Parameter, said: readonly string[]): boolean {
@@ -113,20 +113,20 @@ function dropCookies(
 /** Returns `/pets/{id}?limit={limit}`. Braces that are no parameters are plain text. */
 function template(
   { route, label, at }: Operation,
-  gaps: ReadonlyMap<string, string>,
+  placeholders: ReadonlyMap<string, string>,
   query: readonly string[],
   diagnostics: SpecDiagnostics,
 ): string {
   // Some descriptions distinguish operations by a fragment, which is never sent.
   const [sent = ""] = route.split("#", 1);
   const path = sent.split(/(\{[^{}]*\})/).map((part) => {
-    const gap = part.startsWith("{") ? gaps.get(part.slice(1, -1)) : undefined;
-    if (gap === undefined && /^\{.+\}$/.test(part))
+    const placeholder = part.startsWith("{") ? placeholders.get(part.slice(1, -1)) : undefined;
+    if (placeholder === undefined && /^\{.+\}$/.test(part))
       diagnostics.warn(
         at.path,
         `${label}: ${quoted(part)} in its path is no parameter, and is sent as it is`,
       );
-    return gap ?? literal(part);
+    return placeholder ?? literal(part);
   });
   const url = path.join("");
   return query.length === 0 ? url : `${url}${url.includes("?") ? "&" : "?"}${query.join("&")}`;

@@ -70,6 +70,15 @@ export function withoutHiddenText(text: string): string {
     .join("");
 }
 
+/** The text with each hidden character written as `<U+200B>`, so that a person sees it. */
+export function visibleText(text: string): string {
+  if (findHiddenText(text) === undefined) return text;
+  return Array.from(text, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    return kindOf(code) === undefined ? character : `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
+  }).join("");
+}
+
 function kindOf(code: number): string | undefined {
   // The last two code points of every plane are noncharacters.
   if ((code & 0xfffe) === 0xfffe) return "noncharacters";

@@ -20,11 +20,14 @@ export type OriginCheck =
   | { readonly state: "unsigned" }
   /** The bytes are those that `signer` signed, but no trusted certificate vouches for it. It counts as unsigned. */
   | { readonly state: "untrusted"; readonly signer: string; readonly reason: string }
-  /** A signature is forged, or is not the one that the lock file remembers. The package must not be installed. */
+  /**
+   * A signature is forged, is of another repository than the metadata names, or is not the one that the lock file
+   * remembers. The package must not be installed.
+   */
   | {
       readonly state: "invalid";
       readonly reason: string;
-      readonly problem: "forged" | "signer-changed";
+      readonly problem: "forged" | "wrong-repository" | "signer-changed";
     };
 
 export type RememberedProofs = NonNullable<LockedPackage["provenance"]>;

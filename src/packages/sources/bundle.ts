@@ -22,7 +22,6 @@ import {
   parseMcpbManifest,
 } from "../../formats/mcpb/index.ts";
 import { defaultStoreRoot, downloadNew, findFile, installFile, readZipFile } from "../../install/index.ts";
-import type { LockedPackage } from "../lock/schema.ts";
 import type { Certificate } from "../provenance/certificate.ts";
 import { checkMcpbSignature, type McpbSignatureCheck } from "../provenance/mcpb-signature.ts";
 import type { PackageContext } from "./types.ts";
@@ -134,15 +133,16 @@ export async function installBundle(
     .folder;
 }
 
-/** The manifest of an installed bundle, if it is the one that the lock file names. */
+/** The manifest of an installed bundle. `expected` is its hash as SRI, if the lock file names it. */
 export async function manifestOf(
   folder: string,
-  { metadata = "" }: LockedPackage,
-): Promise<Buffer | undefined> {
-  const bytes = await readFile(join(folder, MANIFEST_NAME)).catch(() => undefined);
-  const expected = parseIntegrity(metadata);
-  if (bytes === undefined || expected === undefined) return undefined;
-  return sameIntegrity(integrityOf(bytes, expected.algorithm), expected) ? bytes : undefined;
+  label: string,
+  expected: string | undefined,
+): Promise<McpbManifest | undefined> {
+  const bytes = await readFile(join(folder, MANIFEST_NAME));
+  const hash = expected === undefined ? undefined : parseIntegrity(expected);
+  if (hash !== undefined && !sameIntegrity(integrityOf(bytes, hash.algorithm), hash)) return undefined;
+  return parseBundleManifest(bytes, `${label}/${MANIFEST_NAME}`);
 }
 
 export interface BundleProgram {
@@ -163,15 +163,7 @@ export function toBundleProgram(
   const place = { platform: process.platform, folder, home: homedir() };
   const result = mcpbProgram(manifest, place, values);
   const wrong = [...problems, ...(result.ok ? [] : result.problems)];
-  if (!result.ok || wrong.length > 0)
-    throw new PortolanError(
-      "CONFIG_INVALID",
-      `Server "${server}" cannot start: ${[...new Set(wrong)].join(" ")}`,
-      {
-        server,
-        hint: "Give the settings in env of the server in portolan.yaml.",
-      },
-    );
+  if (!result.ok || wrong.length > 0) throw missingSettings(server, wrong);
   const { command, args, env } = result.program;
   return {
     // The Node that runs Portolan is in the sandbox of every server.
@@ -180,6 +172,15 @@ export function toBundleProgram(
     env,
     requires: mcpbRequirements(manifest),
   };
+}
+
+/** One sentence for each setting that is missing or wrong. */
+export function missingSettings(server: string, problems: readonly string[]): PortolanError {
+  const text = [...new Set(problems)].join(" ");
+  return new PortolanError("CONFIG_INVALID", `Server "${server}" cannot start: ${text}`, {
+    server,
+    hint: "Give the settings in env of the server in portolan.yaml.",
+  });
 }
 
 function requireIntegrity({ integrity, label }: BundleSource): Integrity {

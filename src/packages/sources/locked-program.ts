@@ -3,16 +3,25 @@
 
 import { dirname } from "node:path";
 import { parseIntegrity, sameIntegrity, integrityOf } from "../../base/text/integrity.ts";
-import { satisfies } from "../../base/text/versions.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { type PackageMetadata, variableOf } from "../../formats/package/index.ts";
+import { fillOption } from "../../formats/server-json/index.ts";
 import { checkRequires } from "../../install/index.ts";
 import { isObject } from "../../model/index.ts";
 import { type LockedReference, readLockedPackage } from "./check-lock.ts";
 import type { LockedPackage } from "../lock/schema.ts";
-import { installBundle, manifestOf, parseBundleManifest, toBundleProgram } from "./bundle.ts";
+import { installBundle, manifestOf, missingSettings, toBundleProgram } from "./bundle.ts";
+import {
+  changedDocument,
+  changedLock,
+  checkDocument,
+  checkNode,
+  checkSandboxType,
+  checkTransport,
+} from "./document-checks.ts";
 import { keepDocument, readDocument } from "./documents.ts";
 import { findPackageFile, installPackage, toNpmProgram } from "./install-package.ts";
+import { optionOf, parseServerDocument } from "./official.ts";
 import { parseDocument, toPackageSource } from "./read-document.ts";
 import type { PackageContext, PackageSource } from "./types.ts";
 
@@ -32,7 +41,7 @@ export interface PackageProgram {
   readonly source: string;
   /** How it is run: by npm's installer, which needs nothing of the store; or a program of the store. */
   readonly program:
-    | { readonly kind: "npm"; readonly spec: string; readonly bin: string; readonly integrity: string }
+    | { readonly kind: "npm"; readonly spec: string; readonly bin?: string; readonly integrity: string }
     | {
         readonly kind: "file";
         readonly command: string;
@@ -65,9 +74,15 @@ export async function openLockedPackage(
   const { reference } = request;
   const locked = await readLockedPackage(request);
   const own = { ...context, mirrors: (hash: string) => context.mirrorsOf?.(locked, hash) ?? [] };
-  return reference.kind === "mcpb"
-    ? openBundle({ ...request, location: reference.location, locked }, own, install)
-    : openPackage({ ...request, locked }, own, install);
+  const opening = { ...request, locked };
+  switch (reference.kind) {
+    case "package":
+      return openPackage(opening, own, install);
+    case "official":
+      return openOfficial(opening, own, install);
+    case "mcpb":
+      return openBundle({ ...opening, location: reference.location }, own, install);
+  }
 }
 
 interface Opening extends LockedReference {
@@ -85,6 +100,7 @@ async function openPackage(
   const metadata = parseDocument(await documentOf(locked, context, install), label);
   checkDocument(locked, metadata, server);
   checkTransport(metadata, server);
+  checkSandboxType(metadata, server);
   const { os, arch, runtime } = metadata.requirements ?? {};
   await checkRequires({ os, arch }, { server });
   checkNode(runtime?.node, label, server);
@@ -100,8 +116,44 @@ async function openPackage(
   };
 }
 
+/** A server of the official registry: the lock file names one of its packages, and the hash of it. */
+async function openOfficial(
+  opening: Opening,
+  context: OpenContext,
+  install: boolean,
+): Promise<PackageProgram> {
+  const { server, locked } = opening;
+  const label = `${locked.name}@${locked.version}`;
+  const document = parseServerDocument(await documentOf(locked, context, install), label);
+  if (document.name !== locked.name || document.version !== locked.version) throw changedDocument(label);
+  const option = optionOf(document, locked.source);
+  if (option === undefined) throw changedLock(locked, "source", server);
+  const declared = "integrity" in option ? option.integrity : undefined;
+  if (declared !== undefined && declared !== locked.integrity) throw changedLock(locked, "integrity", server);
+  const { args, env, missing } = fillOption(option, context.variables ?? {});
+  if (missing.length > 0 && install)
+    throw missingSettings(
+      server,
+      missing.map(({ setting, variable }) => `The setting ${setting} (${variable}) is missing.`),
+    );
+  if (option.kind === "mcpb") {
+    const bundle = await openBundle({ ...opening, location: option.source }, context, install);
+    return { ...bundle, args: [...bundle.args, ...args], env: { ...bundle.env, ...env } };
+  }
+  const { source: url, integrity } = locked;
+  const { spec } = toNpmProgram({ type: "npm", url, integrity, executable: "" });
+  return {
+    locked,
+    source: `${label} (${url} ${integrity})`,
+    program: { kind: "npm", spec, integrity },
+    args,
+    env,
+    sandboxRequired: false,
+  };
+}
+
 async function openBundle(
-  { server, locked, location, lock }: Opening & { readonly location: string },
+  { server, reference, locked, location, lock }: Opening & { readonly location: string },
   context: OpenContext,
   install: boolean,
 ): Promise<PackageProgram> {
@@ -110,10 +162,12 @@ async function openBundle(
   const source = { label, location, folder: dirname(lock.file), integrity: locked.integrity };
   const folder = await installBundle(source, context, install);
   if (folder === undefined) return { ...facts, program: { kind: "absent" }, args: [], env: {} };
-  const document = await manifestOf(folder, locked);
-  if (document === undefined) throw changedDocument(label);
-  const manifest = parseBundleManifest(document, `${label}/manifest.json`);
-  if (manifest.name !== locked.name || manifest.version !== locked.version) throw changedDocument(label);
+  // The document of an official server is not the manifest of its bundle.
+  const isOwn = reference.kind === "mcpb";
+  const manifest = await manifestOf(folder, label, isOwn ? (locked.metadata ?? "") : undefined);
+  if (manifest === undefined) throw changedDocument(label);
+  if (isOwn && (manifest.name !== locked.name || manifest.version !== locked.version))
+    throw changedDocument(label);
   const { command, args, env, requires } = toBundleProgram(manifest, folder, context.variables ?? {}, server);
   await checkRequires({ os: requires.os }, { server });
   checkNode(requires.runtime.node, label, server);
@@ -163,64 +217,6 @@ async function documentOf(
     throw changedDocument(`${name}@${version}`);
   await keepDocument(bytes, context);
   return bytes;
-}
-
-function changedDocument(label: string): PortolanError {
-  return new PortolanError(
-    "FORBIDDEN",
-    `The metadata of ${label} is not the document that portolan.lock names: its hash differs.`,
-    {
-      hint: "Somebody changed the document or the lock file. Compare portolan.lock with version control.",
-      data: { reason: "HASH_MISMATCH" },
-    },
-  );
-}
-
-/** The lock file repeats facts of the document. A difference means that one of them was changed by hand. */
-function checkDocument(locked: LockedPackage, metadata: PackageMetadata, server: string): void {
-  const { url = "", hash = "" } = metadata.source;
-  const [written, declared] = [parseIntegrity(locked.integrity), parseIntegrity(hash)];
-  const facts: readonly (readonly [string, boolean])[] = [
-    ["name", locked.name === metadata.name],
-    ["version", locked.version === metadata.version],
-    ["source", locked.source === url],
-    ["integrity", written !== undefined && declared !== undefined && sameIntegrity(written, declared)],
-  ];
-  const other = facts.find(([, same]) => !same)?.[0];
-  if (other === undefined) return;
-  throw new PortolanError(
-    "FORBIDDEN",
-    `The ${other} of ${locked.name}@${locked.version} in portolan.lock is not the one of its metadata.`,
-    {
-      server,
-      hint: "Somebody changed the lock file. Restore it from version control: git checkout portolan.lock.",
-      data: { reason: "LOCK_CHANGED", field: other },
-    },
-  );
-}
-
-function checkTransport({ mcp, name, version }: PackageMetadata, server: string): void {
-  const { transport = [] } = mcp;
-  if (transport.includes("stdio")) return;
-  throw new PortolanError(
-    "NOT_SUPPORTED",
-    `${name}@${version} speaks ${transport.join(", ")} and not stdio, so Portolan cannot start it.`,
-    { server, hint: "Start it yourself, and give its url in place of package." },
-  );
-}
-
-function checkNode(range: string | undefined, label: string, server: string): void {
-  const here = process.versions.node;
-  if (range === undefined || satisfies(here, range)) return;
-  throw new PortolanError(
-    "VERSION_MISMATCH",
-    `${label} needs Node.js ${range}, and this is Node.js ${here}.`,
-    {
-      server,
-      data: { range, version: here },
-      hint: "Run Portolan with a version of Node.js in that range.",
-    },
-  );
 }
 
 /** Settings of the package with a default value, by their environment variables. */

@@ -5,7 +5,14 @@ import { expect, test } from "vitest";
 import { satisfies } from "../../base/text/versions.ts";
 import { lookAlikeOf } from "./look-alike.ts";
 import type { IndexVersion, VersionStatus } from "./types.ts";
-import { isTagName, resolveVersion, sortVersions, tagsAfterDelete, tagsAfterPublish } from "./versions.ts";
+import {
+  isTagName,
+  requireVersion,
+  resolveVersion,
+  sortVersions,
+  tagsAfterDelete,
+  tagsAfterPublish,
+} from "./versions.ts";
 
 const entry = (status: VersionStatus = "active"): IndexVersion => ({
   integrity: "",
@@ -38,9 +45,28 @@ test.each([
   expect(resolveVersion({ versions: versionsOf(...all), tags }, wanted)).toBe(expected);
 });
 
+test("at least four digits of a hash are a pin, and an ambiguous one is an error", () => {
+  const hash = (hex: string): string =>
+    `sha256-${Buffer.from(hex.padEnd(64, "0"), "hex").toString("base64")}`;
+  const versions = {
+    "1.0.0": { ...entry(), integrity: hash("f8a4"), files: [hash("77cc01")] },
+    "1.1.0": { ...entry(), integrity: hash("f8a5") },
+    "1.2.0": { ...entry("deleted"), integrity: hash("abcd") },
+  };
+  const tags = { latest: "1.1.0", f8a4: "1.1.0" };
+  const found = { description: "", keywords: [], author: "", tags, versions };
+  const pins = ["f8a4", "F8A40", "77cc", "f8a", "f8a40001", "abcd", "f8a5"];
+  expect(pins.map((pin) => resolveVersion(found, pin))).toEqual([
+    ...["1.0.0", "1.0.0", "1.0.0", undefined, undefined, undefined, "1.1.0"],
+  ]);
+  const twice = { ...found, versions: { ...versions, "1.3.0": { ...entry(), integrity: hash("f8a41") } } };
+  expect(() => requireVersion("@a/b", twice, "f8a4")).toThrow("begins the hash of 1.3.0, 1.0.0");
+  expect(requireVersion("@a/b", twice, "f8a41")).toBe("1.3.0");
+});
+
 test("a tag is no range", () => {
   expect(["beta", "next-2"].map(isTagName)).toEqual([true, true]);
-  expect(["", "1", "v1", "x", "*", "^1", "Beta", "a".repeat(51)].some(isTagName)).toBe(false);
+  expect(["", "1", "v1", "x", "*", "^1", "Beta", "beef", "a".repeat(51)].some(isTagName)).toBe(false);
 });
 
 test("tags follow publishing and deleting", () => {

@@ -7,6 +7,7 @@ import {
   satisfies,
   type Version,
 } from "../../base/text/versions.ts";
+import { parseIntegrity } from "../../base/text/integrity.ts";
 import { didYouMean, PortolanError } from "../../errors/index.ts";
 import type { IndexPackage, IndexVersion } from "./types.ts";
 
@@ -34,7 +35,8 @@ export function sortVersions(versions: readonly string[]): string[] {
 
 /**
  * No text: the tag `latest`, else the highest release, else the highest prerelease. A range: the highest version in it,
- * deprecated ones last. Anything else is a tag. Returns undefined if no version matches.
+ * deprecated ones last. Otherwise a tag, or the beginning of the hash of one version. Returns undefined if no version
+ * matches.
  */
 export function resolveVersion(
   { versions, tags }: Pick<IndexPackage, "versions" | "tags">,
@@ -52,9 +54,24 @@ export function resolveVersion(
   if (isAvailable(text)) return text;
   if (isRange(text)) {
     const range = parseRange(text);
-    return range && best(all.filter(({ version }) => satisfies(version, range)))?.text;
+    const found = range && best(all.filter(({ version }) => satisfies(version, range)))?.text;
+    if (found !== undefined) return found;
   }
+  // A tag that was named after a hash later must not lead the pin elsewhere.
+  const pinned = versionsByHash(versions, text);
+  if (pinned.length > 0) return pinned.length === 1 ? pinned[0] : undefined;
   return isAvailable(tagged) ? tagged : undefined;
+}
+
+/** The versions whose document or files have a hash that begins with these digits: at least four, hexadecimal. */
+function versionsByHash(versions: IndexPackage["versions"], prefix: string): string[] {
+  if (!/^[0-9a-f]{4,128}$/i.test(prefix)) return [];
+  const digits = prefix.toLowerCase();
+  const begins = (hash: string): boolean =>
+    parseIntegrity(hash)?.digest.toString("hex").startsWith(digits) === true;
+  return candidates(versions)
+    .filter(({ entry: { integrity, files = [] } }) => [integrity, ...files].some(begins))
+    .map(({ text }) => text);
 }
 
 /** Throws an error with the versions and tags that exist. */
@@ -62,6 +79,16 @@ export function requireVersion(name: string, found: IndexPackage, wanted?: strin
   const version = resolveVersion(found, wanted);
   if (version !== undefined) return version;
   const versions = availableVersions(found);
+  const pinned = versionsByHash(found.versions, wanted?.trim() ?? "");
+  if (pinned.length > 1)
+    throw new PortolanError(
+      "INSTALL_FAILED",
+      `${name}@${wanted ?? ""} is not unique: it begins the hash of ${pinned.join(", ")}`,
+      {
+        hint: "Write more digits of the hash, or the version.",
+        data: { name, wanted, versions: pinned.slice(0, 50) },
+      },
+    );
   const gone = wanted !== undefined && found.versions[wanted]?.status === "deleted";
   throw new PortolanError(
     "INSTALL_FAILED",
@@ -79,9 +106,9 @@ export function requireVersion(name: string, found: IndexPackage, wanted?: strin
   );
 }
 
-/** A tag must not look like a version or a range, or nobody could install by it. */
+/** A tag must not look like a version, a range or a hash, or nobody could install by it. */
 export function isTagName(text: string): boolean {
-  return /^[a-z][a-z0-9-]{0,49}$/.test(text) && !isRange(text);
+  return /^[a-z][a-z0-9-]{0,49}$/.test(text) && !isRange(text) && !/^[0-9a-f]{4,}$/.test(text);
 }
 
 /**

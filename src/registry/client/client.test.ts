@@ -85,6 +85,39 @@ test("an unchanged index costs one request without a body, and works offline", a
   expect(seen).toHaveLength(4);
 });
 
+test("any web server with a copy of the folder is a registry", async () => {
+  const { path, store } = await registry("one");
+  const bytes = Buffer.from("abc");
+  await store.upload(
+    (async function* content() {
+      yield bytes;
+    })(),
+    { expected: integrityOf(bytes), size: 3, maxBytes: 10 },
+  );
+  await store.publish(document("@alice/x-mcp", "1.0.0"), {});
+  // A server that knows nothing of registries: no ETag, no content type.
+  const server: Server = createServer((request, response) => {
+    try {
+      response.end(readFileSync(join(path, decodeURIComponent(request.url ?? ""))));
+    } catch {
+      response.writeHead(404).end("not here");
+    }
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  closing.push(
+    () => new Promise<void>((resolve) => void (server.closeAllConnections(), server.close(() => resolve()))),
+  );
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const found = await client({ url }).find("@alice/x-mcp", "^1");
+  expect(found).toMatchObject({ version: "1.0.0", registry: url });
+  const [hosted = ""] = Object.values(found.files);
+  expect(Buffer.from(await (await fetch(hosted)).arrayBuffer())).toEqual(bytes);
+  expect((await client({ url }).search("alice")).total).toBe(1);
+  await expect(client({ url }).publish(document("@alice/x-mcp", "1.1.0"))).rejects.toMatchObject({
+    code: "HTTP_ERROR",
+  });
+});
+
 test("a frozen index is refused, also one that the registry calls unchanged", async () => {
   const { path } = await registry("one", "@alice/x-mcp");
   await client({ url: path }).index();

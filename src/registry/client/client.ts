@@ -74,6 +74,8 @@ export interface RegistryClient {
   ): Promise<JsonObject>;
   unpublish(name: string, change: { versions?: string; message?: string }): Promise<JsonObject>;
   publishAdvisory(text: string): Promise<JsonObject>;
+  /** Gives or takes back the star of the token's account. */
+  star(name: string, options?: { readonly undo?: boolean }): Promise<JsonObject>;
   /** Counts a download. A registry that is a folder counts nothing. */
   countDownload(name: string, version: string): Promise<void>;
   /** Forgets the key and the index. Returns false if the registry was unknown. */
@@ -207,6 +209,7 @@ export function openRegistry(settings: RegistrySettings, options: RegistryOption
     deprecate: (name, change) => post(apiPath(name, "/deprecate"), JSON.stringify(change)),
     unpublish: (name, change) => post(apiPath(name, "/unpublish"), JSON.stringify(change)),
     publishAdvisory: (text) => post("api/advisories", text),
+    star: (name, { undo = false } = {}) => post(apiPath(name, "/star"), JSON.stringify({ undo })),
     countDownload: async (name, version) => {
       if (!transfer.isFolder)
         await post(apiPath(name, `/download?version=${encodeURIComponent(version)}`), "");

@@ -11,6 +11,7 @@ import { type IndexPackage, scopeOf } from "../catalog/types.ts";
 import { availableVersions, requireVersion } from "../catalog/versions.ts";
 import { fileName, INDEX_PATH, parseFileName } from "../store/layout.ts";
 import { MAX_DOCUMENT_BYTES, notOwned, type RegistryStore } from "../store/store.ts";
+import type { TokenEntry } from "../store/tokens.ts";
 import { sizeOf } from "../store/upload.ts";
 import { getServerVersion, listServers, listServerVersions } from "./official-api.ts";
 import { sendBytes, sendEmpty, sendJson } from "./reply.ts";
@@ -20,8 +21,10 @@ const FOREVER = "public, max-age=31536000, immutable";
 export interface RouteContext {
   readonly store: RegistryStore;
   readonly maxFileBytes: number;
-  /** Returns the scope of the caller's token. Throws if there is none. */
-  readonly authenticate: (request: IncomingMessage) => Promise<string>;
+  /** Reading needs a token too. */
+  readonly isPrivate: boolean;
+  /** Returns the caller's token. Throws if there is none. */
+  readonly authenticate: (request: IncomingMessage) => Promise<TokenEntry>;
 }
 
 export async function route(
@@ -34,6 +37,9 @@ export async function route(
   const [first = "", ...rest] = parts;
   const method = request.method === "HEAD" ? "GET" : (request.method ?? "GET");
   if (method === "OPTIONS") return sendEmpty(response, 204, { "access-control-max-age": "86400" });
+  if (first === "healthz") return sendJson(request, response, { status: "ok" });
+  // Without a token, a private registry does not even say which packages there are.
+  if (context.isPrivate) await context.authenticate(request);
   if (first === "v0" || first === "v0.1") return routeOfficial(context, request, response, method, rest, url);
   if (first === "api") return routeApi(context, request, response, method, rest, url);
   if (method !== "GET") throw refused(405, "Only GET is supported here.");
@@ -42,8 +48,7 @@ export async function route(
     return sendBytes(request, response, bytes, sha256, { type: "application/jsonl" });
   }
   if ((first === "versions" || first === "files") && rest.length === 1)
-    return sendStored(context.store, request, response, first, rest[0] ?? "");
-  if (first === "healthz") return sendJson(request, response, { status: "ok" });
+    return sendStored(context, request, response, first, rest[0] ?? "");
   throw refused(404, `There is nothing at ${url.pathname.slice(0, 200)}.`);
 }
 
@@ -91,10 +96,13 @@ async function routeApi(
   if (key === "GET stats") return stats(store, request, response, toName(rest));
   if (key === "PUT files" && rest.length === 1) return upload(context, request, response, rest[0] ?? "");
   if (kind !== "registry") throw refused(404, `There is nothing at ${url.pathname.slice(0, 200)}.`);
-  const action = ["download", "deprecate", "unpublish"].find((one) => rest.length > 1 && rest.at(-1) === one);
+  const action = ["download", "deprecate", "unpublish", "star"].find(
+    (one) => rest.length > 1 && rest.at(-1) === one,
+  );
   const name = toName(action === undefined ? rest : rest.slice(0, -1));
   if (method === "GET" && action === undefined) return getPackage(store, request, response, name, url);
   if (method === "POST" && action === "download") return countDownload(store, request, response, name, url);
+  if (method === "POST" && action === "star") return star(context, request, response, name);
   if (method === "POST" && action === undefined) return publish(context, request, response, name, url);
   if (method === "POST" && action !== undefined)
     return changeStatus(context, request, response, name, action);
@@ -142,7 +150,7 @@ async function getPackage(
     versions: found.versions,
     package: {
       ...document,
-      metadata: { ...document.metadata, downloads: store.counts.total(name), stars: 0 },
+      metadata: { ...document.metadata, downloads: store.counts.total(name), stars: store.stars.count(name) },
     },
     advisories: advisoriesFor(index.advisories, name, version),
   });
@@ -181,7 +189,7 @@ async function stats(
   sendJson(request, response, {
     name,
     downloads: store.counts.total(name),
-    stars: 0,
+    stars: store.stars.count(name),
     versions: store.counts.of(name),
   });
 }
@@ -206,17 +214,36 @@ async function publish(
   name: string,
   url: URL,
 ): Promise<void> {
-  const owned = await authenticate(request);
-  if (!owns(owned, name)) throw notOwned(name);
+  const token = await authenticate(request);
+  requireOwner(token, name);
   const text = await readBody(request, MAX_DOCUMENT_BYTES);
-  const published = await store.publish(text, {
-    tag: url.searchParams.get("tag") ?? undefined,
-    file: url.searchParams.get("file")?.slice(0, 200) ?? "package.json",
-    checkName: (written) => {
-      if (written !== name) throw refused(422, `The document is that of ${written}, not of ${name}.`);
-    },
-  });
+  const published = await store.quotas.take(token.id, { versions: 1 }, () =>
+    store.publish(text, {
+      tag: url.searchParams.get("tag") ?? undefined,
+      file: url.searchParams.get("file")?.slice(0, 200) ?? "package.json",
+      checkName: (written) => {
+        if (written !== name) throw refused(422, `The document is that of ${written}, not of ${name}.`);
+      },
+    }),
+  );
   sendJson(request, response, published, { status: 201 });
+}
+
+/** One star for each account: a scope is an account, whatever number of tokens it has. */
+async function star(
+  { store, authenticate }: RouteContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+  name: string,
+): Promise<void> {
+  const { id, scope } = await authenticate(request);
+  const text = await readBody(request, 1_000);
+  const body = text === "" ? {} : parseJson(text);
+  const undo = isObject(body) ? body["undo"] : undefined;
+  if (undo !== undefined && typeof undo !== "boolean") throw refused(400, "undo must be true or false.");
+  requirePackage((await store.read()).index.packages, name);
+  const stars = await store.stars.set(name, scope === "*" ? `token:${id}` : `@${scope}`, undo !== true);
+  sendJson(request, response, { name, stars });
 }
 
 async function upload(
@@ -225,12 +252,16 @@ async function upload(
   response: ServerResponse,
   hash: string,
 ): Promise<void> {
-  await authenticate(request);
+  const token = await authenticate(request);
+  if (token.access === "read") throw readOnly();
   const expected = parseFileName(hash);
   if (expected === undefined) throw refused(400, "The path must end with sha256- and 64 hexadecimal digits.");
   const length = request.headers["content-length"];
   if (length === undefined || !/^\d{1,15}$/.test(length)) throw refused(411, "Content-Length is missing.");
-  const isNew = await store.upload(request, { expected, size: Number(length), maxBytes: maxFileBytes });
+  const size = Number(length);
+  const isNew = await store.quotas.take(token.id, { bytes: size }, () =>
+    store.upload(request, { expected, size, maxBytes: maxFileBytes }),
+  );
   // The registry has the file, so nobody reads the body.
   if (!isNew) request.resume();
   sendJson(request, response, { file: `files/${fileName(expected)}` }, { status: isNew ? 201 : 200 });
@@ -243,8 +274,7 @@ async function changeStatus(
   name: string,
   action: string,
 ): Promise<void> {
-  const owned = await authenticate(request);
-  if (!owns(owned, name)) throw notOwned(name);
+  requireOwner(await authenticate(request), name);
   const body = parseJson(await readBody(request, 10_000));
   const { versions, message, undo } = isObject(body) ? body : {};
   const isText = (value: unknown): value is string | undefined =>
@@ -261,33 +291,35 @@ async function publishAdvisory(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const owned = await authenticate(request);
+  const token = await authenticate(request);
+  if (token.access === "read") throw readOnly();
   const value = parseJson(await readBody(request, 100_000));
-  const advisory = await store.publishAdvisory(value, (scope) => owned === "*" || owned === scope);
+  const advisory = await store.publishAdvisory(value, (scope) => [scope, "*"].includes(token.scope));
   sendJson(request, response, advisory, { status: 201 });
 }
 
 /** Version files and files of packages never change, so their name is their ETag. */
 async function sendStored(
-  store: RegistryStore,
+  { store, isPrivate }: RouteContext,
   request: IncomingMessage,
   response: ServerResponse,
   folder: "versions" | "files",
   name: string,
 ): Promise<void> {
+  const cache = isPrivate ? FOREVER.replace("public", "private") : FOREVER;
   const hash = parseFileName(folder === "versions" ? name.replace(/\.json$/, "") : name);
   const file = join(store.layout[folder], name);
   const size = hash === undefined ? undefined : await sizeOf(file);
   if (hash === undefined || size === undefined) throw refused(404, `There is no file ${name.slice(0, 100)}.`);
   if (request.headers["if-none-match"] === `"${name}"`)
-    return sendEmpty(response, 304, { etag: `"${name}"`, "cache-control": FOREVER });
+    return sendEmpty(response, 304, { etag: `"${name}"`, "cache-control": cache });
   response.writeHead(200, {
     "access-control-allow-origin": "*",
     "x-content-type-options": "nosniff",
     "content-type": folder === "versions" ? "application/json; charset=utf-8" : "application/octet-stream",
     "content-length": String(size),
     "content-disposition": folder === "files" ? "attachment" : "inline",
-    "cache-control": FOREVER,
+    "cache-control": cache,
     etag: `"${name}"`,
   });
   if (request.method === "HEAD") return void response.end();
@@ -316,8 +348,15 @@ function parseJson(text: string): unknown {
   }
 }
 
-function owns(owned: string, name: string): boolean {
-  return owned === "*" || owned === scopeOf(name);
+function requireOwner({ scope, access }: TokenEntry, name: string): void {
+  if (access === "read") throw readOnly();
+  if (scope !== "*" && scope !== scopeOf(name)) throw notOwned(name);
+}
+
+function readOnly(): PortolanError {
+  return new PortolanError("FORBIDDEN", "This token may only read and star.", {
+    hint: "Ask the operator for another one: portolan registry token add <scope>.",
+  });
 }
 
 /** `@alice/x-mcp` in one or two segments. Advisories of the source format leave out the @. */

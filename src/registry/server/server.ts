@@ -1,11 +1,12 @@
 // HTTP server of a registry on node:http: bounds on headers, bodies, time, connections and rate.
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, isIP } from "node:net";
 import { bracketed } from "../../base/net/addresses.ts";
 import { parseUrl } from "../../base/net/urls.ts";
 import { isPortolanError, PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { RegistryStore } from "../store/store.ts";
+import type { TokenEntry } from "../store/tokens.ts";
 import { createRateLimiter, type RateLimit } from "./rate-limit.ts";
 import { sendError, statusOf } from "./reply.ts";
 import { route } from "./routes.ts";
@@ -17,6 +18,10 @@ export interface RegistryServerOptions {
   readonly port?: number;
   readonly maxFileBytes?: number;
   readonly rate?: RateLimit;
+  /** Reading needs a token too. */
+  readonly isPrivate?: boolean;
+  /** A reverse proxy is in front, so that callers are known by the last address of X-Forwarded-For. */
+  readonly isBehindProxy?: boolean;
   /** Called for each request that failed through a fault of the registry. */
   readonly report?: (
     error: PortolanError,
@@ -54,11 +59,19 @@ export async function startRegistryServer(options: RegistryServerOptions): Promi
   const requests = createRateLimiter(rate, clock);
   const wrongTokens = createRateLimiter(WRONG_TOKENS, clock);
 
-  const authenticate = async (request: IncomingMessage): Promise<string> => {
+  const { isPrivate = false, isBehindProxy = false } = options;
+  const addressOf = (request: IncomingMessage): string => {
+    // A client can write the earlier addresses of the header itself; the proxy adds the last one.
+    const forwarded = isBehindProxy ? request.headers["x-forwarded-for"] : undefined;
+    const last = (Array.isArray(forwarded) ? forwarded.at(-1) : forwarded)?.split(",").at(-1)?.trim();
+    return last !== undefined && isIP(last) !== 0 ? last : (request.socket.remoteAddress ?? "");
+  };
+
+  const authenticate = async (request: IncomingMessage): Promise<TokenEntry> => {
     const [, token = ""] = /^Bearer +([\w.~+/-]+=*)$/i.exec(request.headers.authorization ?? "") ?? [];
-    const scope = token === "" ? undefined : await store.tokens.scopeOf(token);
-    if (scope !== undefined) return scope;
-    if (token !== "") checkRate(wrongTokens.take(request.socket.remoteAddress ?? ""));
+    const found = token === "" ? undefined : await store.tokens.find(token);
+    if (found !== undefined) return found;
+    if (token !== "") checkRate(wrongTokens.take(addressOf(request)));
     throw new PortolanError(
       "AUTH_REQUIRED",
       token === "" ? "This request needs a token." : "The registry does not know this token.",
@@ -70,14 +83,14 @@ export async function startRegistryServer(options: RegistryServerOptions): Promi
     const written = request.url ?? "/";
     const isOfficial = /^\/v0(\.1)?(\/|\?|$)/.test(written);
     try {
-      checkRate(requests.take(request.socket.remoteAddress ?? ""));
+      checkRate(requests.take(addressOf(request)));
       const url = written.length > MAX_URL ? undefined : parseUrl(`http://registry${written}`);
       if (url === undefined || !written.startsWith("/"))
         throw new PortolanError("INPUT_INVALID", "The URL of the request is wrong.", {
           hint: "",
           data: { status: 400 },
         });
-      await route({ store, maxFileBytes, authenticate }, request, response, url);
+      await route({ store, maxFileBytes, isPrivate, authenticate }, request, response, url);
     } catch (thrown) {
       // The caller went away; there is nobody to answer.
       if (request.destroyed && !request.complete) return void response.destroy();

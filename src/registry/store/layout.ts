@@ -34,6 +34,8 @@ export interface Layout {
   readonly key: string;
   readonly tokens: string;
   readonly counts: string;
+  readonly stars: string;
+  readonly quotas: string;
   readonly uploads: string;
 }
 
@@ -48,6 +50,8 @@ export function layoutOf(folder: string): Layout {
     key: join(hidden, "key.pem"),
     tokens: join(hidden, "tokens.json"),
     counts: join(hidden, "counts.json"),
+    stars: join(hidden, "stars.json"),
+    quotas: join(hidden, "quotas.json"),
     uploads: join(hidden, "uploads"),
   };
 }

@@ -121,10 +121,10 @@ test("tokens are stored as hashes and own their scope", async () => {
   const { tokens } = await openStore(folder);
   const { token, entry } = await tokens.add("alice");
   expect(readFileSync(layoutOf(folder).tokens, "utf8")).not.toContain(token);
-  expect(await tokens.scopeOf(token)).toBe("alice");
-  expect(await tokens.scopeOf(`${token}x`)).toBeUndefined();
+  expect(await tokens.find(token)).toMatchObject({ scope: "alice" });
+  expect(await tokens.find(`${token}x`)).toBeUndefined();
   expect(await tokens.remove(entry.id)).toBe(true);
-  expect(await tokens.scopeOf(token)).toBeUndefined();
+  expect(await tokens.find(token)).toBeUndefined();
   await expect(tokens.add("Älice")).rejects.toThrow("is not a scope");
 });
 

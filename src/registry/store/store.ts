@@ -16,6 +16,8 @@ import { type Counts, openCounts } from "./counts.ts";
 import { type IndexState, openIndexFile } from "./index-file.ts";
 import { fileName, type Layout, layoutOf } from "./layout.ts";
 import { addVersion, declaredHashes, prepareVersion } from "./publish.ts";
+import { openQuotas, QUOTA_DEFAULTS, type QuotaLimits, type Quotas } from "./quotas.ts";
+import { openStars, type Stars } from "./stars.ts";
 import { changeStatus, type StatusChange } from "./status.ts";
 import { openTokens, type Tokens } from "./tokens.ts";
 import { sizeOf, storeUpload, sweepUploads, type UploadOptions } from "./upload.ts";
@@ -31,6 +33,8 @@ export interface StoreOptions {
   readonly validForMs?: number;
   /** Permissions of services that this registry accepts beyond the usual ones. */
   readonly permissions?: readonly string[];
+  /** What one token may publish per day. */
+  readonly quota?: Partial<QuotaLimits>;
   readonly report?: (error: unknown) => void;
   /** Replaces the disk in tests of faults that a real disk does not produce on command. */
   readonly writeBytes?: WriteOptions["writeBytes"];
@@ -50,6 +54,8 @@ export interface RegistryStore {
   readonly publicKey: string;
   readonly tokens: Tokens;
   readonly counts: Counts;
+  readonly stars: Stars;
+  readonly quotas: Quotas;
   read(): Promise<IndexState>;
   /** The search over the present index. */
   search(): Promise<SearchIndex>;
@@ -80,6 +86,8 @@ export async function openStore(folder: string, options: StoreOptions = {}): Pro
   for (const path of [layout.versions, layout.files]) await mkdir(path, { recursive: true });
   const index = await openIndexFile(layout, { now, validForMs, writeBytes });
   const counts = await openCounts(layout.counts, options.report ?? (() => {}));
+  const stars = await openStars(layout.stars);
+  const quotas = openQuotas(layout.quotas, { ...QUOTA_DEFAULTS, ...options.quota }, now);
   const documents = new Map<string, PackageMetadata>();
   let prepared: { readonly of: IndexState; readonly search: SearchIndex } | undefined;
   // Under the lock, so that no version that is being published loses its file.
@@ -115,7 +123,8 @@ export async function openStore(folder: string, options: StoreOptions = {}): Pro
   };
 
   const store: RegistryStore = {
-    ...{ layout, publicKey: index.publicKey, tokens: openTokens(layout.tokens, now), counts, publish },
+    ...{ layout, publicKey: index.publicKey, tokens: openTokens(layout.tokens, now) },
+    ...{ counts, stars, quotas, publish },
     read: () => index.read(),
     search: async () => {
       const state = await index.read();
@@ -130,9 +139,13 @@ export async function openStore(folder: string, options: StoreOptions = {}): Pro
       const path = expected && join(layout.versions, `${fileName(expected)}.json`);
       const bytes = path === undefined ? undefined : await readLimited(path, MAX_DOCUMENT_BYTES * 2);
       if (expected === undefined || bytes === undefined || !sameIntegrity(integrityOf(bytes), expected))
-        throw new PortolanError("FILE_FAILED", `The version file ${path ?? integrity} was changed.`, {
-          hint: "Restore the file from a backup.",
-        });
+        throw new PortolanError(
+          "FILE_FAILED",
+          `The version file ${path ?? integrity} does not match its hash.`,
+          {
+            hint: "Restore the file from a backup.",
+          },
+        );
       const document = JSON.parse(bytes.toString("utf8")) as PackageMetadata;
       const [oldest] = documents.keys();
       if (documents.size >= MAX_CACHED && oldest !== undefined) documents.delete(oldest);

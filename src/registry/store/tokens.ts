@@ -1,4 +1,4 @@
-// Tokens of publishers: each owns one scope, or all with `*`. Only their hashes are stored.
+// Tokens of accounts: each owns one scope, or all with `*`; some may only read. Only their hashes are stored.
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { mkdir } from "node:fs/promises";
@@ -18,16 +18,21 @@ export interface TokenEntry {
   readonly scope: string;
   readonly hash: string;
   readonly createdAt: string;
+  /** `read`: the token only reads a private registry, and stars packages. */
+  readonly access?: "read";
 }
 
 export interface Tokens {
   list(): Promise<readonly TokenEntry[]>;
   /** Creates a token. It is returned once and never again. */
-  add(scope: string): Promise<{ readonly token: string; readonly entry: TokenEntry }>;
+  add(
+    scope: string,
+    options?: { readonly access?: "read" },
+  ): Promise<{ readonly token: string; readonly entry: TokenEntry }>;
   /** Returns false if there is no token with this id. */
   remove(id: string): Promise<boolean>;
-  /** The scope of a token, or undefined if the token is unknown. */
-  scopeOf(token: string): Promise<string | undefined>;
+  /** The entry of a token, or undefined if the token is unknown. */
+  find(token: string): Promise<TokenEntry | undefined>;
 }
 
 export function openTokens(file: string, now: () => Date): Tokens {
@@ -49,14 +54,17 @@ export function openTokens(file: string, now: () => Date): Tokens {
     });
   return {
     list: read,
-    add: async (scope) => {
+    add: async (scope, { access } = {}) => {
       if (scope !== "*" && !/^[a-z0-9][a-z0-9-]{0,99}$/.test(scope))
         throw new PortolanError("USAGE", `${JSON.stringify(scope)} is not a scope.`, {
           hint: "A scope is the part of a name before the slash: alice for @alice/github-mcp; * means all.",
         });
       const token = `ptr_${randomBytes(32).toString("base64url")}`;
       const hash = hashOf(token);
-      const entry = { id: hash.slice(0, 12), scope, hash, createdAt: now().toISOString() };
+      const entry: TokenEntry = {
+        ...{ id: hash.slice(0, 12), scope, hash, createdAt: now().toISOString() },
+        ...(access === undefined ? {} : { access }),
+      };
       await mkdir(dirname(file), { recursive: true, mode: 0o700 });
       await update((tokens) => [...tokens, entry]);
       return { token, entry };
@@ -70,13 +78,13 @@ export function openTokens(file: string, now: () => Date): Tokens {
       });
       return isThere;
     },
-    scopeOf: async (token) => {
+    find: async (token) => {
       if (token === "" || token.length > MAX_TOKEN) return undefined;
       const hash = Buffer.from(hashOf(token), "hex");
-      let scope: string | undefined;
+      let found: TokenEntry | undefined;
       for (const entry of await read())
-        if (timingSafeEqual(Buffer.from(entry.hash, "hex"), hash)) scope = entry.scope;
-      return scope;
+        if (timingSafeEqual(Buffer.from(entry.hash, "hex"), hash)) found = entry;
+      return found;
     },
   };
 }
@@ -97,6 +105,7 @@ function parseTokens(text: string, file: string): TokenEntry[] {
   const isToken = (entry: unknown): entry is TokenEntry & object =>
     isObject(entry) &&
     ["id", "scope", "createdAt"].every((key) => typeof entry[key] === "string") &&
+    (entry["access"] === undefined || entry["access"] === "read") &&
     typeof entry["hash"] === "string" &&
     /^[0-9a-f]{64}$/.test(entry["hash"]);
   if (!Array.isArray(tokens) || !tokens.every(isToken))

@@ -87,7 +87,7 @@ export async function sweepUploads(layout: Layout, used: ReadonlySet<string>, no
 function tooLarge(size: number, maxBytes: number): PortolanError {
   return new PortolanError(
     "MESSAGE_TOO_LARGE",
-    `The file has ${size} bytes; this registry accepts ${maxBytes}.`,
+    `The file has ${size} bytes; this registry accepts at most ${maxBytes}.`,
     {
       hint: "Publish a smaller file, or ask the operator to raise --max-file.",
       data: { status: 413 },

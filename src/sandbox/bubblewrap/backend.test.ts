@@ -85,6 +85,7 @@ async function sandboxed(command: readonly string[], request: Wish = {}): Promis
   expect(problems).toEqual([]);
   const made = await backend.wrap(program, policy, {
     ...{ server: "s", report: () => {}, onDenied: ({ host }: Denied) => denied.push(host) },
+    warnedImages: new Set(),
   });
   if (!isRoot || request.as === undefined || request.as === "root") return made;
   const user = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--", made.file];

@@ -1,7 +1,7 @@
 // Probes what bubblewrap can do on this machine by running it, and finds the command that fixes what it cannot.
 
-import { execFile } from "node:child_process";
 import { readFileSync, existsSync } from "node:fs";
+import { runProgram } from "../../process/index.ts";
 import { findAddressTools } from "../egress/address-tools.ts";
 import { findProgram } from "../policy/system-paths.ts";
 import type { BackendReport, Finding } from "../types.ts";
@@ -168,13 +168,14 @@ interface Ran {
   readonly stderr: string;
 }
 
-function run(file: string, args: readonly string[]): Promise<Ran> {
-  const options = { env: { PATH: process.env.PATH ?? "" }, timeout: TIMEOUT_MS };
-  return new Promise((resolve) => {
-    execFile(file, args, options, (error, stdout, stderr) =>
-      resolve({ failed: error !== null, stdout, stderr: stderr || (error?.message ?? "") }),
-    );
-  });
+async function run(file: string, args: readonly string[]): Promise<Ran> {
+  const program = { file, args, cwd: undefined, env: { PATH: process.env.PATH ?? "" } };
+  try {
+    const { code, stdout, stderr } = await runProgram(program, { timeoutMs: TIMEOUT_MS });
+    return { failed: code !== 0, stdout, stderr };
+  } catch (error) {
+    return { failed: true, stdout: "", stderr: (error as Error).message };
+  }
 }
 
 export type ReadSystem = (file: string) => string | undefined;

@@ -297,6 +297,7 @@ const context = (seen: Diagnostic[] = []): Parameters<DockerBackend["wrap"]>[2] 
   server: "s",
   report: (diagnostic) => seen.push(diagnostic),
   onDenied: () => {},
+  warnedImages: new Set(),
 });
 
 describe.skipIf(process.platform === "win32")("with an engine that stands in for one", () => {
@@ -386,14 +387,17 @@ describe.skipIf(process.platform === "win32")("with an engine that stands in for
     });
   });
 
-  test("a name that may mean another image tomorrow is warned about, once", async () => {
-    const seen: Diagnostic[] = [];
+  test("a name that may mean another image tomorrow is warned about, once in each workspace", async () => {
     const backend = createDocker(parse("docker run some/image:latest"));
-    await backend.wrap(program("docker run some/image:latest"), policy(), context(seen));
-    await backend.wrap(program("docker run some/image:latest"), policy(), context(seen));
-    expect(seen.map(({ message }) => message)).toEqual([
-      "The image some/image:latest has no digest: tomorrow it may be another program.",
-    ]);
+    for (const _workspace of [1, 2]) {
+      const seen: Diagnostic[] = [];
+      const one = context(seen);
+      await backend.wrap(program("docker run some/image:latest"), policy(), one);
+      await backend.wrap(program("docker run some/image:latest"), policy(), one);
+      expect(seen.map(({ message }) => message)).toEqual([
+        "The image some/image:latest has no digest: tomorrow it may be another program.",
+      ]);
+    }
     expect(isPinned(`a${DIGEST}`)).toBe(true);
   });
 

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { stat } from "node:fs/promises";
 import type { DockerRun } from "../../model/index.ts";
-import type { Spawnable } from "../../process/index.ts";
+import { atExit, type Spawnable } from "../../process/index.ts";
 import type { BackendReport, SandboxPolicy, RuleProblem, SandboxBackend } from "../types.ts";
 import { dockerArgs, limitsOf, mountsOf } from "./arguments.ts";
 import {
@@ -29,14 +29,8 @@ export interface DockerBackend extends SandboxBackend {
   wrap(...args: Parameters<SandboxBackend["wrap"]>): Promise<DockerSpawnable>;
 }
 
-/**
- * Running containers and warnings that were given, for the whole process: its exit handler must reach every
- * container.
- */
-const live = new Map<string, EngineCommand>();
+/** Engines that answered, by their command and variables: an engine serves the whole machine. */
 const probes = new Map<string, Promise<BackendReport>>();
-const warned = new Set<string>();
-let watchingExit = false;
 
 export function createDocker(run: DockerRun, more: Omit<DockerRequest, "run"> = {}): DockerBackend {
   const request: DockerRequest = { ...more, run };
@@ -54,9 +48,9 @@ export function createDocker(run: DockerRun, more: Omit<DockerRequest, "run"> = 
       policy: { ...policy, mounts: mountsOf(policy), limits: limitsOf(policy, run.options) },
       unenforcedDefaults: [],
     }),
-    async wrap(program, policy, { server, report }) {
-      if (!isPinned(run.image) && !warned.has(run.image)) {
-        warned.add(run.image);
+    async wrap(program, policy, { server, report, warnedImages }) {
+      if (!isPinned(run.image) && !warnedImages.has(run.image)) {
+        warnedImages.add(run.image);
         report({
           code: "INSTALL_FAILED",
           severity: "warning",
@@ -119,16 +113,20 @@ function lifeOf(
   container: string,
   engine: EngineCommand,
 ): Pick<DockerSpawnable, "engine" | "fds" | "spawned" | "ended"> {
+  let cancel: (() => void) | undefined;
   return {
     engine,
     fds: [],
     spawned: (isStarted = true) => {
-      if (isStarted) watch(container, engine);
+      if (isStarted) cancel = atExit(() => killContainer(engine, container));
     },
     ended: () => {
-      // The command may have been killed before it stopped its container. A container that never ran needs no
-      // stop.
-      if (live.delete(container)) killContainer(engine, container);
+      // A container that never ran needs no stop.
+      if (cancel === undefined) return;
+      cancel();
+      cancel = undefined;
+      // The command may have been killed before it stopped its container.
+      killContainer(engine, container);
     },
   };
 }
@@ -169,13 +167,4 @@ async function filesAmong({ mounts }: SandboxPolicy): Promise<ReadonlySet<string
 function withoutOwn(env: Readonly<Record<string, string>>): Record<string, string> {
   const { HOME: _home, PATH: _path, TMPDIR: _temporary, ...rest } = env;
   return rest;
-}
-
-function watch(container: string, engine: EngineCommand): void {
-  live.set(container, engine);
-  if (watchingExit) return;
-  watchingExit = true;
-  process.on("exit", () => {
-    for (const [name, engine] of live) killContainer(engine, name);
-  });
 }

@@ -49,7 +49,7 @@ describe.skipIf(process.platform !== "linux")("among the containers of an engine
       const run = parseProgram({ command, args });
       if (run.kind !== "docker") throw new Error(run.kind);
       const program = { file: command, args, cwd: undefined, env: {} };
-      const context = { server: "s", report: () => {}, onDenied: () => {} };
+      const context = { server: "s", report: () => {}, onDenied: () => {}, warnedImages: new Set<string>() };
       return (await openDocker(run, 8000).wrap(program, {} as SandboxPolicy, context)).args.join(" ");
     };
     expect(await words("docker run --rm image")).toContain(ownerWords().join(" "));

@@ -1,7 +1,6 @@
 // Runs the command of the container engine: probes it, pulls images, finds published ports, kills containers, and
 // removes containers that outlived the Portolan process that started them.
 
-import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { lastWords } from "../../base/text/truncate.ts";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
@@ -13,6 +12,7 @@ import {
   isOwnerAnywhereGone,
   ownerTagAnywhere,
   type RunResult,
+  startDetached,
 } from "../../process/index.ts";
 import type { BackendReport } from "../types.ts";
 
@@ -141,18 +141,7 @@ async function pullMissing(request: ImageRequest): Promise<void> {
 
 /** Kills a container that may have outlived its command. Never fails, and does not wait. */
 export function killContainer({ file, env = clientEnvironment() }: EngineCommand, container: string): void {
-  try {
-    const child = spawn(file, ["kill", container], {
-      env: childEnvironment(env),
-      stdio: "ignore",
-      detached: true,
-      windowsHide: true,
-    });
-    child.on("error", () => {});
-    child.unref();
-  } catch {
-    // The process can start no more children.
-  }
+  void startDetached({ file, args: ["kill", container], env: childEnvironment(env) });
 }
 
 /** Runs one command of the engine. Rejects if it cannot be started or is aborted. */

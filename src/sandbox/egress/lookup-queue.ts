@@ -30,6 +30,7 @@ const ALL_AT_ONCE = 32;
 /** Time between the cancellation and giving up on the look-up. */
 const GRACE_MS = 50;
 
+/** Look-ups of all servers of the process, which share its resolver. */
 let running = 0;
 /** Queues that could run a job; a queue that ran one goes to the end. */
 const ready = new Set<ServerQueue>();

@@ -176,13 +176,12 @@ interface Place {
  * All listeners share one folder. A sandbox that is granted the folder around it has this one covered, including
  * sockets that are created later.
  */
-let shared: { readonly folder: SocketFolder; readonly users: Set<string> } | undefined;
-let count = 0;
+let shared: { readonly folder: SocketFolder; readonly users: Set<string>; count: number } | undefined;
 
 function takePlace(): Place {
-  shared ??= { folder: createSocketFolder(), users: new Set() };
+  shared ??= { folder: createSocketFolder(), users: new Set(), count: 0 };
   const { folder, users } = shared;
-  const socket = join(folder.path, `n${(count += 1)}`);
+  const socket = join(folder.path, `n${(shared.count += 1)}`);
   let isHidden = false;
   const hide = (): void => {
     if (!isHidden) unlink(socket, () => {});

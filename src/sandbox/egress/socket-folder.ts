@@ -5,14 +5,13 @@ import { accessSync, constants, mkdtempSync, realpathSync, rm, rmSync } from "no
 import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isOwnerGone, ownerTag } from "../../process/index.ts";
+import { atExit, isOwnerGone, ownerTag } from "../../process/index.ts";
 
 const PREFIX = "portolan-egress-";
 /** The longest path of a Unix socket, without its final zero byte. */
 const MAX_SOCKET_PATH = 107;
 
-/** Folders to remove at the exit of this process, which cleans up once. */
-const open = new Set<string>();
+/** Folders of ended processes are removed once per process: they belong to the machine, not to a workspace. */
 let isTidied = false;
 
 export interface SocketFolder {
@@ -28,12 +27,16 @@ export function createSocketFolder(): SocketFolder {
   // Not awaited: all programs of the machine share the base folder, which may be large.
   if (!isTidied) void removeStaleFolders(base);
   isTidied = true;
-  if (open.size === 0) process.once("exit", removeAll);
   const path = mkdtempSync(join(base, `${PREFIX}${ownerTag()}-`));
-  open.add(path);
+  const remove = (): void => rmSync(path, { recursive: true, force: true });
+  const forget = atExit(remove);
   return {
-    ...{ path, socket: join(path, "proxy"), remove: () => remove(path) },
-    removeSoon: () => rm(path, { recursive: true, force: true }, () => forget(path)),
+    ...{ path, socket: join(path, "proxy") },
+    remove: () => {
+      remove();
+      forget();
+    },
+    removeSoon: () => rm(path, { recursive: true, force: true }, forget),
   };
 }
 
@@ -48,20 +51,6 @@ export async function removeStaleFolders(base: string): Promise<void> {
       // The folder belongs to another user.
     }
   }
-}
-
-function remove(path: string): void {
-  rmSync(path, { recursive: true, force: true });
-  forget(path);
-}
-
-function forget(path: string): void {
-  open.delete(path);
-  if (open.size === 0) process.off("exit", removeAll);
-}
-
-function removeAll(): void {
-  for (const path of open) rmSync(path, { recursive: true, force: true });
 }
 
 function baseFolder(): string {

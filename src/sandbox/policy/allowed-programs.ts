@@ -109,6 +109,7 @@ async function withoutPrograms(path: string): Promise<string[]> {
   return (await Promise.all(parts.map((name) => withoutPrograms(join(path, name)).catch(() => [])))).flat();
 }
 
+/** The layout of this machine. */
 let known: Promise<readonly string[]> | undefined;
 
 /** Searched once per process, because the layout of the machine does not change. */

@@ -69,7 +69,7 @@ function tooMany(grants: readonly Mount[], sockets: readonly string[]): RuleProb
   return {
     rule: `fs: ${most}`,
     problem: `it has ${sockets.length} sockets of other programs in it, too many to cover`,
-    remedy: "Grant something narrower.",
+    remedy: "Grant a folder below it.",
   };
 }
 

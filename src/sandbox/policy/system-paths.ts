@@ -18,6 +18,7 @@ const SYSTEM = [
   ["/etc/timezone", "/etc/mime.types", "/etc/protocols", "/etc/services", "/etc/fonts", "/etc/locale.alias"],
 ].flat();
 
+/** The layout of this machine. */
 let whole: Promise<readonly string[]> | undefined;
 
 /**

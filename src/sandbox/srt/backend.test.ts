@@ -89,7 +89,12 @@ test("it is found where the remedy puts it, and never in the folder that is work
   }
 });
 
-const context = { server: "sandboxed", report: () => {}, onDenied: () => {} };
+const context = {
+  server: "sandboxed",
+  report: () => {},
+  onDenied: () => {},
+  warnedImages: new Set<string>(),
+};
 
 describe("srt", without(missing), () => {
   let folder = "";

@@ -1,12 +1,11 @@
 // Sandbox backend for systems without bubblewrap: Anthropic's sandbox-runtime (srt), if it is installed. It
 // enforces fewer rules.
 
-import { spawn } from "node:child_process";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { limitRule } from "../../model/index.ts";
-import type { Program, Spawnable } from "../../process/index.ts";
+import { type Program, runProgram, type Spawnable } from "../../process/index.ts";
 import { isInside, pinnedFolders } from "../paths/paths.ts";
 import type { BackendReport, SandboxPolicy, RuleProblem, Finding, SandboxBackend } from "../types.ts";
 import {
@@ -23,6 +22,7 @@ const INSTALL = `npm install -g ${PACKAGE}`;
 /** Temporary folders of srt, which all its sandboxes would share. */
 const SHARED = ["/tmp/claude", "/private/tmp/claude"];
 const SHELL = "/bin/sh";
+const TEST_MS = 30_000;
 /** Variables that could make the shell or srt's own programs, outside of the sandbox, run other code. */
 const INSIDE_ONLY =
   /^(?:LD_|DYLD_|MALLOC_|GLIBC_TUNABLES$|GCONV_PATH$|LOCPATH$|NLSPATH$|BASH_|SHELLOPTS$|ENV$)/;
@@ -168,8 +168,7 @@ async function tryOut(
     return report(PACKAGE, isMissing ? "it is not installed" : String(error), INSTALL);
   }
   try {
-    const failure = await runTrue(wrap);
-    return report("test sandbox", failure);
+    return report("test sandbox", await runTrue(wrap));
   } catch (error) {
     return report("test sandbox", String(error));
   }
@@ -200,21 +199,8 @@ async function runTrue(
       configuredLimits: new Set(),
     },
   );
-  try {
-    return await new Promise((resolve) => {
-      let said = "";
-      const child = spawn(spawnable.file, spawnable.args, {
-        env: spawnable.env,
-        cwd: spawnable.cwd,
-        stdio: ["ignore", "ignore", "pipe"],
-      });
-      child.stderr.on("data", (data: Buffer) => (said += data.toString().slice(0, 2000)));
-      child.on("error", (error) => resolve(error.message));
-      child.on("close", (code) => resolve(code === 0 ? undefined : said.trim() || `it ended with ${code}`));
-    });
-  } finally {
-    spawnable.ended();
-  }
+  const { code, stderr } = await runProgram(spawnable, { timeoutMs: TEST_MS });
+  return code === 0 ? undefined : stderr.trim().slice(0, 2_000) || `it ended with ${code}`;
 }
 
 async function privateFolder(): Promise<string> {

@@ -155,7 +155,9 @@ class NameCheck implements CheckedNames {
     for (const { name, value, at } of settings) {
       const variable = settingVariable(name);
       const other = variables.get(variable.name);
-      if (variable.problem !== undefined) this.#error(at, variable.problem, variable.hint);
+      // The metadata of a package may name another variable, so that `checkServers` checks its settings.
+      if (variable.problem !== undefined && use.import.kind !== "import-package")
+        this.#error(at, variable.problem, variable.hint);
       else if (other !== undefined)
         this.#error(at, `The settings ${other} and ${name} are the same variable, ${variable.name}.`);
       variables.set(variable.name, name);

@@ -41,12 +41,15 @@ export function planScript({ source, names }: Script, servers: ScriptServers): S
     servers: names.servers.map((use) => {
       const { import: from, config, calls } = use;
       const target = from.kind === "import-package" ? from.package : from.target;
-      const { label, origin } =
+      const { label, origin, variables } =
         from.kind === "import-package" ? servers.find(target) : servers.findTarget(target);
       const settings = (config?.settings ?? []).map(({ name }) => {
-        const variable = settingVariable(name).name;
-        const used = names.secrets.filter((secret) => secret.server === use && secret.variable === variable);
-        return { variable, secrets: [...new Set(used.map((secret) => secret.name))] };
+        const usual = settingVariable(name).name;
+        const used = names.secrets.filter((secret) => secret.server === use && secret.variable === usual);
+        return {
+          variable: settingVariable(name, variables).name,
+          secrets: [...new Set(used.map((secret) => secret.name))],
+        };
       });
       return {
         ...(from.name === undefined ? {} : { name: from.name }),

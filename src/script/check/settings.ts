@@ -23,16 +23,19 @@ const REFUSED = new RegExp(
   ].join("|")})$`,
 );
 
-/** The variable of a setting, or the reason why it has none. */
-export function settingVariable(setting: string): SettingVariable {
-  const name = variableOf(setting);
-  if (!/^[A-Z_][A-Z0-9_]*$/.test(name))
+/** The variable of a setting, or the reason why it has none. `variables` are those that the metadata of a package names. */
+export function settingVariable(
+  setting: string,
+  variables: Readonly<Record<string, string>> = {},
+): SettingVariable {
+  const name = variableOf(setting, Object.hasOwn(variables, setting) ? variables : {});
+  if (!/^[A-Z_][A-Z0-9_]*$/i.test(name))
     return {
       name,
       problem: `The setting ${JSON.stringify(setting)} cannot be the name of a variable.`,
       hint: "A setting is a letter, then letters, digits and _.",
     };
-  if (!REFUSED.test(name)) return { name };
+  if (!REFUSED.test(name.toUpperCase())) return { name };
   return {
     name,
     problem: `A script must not set ${name}: it changes how a program runs, not what it does.`,

@@ -13,7 +13,13 @@ import { createRedactor, type Redactor, withRedactedError } from "../../secrets/
 import type { ServerUse } from "../check/check-names.ts";
 import { settingVariable } from "../check/settings.ts";
 import type { Script } from "../script.ts";
-import type { ScriptServer, ScriptServers, SettingParts, SettingSecret } from "../servers/script-servers.ts";
+import type {
+  FoundServer,
+  ScriptServer,
+  ScriptServers,
+  SettingParts,
+  SettingSecret,
+} from "../servers/script-servers.ts";
 import type { Call, Statement, Value } from "../syntax/ast.ts";
 import { Budget } from "./budget.ts";
 import { evaluate, EvaluationError, lookUp, renderText, type Scope } from "./evaluate.ts";
@@ -61,7 +67,12 @@ export function checkServers({ source, names }: Script, servers: ScriptServers):
     try {
       const found =
         from.kind === "import-package" ? servers.find(from.package) : servers.findTarget(from.target);
-      if (config === undefined || config.settings.length === 0 || found.takesSettings) return [];
+      if (config === undefined || config.settings.length === 0) return [];
+      if (found.takesSettings)
+        return config.settings.flatMap(({ name, at: place }) => {
+          const { problem, hint } = settingVariable(name, found.variables);
+          return problem === undefined ? [] : [source.diagnostic("FILE_INVALID", place, problem, hint)];
+        });
       const message = `${found.label} cannot be configured here: it is not a program that Portolan starts.`;
       return [
         source.diagnostic("CONFIG_INVALID", config.at, message, "Set its headers in the server's config."),
@@ -137,9 +148,13 @@ class ScriptRun {
       case "config": {
         const use = this.#script.names.servers.find(({ config }) => config === statement);
         if (use === undefined) return;
-        const parts = statement.settings.map(
-          ({ name, value }) => [settingVariable(name).name, this.#setting(value)] as const,
-        );
+        const { variables } = this.#found(use);
+        const parts = statement.settings.map(({ name, value }) => {
+          const variable = settingVariable(name, variables);
+          if (variable.problem !== undefined)
+            throw new PortolanError("FILE_INVALID", variable.problem, { hint: variable.hint });
+          return [variable.name, this.#setting(value)] as const;
+        });
         this.#settings.set(use, Object.fromEntries(parts));
         return;
       }
@@ -158,6 +173,11 @@ class ScriptRun {
       const secret = this.variables.has(part.name) ? undefined : this.#options.secrets.get(part.name);
       return secret ?? renderText(lookUp(part, this.#scope), this.#scope.budget);
     });
+  }
+
+  #found({ import: from }: ServerUse): FoundServer {
+    const { servers } = this.#options;
+    return from.kind === "import-package" ? servers.find(from.package) : servers.findTarget(from.target);
   }
 
   async #call(call: Call): Promise<unknown> {

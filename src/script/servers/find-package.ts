@@ -2,18 +2,27 @@
 
 import { didYouMean, PortolanError } from "../../errors/index.ts";
 import { type ServerConfig, parseProgram } from "../../model/index.ts";
+import type { LockedServerPackage } from "./locked-packages.ts";
 
 /**
- * The server that runs the npm package of this name, else the one whose alias is the module part: `github-mcp` or `github` for
- * `@alice/github-mcp`.
+ * The server that the lock file or the config says is this package; else the one that runs the npm package of this name; else the
+ * one whose alias is the module part: `github-mcp` or `github` for `@alice/github-mcp`.
  */
-export function findPackageServer(packageName: string, servers: readonly ServerConfig[]): ServerConfig {
+export function findPackageServer(
+  packageName: string,
+  servers: readonly ServerConfig[],
+  locked: ReadonlyMap<string, LockedServerPackage> = new Map(),
+): ServerConfig {
   const usable = servers.filter(({ endpoint }) => endpoint.transport !== "contracts");
   const module = packageName.replace(/^@[^/]*\//, "");
   const aliases = [module, module.replace(/-mcp$/, "")];
   const rules: readonly ((server: ServerConfig) => boolean)[] = [
-    (server) => npmNameOf(server) === packageName,
-    ({ alias }) => aliases.includes(alias),
+    ({ alias }) => locked.get(alias)?.name === packageName,
+    (server) => nameOf(server, "package") === packageName,
+    (server) => nameOf(server, "npm") === packageName,
+    // A server that is another package is not meant, whatever its alias is.
+    (server) =>
+      aliases.includes(server.alias) && !locked.has(server.alias) && nameOf(server, "package") === undefined,
   ];
   for (const rule of rules) {
     const found = usable.filter(rule).toSorted((a, b) => aliasRank(a, aliases) - aliasRank(b, aliases));
@@ -29,7 +38,7 @@ export function findPackageServer(packageName: string, servers: readonly ServerC
     usable.map(({ alias }) => alias),
   );
   throw new PortolanError("SERVER_UNKNOWN", `No server of this workspace is ${packageName}.`, {
-    hint: `Add it: portolan add ${aliases.at(-1)} -- npx -y ${packageName}${near === undefined ? "" : `. ${near}`}`,
+    hint: `Add it: portolan add ${packageName}, or portolan add ${aliases.at(-1)} -- npx -y ${packageName}${near === undefined ? "" : `. ${near}`}`,
   });
 }
 
@@ -38,11 +47,13 @@ function aliasRank({ alias }: ServerConfig, aliases: readonly string[]): number 
   return rank === -1 ? aliases.length : rank;
 }
 
-function npmNameOf({ endpoint }: ServerConfig): string | undefined {
+function nameOf({ endpoint }: ServerConfig, kind: "npm" | "package"): string | undefined {
   if (endpoint.transport !== "stdio") return undefined;
   try {
     const found = parseProgram(endpoint);
-    return found.kind === "npm" ? found.name : undefined;
+    if (found.kind === "package" && kind === "package")
+      return found.reference.kind === "package" ? found.reference.name : undefined;
+    return found.kind === "npm" && kind === "npm" ? found.name : undefined;
   } catch {
     // A command that a package runner cannot run has no package; its start reports why.
     return undefined;

@@ -28,6 +28,8 @@ export interface FoundServer {
   readonly label: string;
   /** The place of its config; undefined for a command. */
   readonly origin?: { readonly file: string; readonly line: number };
+  /** The environment variables of settings, where the metadata of its package names others than the usual ones. */
+  readonly variables?: Readonly<Record<string, string>>;
   /** True if the server can receive settings: a program that runs here. */
   readonly takesSettings: boolean;
 }

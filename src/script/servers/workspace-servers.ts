@@ -7,6 +7,7 @@ import { changedError, isPortolanError, PortolanError } from "../../errors/index
 import type { Workspace, WorkspaceConfig, WorkspaceOptions } from "../../hub/index.ts";
 import { type ServerConfig, escapeReferences, formatReference, parsePackageSpec } from "../../model/index.ts";
 import { findPackageServer } from "./find-package.ts";
+import type { LockedServerPackage } from "./locked-packages.ts";
 import type {
   FoundServer,
   OpenServerOptions,
@@ -18,6 +19,8 @@ import type {
 export interface WorkspaceServersOptions {
   /** The servers of the workspace; undefined if the script needs none of them. */
   readonly config: WorkspaceConfig | undefined;
+  /** The packages of the workspace's servers by alias, from the lock file. */
+  readonly locked?: ReadonlyMap<string, LockedServerPackage>;
   /** Opens a workspace that has one server. `name` is the server's name in the script. */
   readonly openWorkspace: (
     config: WorkspaceConfig,
@@ -34,15 +37,18 @@ export type ScriptTarget =
   | Pick<Exclude<McpConfig, { transport: "stdio" }>, "transport" | "url">;
 
 export function createWorkspaceServers(options: WorkspaceServersOptions): ScriptServers {
-  const { config, openWorkspace, connect } = options;
+  const { config, locked, openWorkspace, connect } = options;
   const serverOf = (packageName: string): ServerConfig =>
-    findPackageServer(packageName, config?.servers ?? []);
+    findPackageServer(packageName, config?.servers ?? [], locked);
   const isPackage = (target: string): boolean => /^@[\w.-]+\/[\w.-]+$/.test(target);
   const find = (packageName: string): FoundServer => {
     const { alias, origin, endpoint } = serverOf(packageName);
     const runsHere =
       endpoint.transport === "stdio" || ("program" in endpoint && endpoint.program !== undefined);
-    return { label: alias, origin: { file: origin.file, line: origin.line }, takesSettings: runsHere };
+    return {
+      ...{ label: alias, origin: { file: origin.file, line: origin.line }, takesSettings: runsHere },
+      variables: locked?.get(alias)?.variables,
+    };
   };
   const open: ScriptServers["open"] = async (packageName, { name, env, signal }) => {
     const server = withEnv(serverOf(packageName), env);
@@ -155,7 +161,7 @@ async function untilStarted(workspace: Workspace, signal: AbortSignal): Promise<
     throw new PortolanError(error.code, error.message, { server: alias, hint: error.hint, stderr });
   const isDisabled = state === "disabled";
   throw new PortolanError(
-    "SERVER_UNAVAILABLE",
+    isDisabled ? "SERVER_DISABLED" : "SERVER_UNAVAILABLE",
     `${alias} is ${isDisabled ? "disabled" : `not ready (${state})`}.`,
     {
       server: alias,

@@ -1,5 +1,5 @@
 // Explains failures caused by the protocol era of the connection: server requests that a modern server cannot send,
-// and `input_required` results that a legacy session cannot carry.
+// and `input_required` results that a legacy session does not support.
 
 import { changedError, PortolanError } from "../../errors/index.ts";
 import { type Era, isObject, type JsonObject, RPC, type ServerDefinition } from "../../model/index.ts";
@@ -52,7 +52,7 @@ export function explainEraResult(result: JsonObject, server: string): JsonObject
 export function inputRequiredInLegacy(server: string, method: string): PortolanError {
   return new PortolanError(
     "PROTOCOL_ERROR",
-    `${server} answered ${method} with input_required, which a session in the legacy protocol era cannot carry`,
+    `${server} answered ${method} with input_required, which a session in the legacy protocol era does not support`,
     {
       server,
       data: { method, inputRequired: true },

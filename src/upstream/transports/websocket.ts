@@ -5,7 +5,13 @@ import { firstWords } from "../../base/text/truncate.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { type UrlEndpoint, isRpcMessage, parseMessages } from "../../model/index.ts";
 import type { OutgoingMessage } from "./outgoing-message.ts";
-import type { Transport, TransportCounters, TransportEvents, TransportOptions } from "./transport.ts";
+import {
+  neverRan,
+  type Transport,
+  type TransportCounters,
+  type TransportEvents,
+  type TransportOptions,
+} from "./transport.ts";
 
 const CLOSE_GRACE_MS = 1_000;
 
@@ -75,7 +81,12 @@ export class WebSocketTransport implements Transport {
     const { server, maxQueuedBytes } = this.#options;
     const socket = this.#socket;
     if (socket === undefined || this.#ended)
-      throw new PortolanError("CONNECTION_LOST", `the WebSocket to ${server} is closed`, { server });
+      throw neverRan(
+        new PortolanError("CONNECTION_LOST", `the WebSocket to ${server} is closed`, {
+          server,
+          hint: "The call was not sent; call again.",
+        }),
+      );
     if (socket.bufferedAmount + text.length > maxQueuedBytes) {
       throw new PortolanError("BUSY", `${server} does not read the messages sent to it`, { server });
     }

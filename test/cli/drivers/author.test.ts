@@ -165,7 +165,7 @@ describe("results", () => {
     const here = notes([NOTE], { "tools/note-read/TOOL.md": contractFile("note-read", outputs) });
     const made = await author(here, "--tools", "get_note=note-read", "--sample");
     expect(made).toMatchObject({ code: 0, tools: [{ contract: "note-read", result_extract: path }] });
-    expect(made.left.join("\n")).toContain("note-read: the sample had an image as well, which is lost");
+    expect(made.left.join("\n")).toContain("note-read: the sample result also contained an image");
     expect((await here.run("call", "note-read")).code).toBe(0);
   });
 
@@ -180,7 +180,7 @@ describe("results", () => {
     const refused = await here.run(...AUTHOR, ...words, "--sample");
     expect(refused.code).not.toBe(0);
     expect(envelope(refused).message).toContain(
-      "What get_note gave in a sample is not what note-read promises",
+      "The sample result of get_note does not match the outputs of note-read",
     );
   });
 });
@@ -229,7 +229,7 @@ describe("the workspace", () => {
     ]);
     const made = await author(here);
     expect(made).toMatchObject({ code: 0, tools: [{ contract: "get-note" }] });
-    expect(made.left[0]).toContain("The tool nowhere was left out");
+    expect(made.left[0]).toContain("The tool nowhere is left out");
     expect((await here.run("validate")).code).toBe(0);
   });
 

@@ -259,7 +259,7 @@ describe("author", () => {
     expect(write).toContain("external:files");
     expect(write).toContain("approval: on-mutate");
     expect(here.file("tools/list-directory/TOOL.md")).not.toContain("mutates");
-    expect(made.left.join("\n")).toContain("move-file: mutates says external:files");
+    expect(made.left.join("\n")).toContain("move-file: mutates is external:files");
     expect((await here.run("validate")).code).toBe(0);
     const why = await here.run("why", "files-mcp", "--text");
     expect(why.out).toContain("No action needed: it works.");
@@ -304,7 +304,9 @@ describe("author", () => {
     expect(ran.code).toBe(0);
     expect(ran.out).toContain("tool_name: get_file_info");
     expect(ran.out).toContain("Nothing was written.");
-    expect(ran.out).toContain("It is started with the folder ./notes, which its sandbox does not have");
+    expect(ran.out).toContain(
+      "The server gets the folder ./notes as an argument, but its sandbox does not contain it",
+    );
     expect(existsSync(join(here.cwd, ".drivers"))).toBe(false);
   });
 
@@ -324,7 +326,7 @@ describe("author", () => {
     expect(driver + here.file(".drivers/files-mcp/SECRETS.md")).not.toMatch(/s3cr3t|fast/);
     const { left } = JSON.parse(ran.out) as { left: string[] };
     expect(left).toContain(
-      "The value of MODE is a secret and not written anywhere: portolan secrets set MODE",
+      "The value of MODE is a secret, so no file contains it. Store it: portolan secrets set MODE",
     );
     const used = await portolan(["call", "contracts.list-directory", "path=.", "--json"], {
       cwd: here.cwd,

@@ -120,7 +120,8 @@ function checkUrl(url: string, transport: string): { message: string; hint: stri
   const plain = withPlaceholders(url);
   const allowed = PROTOCOLS[transport] ?? [];
   const example = transport === "websocket" ? "wss://example.com/mcp" : "https://example.com/mcp";
-  if (!URL.canParse(plain)) return { message: "is not a URL", hint: `Write it whole, such as ${example}.` };
+  if (!URL.canParse(plain))
+    return { message: "is not a URL", hint: `Write the complete URL, such as ${example}.` };
   if (allowed.includes(new URL(plain).protocol)) return undefined;
   return {
     message: `must start with ${allowed.map((protocol) => `${protocol}//`).join(" or ")}`,

@@ -41,7 +41,7 @@ export function readEntries(
     for (const key of new Set(document.repeatedKeys(container.path)))
       report([...container.path, key], {
         severity: "warning",
-        message: `${JSON.stringify(key)} stands here more than once; the last one counts`,
+        message: `${JSON.stringify(key)} is declared more than once; the last one is used`,
         hint: "Give each server its own name.",
       });
     const aliases = assignAliases(named.map(({ name }) => name));
@@ -62,7 +62,7 @@ function reportPlace({ path, own }: Container, client: ClientId, report: ReportA
   const right = toLabel(OWN_PATHS[client]);
   report(path, {
     severity: "warning",
-    message: `the servers stand ${here}, where ${CLIENT_TITLES[client]} does not look for them`,
+    message: `the servers are ${here}, where ${CLIENT_TITLES[client]} does not read them`,
     hint: `Put them under ${JSON.stringify(right)}.`,
   });
 }

@@ -162,7 +162,7 @@ test("imports everything, and what cannot be read is told", async () => {
     ["cursor", [], expect.arrayContaining([expect.stringMatching(/^FILE_INVALID error 1 /)])],
     ["windsurf", ["w"], []],
     ["codex", [], ["FILE_FAILED error - it is not UTF-8 text"]],
-    ["gemini", [], ["FILE_FAILED error - it is no regular file"]],
+    ["gemini", [], ["FILE_FAILED error - it is not a regular file"]],
   ]);
 });
 

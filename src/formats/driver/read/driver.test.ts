@@ -184,7 +184,7 @@ describe("the program is", () => {
     expect(launch.sandbox?.network).toEqual(["api.example.com", "*.example.org", "db.local:5432"]);
   });
 
-  test("boxed in the words of command-line drivers", () => {
+  test("sandboxed in the words of command-line drivers", () => {
     const { launch } = read(
       NPM,
       "sandbox:",

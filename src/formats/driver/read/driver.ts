@@ -93,7 +93,11 @@ function checkDriver(id: string | undefined, context: DriverContext): void {
   const folder = /(?:^|[\\/])\.drivers[\\/]([^\\/]+)[\\/][^\\/]+$/.exec(context.file)?.[1];
   const place = nodeAt(root, "id");
   if (place !== undefined && folder !== undefined && id !== undefined && id !== folder)
-    diagnostics.warn(place, `the id ${quoted(id)} is not the name of its folder`, `Call the folder ${id}.`);
+    diagnostics.warn(
+      place,
+      `the id ${quoted(id)} differs from the name of its folder`,
+      `Call the folder ${id}.`,
+    );
 }
 
 /** The definition in code may not change the server: a file without one is incomplete by itself. */
@@ -161,7 +165,7 @@ function checkTransport(
   if (fitting.includes(transport)) return;
   diagnostics.add(
     place,
-    `transport ${transport} does not fit a server of kind ${server}`,
+    `a server of kind ${server} cannot use the transport ${transport}`,
     `Write transport: ${fitting.join(" or ")}.`,
   );
 }
@@ -177,7 +181,7 @@ function findServer(
     if (serverJson !== undefined)
       diagnostics.warn(
         entry,
-        `server stands here and in ${basename(serverJson.file)}, which is not read`,
+        `server is declared here and in ${basename(serverJson.file)}, which is not read`,
         "Keep one of the two.",
       );
     return { server: draft.server, diagnostics: [] };

@@ -47,7 +47,7 @@ function toSandbox(
   const { network, sandbox } = driver;
   const inner = entryOf(nodeAt(root, "sandbox"), "network");
   if (inner !== undefined && nodeAt(root, "network") !== undefined)
-    diagnostics.add(inner, "network stands here and beside sandbox", "Keep the one beside sandbox.");
+    diagnostics.add(inner, "network is set here and beside sandbox", "Keep the one beside sandbox.");
   if (remote && sandbox === undefined && network === undefined) return undefined;
   const { fs, env, home, limits, pathArguments, exec } = sandbox ?? {};
   const egress = (network ?? sandbox?.network)?.egress ?? [];

@@ -112,7 +112,7 @@ describe("is refused", () => {
       "must be a list",
     ],
     ["a strange retention", file(entry("aa", ", audit: { retention: long }")), "retention cannot be"],
-    ["a slug twice", file(entry("aa"), entry("aa")), 'the slug "aa" stands here and at line 3'],
+    ["a slug twice", file(entry("aa"), entry("aa")), 'the slug "aa" is declared here and at line 3'],
     [
       "a variable twice",
       file(
@@ -129,7 +129,7 @@ describe("is refused", () => {
 });
 
 test.each([
-  ["an exposure that is not known", file(entry("aa", ", exposures: [{ kind: pigeon }]")), "passed over"],
+  ["an exposure that is not known", file(entry("aa", ", exposures: [{ kind: pigeon }]")), "is skipped"],
   ["two dashes", file(entry("a--b")), "two dashes"],
 ])("told, and kept: %s", (_, text, message) => {
   const { secrets, diagnostics } = parseSecrets(text, "SECRETS.md");
@@ -161,7 +161,7 @@ test("several inventories become one", () => {
   const merged = mergeSecrets([read("aa", "X"), read("bb", "Y"), read("aa", "Z"), read("cc", "BB")]);
   expect(merged.secrets.map(({ slug }) => slug)).toEqual(["aa", "bb", "cc"]);
   expect(merged.diagnostics).toMatchObject([
-    { severity: "error", file: "Z.md", message: 'the slug "aa" stands here and at X.md:3' },
+    { severity: "error", file: "Z.md", message: 'the slug "aa" is declared here and at X.md:3' },
     { severity: "warning", file: "BB.md" },
   ]);
 });

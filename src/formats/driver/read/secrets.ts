@@ -96,7 +96,7 @@ export function mergeSecrets(lists: readonly (readonly SecretEntry[])[]): Merged
       diagnostics.push(
         problem(
           entry.origin,
-          `the slug ${quoted(entry.slug)} stands here and ${placed(first.origin, entry.origin)}`,
+          `the slug ${quoted(entry.slug)} is declared here and ${placed(first.origin, entry.origin)}`,
           "Give one of the two another slug.",
         ),
       );

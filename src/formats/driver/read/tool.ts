@@ -24,9 +24,11 @@ const MOVED: Readonly<Record<string, Moved>> = {
     ]),
   ),
   secrets: {
-    hint: `${DRIVER}, with server.env and auth. What is needed stands here under requires.secrets.`,
+    hint: `${DRIVER}, with server.env and auth. Declare what the tool needs here, under requires.secrets.`,
   },
-  network: { hint: `${DRIVER}, with network.egress. What is needed stands here under requires.network.` },
+  network: {
+    hint: `${DRIVER}, with network.egress. Declare what the tool needs here, under requires.network.`,
+  },
   ...Object.fromEntries(
     ["kind", "server", "transport", "auth", "install"].map((key) => [
       key,

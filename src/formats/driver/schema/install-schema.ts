@@ -27,7 +27,7 @@ const form = <const M extends InstallMethod["method"], const F extends Fields>(m
   object("", {
     method: oneOf("how it is installed", [method]).required(),
     ...fields,
-    experimental: flag("true: passed over here."),
+    experimental: flag("true: Portolan skips this method."),
   });
 
 const FORMS = {
@@ -70,14 +70,14 @@ export const INSTALL = variants("", "method", FORMS, {
   reportUnknown(word, node, known, { diagnostics }) {
     diagnostics.warn(
       node,
-      `the method ${quoted(word)} is not known and is passed over`,
+      `the method ${quoted(word)} is not known and is skipped`,
       didYouMean(word, known) ?? `Known are ${known.join(", ")}.`,
     );
   },
 }).transform(({ experimental, ...method }, node, context): InstallMethod | undefined => {
   const { diagnostics } = context;
   if (experimental === true) {
-    diagnostics.warn(node, "this way to install is experimental and is passed over", "Remove experimental.");
+    diagnostics.warn(node, "this install method is experimental, so it is skipped", "Remove experimental.");
     return undefined;
   }
   if ("package" in method && method.package.startsWith("-")) {
@@ -98,7 +98,7 @@ function isUsableUrl(
     const hint = /^docker:/i.test(url)
       ? "The image of server.image is pulled when it starts; remove this entry."
       : "Write an address that begins with https://.";
-    diagnostics.warn(place, "this address cannot be downloaded, so that this way is passed over", hint);
+    diagnostics.warn(place, "this address cannot be downloaded, so this install method is skipped", hint);
     return false;
   }
   if (sha256 === undefined)

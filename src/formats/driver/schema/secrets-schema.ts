@@ -87,7 +87,7 @@ const EXPOSURE = variants(
     reportUnknown: (word, node, known, { diagnostics }) =>
       diagnostics.warn(
         node,
-        `the exposure ${quoted(word)} is not known and is passed over`,
+        `the exposure ${quoted(word)} is not known and is skipped`,
         didYouMean(word, known),
       ),
   },

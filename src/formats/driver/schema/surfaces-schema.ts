@@ -133,7 +133,7 @@ function checkOnce(
     else
       diagnostics.add(
         node,
-        `the ${what} ${quoted(written)} stands here and at line ${first.line}`,
+        `the ${what} ${quoted(written)} is declared here and at line ${first.line}`,
         "Keep one of the two.",
       );
   }

@@ -30,7 +30,7 @@ test("names of placeholders are checked although the command cannot be split int
 
 test("names of placeholders are checked although one may not stand where it stands", () => {
   expect(messages("command: 'x \\{name} {zz}', shell: true")).toEqual([
-    "a value cannot stand right after a backslash",
+    "a placeholder cannot follow directly after a backslash",
     '"{zz}" is not a property of the inputSchema',
   ]);
 });

@@ -16,7 +16,14 @@ import { checkScript, warnOfBackground } from "./script.ts";
 import type { Scope } from "./scope.ts";
 import type { CliValue } from "../schema/invocation-schema.ts";
 import { type Complain, type RawWord, splitWords } from "./split-words.ts";
-import { type GapPiece, type Piece, readPieces, readTemplate, toPart, toTemplate } from "./template.ts";
+import {
+  type PlaceholderPiece,
+  type Piece,
+  readPieces,
+  readTemplate,
+  toPart,
+  toTemplate,
+} from "./template.ts";
 import { readIgnored } from "./unused.ts";
 import { orEmpty, readVariables, type Variables } from "./variables.ts";
 
@@ -66,9 +73,9 @@ function readCommand(
     checked.command === undefined || command?.kind !== "string"
       ? undefined
       : readPieces(trimmed(command), context);
-  const gaps = pieces?.filter((piece) => piece.kind === "gap").map(({ name }) => name);
-  // Of a command that is broken it is not known which gaps it has.
-  const variables = readVariables(node, gaps && new Set(gaps), scope, context);
+  const placeholders = pieces?.filter((piece) => piece.kind === "placeholder").map(({ name }) => name);
+  // Of a command that is broken it is not known which placeholders it has.
+  const variables = readVariables(node, placeholders && new Set(placeholders), scope, context);
   if (pieces === undefined || command?.kind !== "string") return undefined;
   const complain: Complain = (at, message, hint, severity) => {
     diagnostics.add(context.within(command, at), message, hint, severity);
@@ -104,8 +111,8 @@ function toWords(pieces: readonly Piece[], reading: Reading): CliWord[] | undefi
   const { complain } = reading;
   const raw = splitWords(pieces, complain);
   if (raw === undefined) {
-    // The names of the gaps are checked nevertheless, so that all errors of the command are reported at once.
-    toTemplate(pieces, (gap) => toCliPart(gap, false, reading));
+    // The names of the placeholders are checked nevertheless, so that all errors of the command are reported at once.
+    toTemplate(pieces, (placeholder) => toCliPart(placeholder, false, reading));
     return undefined;
   }
   const [first] = raw;
@@ -118,8 +125,8 @@ function toWords(pieces: readonly Piece[], reading: Reading): CliWord[] | undefi
 
 function toWord(raw: RawWord, reading: Reading): CliWord | undefined {
   const [only, ...more] = raw.parts;
-  const alone = only?.kind === "gap" && more.length === 0 && !raw.quoted;
-  const parts = toTemplate(raw.parts, (gap) => toCliPart(gap, !alone, reading));
+  const alone = only?.kind === "placeholder" && more.length === 0 && !raw.quoted;
+  const parts = toTemplate(raw.parts, (placeholder) => toCliPart(placeholder, !alone, reading));
   const [part] = parts ?? [];
   if (parts === undefined) return undefined;
   return alone && part?.kind === "variable" ? part : { kind: "word", parts: orEmpty(parts) };
@@ -128,23 +135,23 @@ function toWord(raw: RawWord, reading: Reading): CliWord | undefined {
 function toScript(pieces: readonly Piece[], reading: Reading): CliPart[] | undefined {
   const { scope, variables, complain } = reading;
   const [first] = pieces;
-  if (first?.kind === "gap" && !first.env) programProblem(first.at, complain);
-  const isNumber = (gap: GapPiece): boolean =>
-    !gap.env && !variables.has(gap.name) && scope.isNumber(gap.name);
+  if (first?.kind === "placeholder" && !first.env) programProblem(first.at, complain);
+  const isNumber = (placeholder: PlaceholderPiece): boolean =>
+    !placeholder.env && !variables.has(placeholder.name) && scope.isNumber(placeholder.name);
   const isSafe = checkScript(pieces, isNumber, complain);
-  const parts = toTemplate(pieces, (gap) => toCliPart(gap, false, reading));
+  const parts = toTemplate(pieces, (placeholder) => toCliPart(placeholder, false, reading));
   return isSafe ? parts : undefined;
 }
 
-/** `inside` of a word the gap cannot become several. */
-function toCliPart(gap: GapPiece, inside: boolean, reading: Reading): CliPart | undefined {
+/** `inside` of a word the placeholder cannot become several. */
+function toCliPart(placeholder: PlaceholderPiece, inside: boolean, reading: Reading): CliPart | undefined {
   const { node, variables, scope, context, complain } = reading;
-  if (gap.env || !variables.has(gap.name)) return toPart(gap, node, scope, context);
-  const variable = variables.get(gap.name);
+  if (placeholder.env || !variables.has(placeholder.name)) return toPart(placeholder, node, scope, context);
+  const variable = variables.get(placeholder.name);
   if (variable !== undefined && inside && variable.format.length > 1)
     return complain(
-      gap.at,
-      `${quoted(`{${gap.name}}`)} becomes ${variable.format.length} words, and stands inside of one`,
+      placeholder.at,
+      `${quoted(`{${placeholder.name}}`)} becomes ${variable.format.length} words, and stands inside of one`,
       "Give it a word of its own, without quotes, or quote its format.",
     );
   return variable && { kind: "variable", variable };
@@ -152,8 +159,8 @@ function toCliPart(gap: GapPiece, inside: boolean, reading: Reading): CliPart | 
 
 function checkProgram({ parts, at }: RawWord, complain: Complain): void {
   const [first] = parts;
-  if (parts.some((part) => part.kind === "gap" && !part.env)) programProblem(at, complain);
-  else if (parts.some((part) => part.kind === "gap"))
+  if (parts.some((part) => part.kind === "placeholder" && !part.env)) programProblem(at, complain);
+  else if (parts.some((part) => part.kind === "placeholder"))
     complain(
       at,
       "the program itself cannot be a variable",

@@ -33,7 +33,7 @@ export class Budget {
       // An error of the whole file, because everything after this would be left out silently.
       diagnostics.add(
         { ...place, path: [] },
-        "the tools of this file are too much together",
+        "all tools of this file together are too large",
         "Divide the file, or extend smaller bases.",
       );
     this.#reported = true;

@@ -175,6 +175,6 @@ test("many tools on one large base end in a problem, not in a wait", () => {
     ...tools,
   ].join("\n");
   const before = process.cpuUsage();
-  expect(problems(text)).toEqual([expect.stringMatching(/ the tools of this file are too much together$/)]);
+  expect(problems(text)).toEqual([expect.stringMatching(/ all tools of this file together are too large$/)]);
   expect(process.cpuUsage(before).user).toBeLessThan(10_000_000);
 });

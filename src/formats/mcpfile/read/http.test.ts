@@ -121,7 +121,7 @@ describe("http", () => {
     ["method: GET, url: 'https://a.example', headers: {a b: c}", ['8:72 "a b" is not the name of a header']],
     [
       "method: GET, url: 'https://a.example', headers: {A: b, a: c}",
-      ["8:78 the header a stands here twice: first at line 8"],
+      ["8:78 the header a is declared twice: first at line 8"],
     ],
     [
       'method: GET, url: "https://a.example", headers: {A: "b\\nc"}',
@@ -165,7 +165,7 @@ describe("prompts and resources", () => {
     [
       "a prompt's name twice",
       `prompts: [{name: p, description: d, ${how}}, {name: p, description: d, ${how}}]`,
-      ['4:78 prompt name "p" stands here and at line 4, column 18'],
+      ['4:78 prompt name "p" is declared here and at line 4, column 18'],
     ],
     [
       "an argument without name",
@@ -185,7 +185,7 @@ describe("prompts and resources", () => {
     [
       "a uri twice",
       `resources: [{name: r, description: d, uri: 'a:b', ${how}}, {name: s, description: d, uri: 'a:b', ${how}}]`,
-      ['4:116 uri "a:b" stands here and at line 4, column 44'],
+      ['4:116 uri "a:b" is declared here and at line 4, column 44'],
     ],
     [
       "a value in a resource",
@@ -193,14 +193,14 @@ describe("prompts and resources", () => {
       ['4:132 "{x}" is not known: there are no arguments here'],
     ],
     [
-      "a template without gaps",
+      "a template without placeholders",
       `resourceTemplates: [{name: r, description: d, uriTemplate: 'a:b', ${how}}]`,
       ["4:60 the uriTemplate has no {name}"],
     ],
     [
       "a template with a lone brace",
       `resourceTemplates: [{name: r, description: d, uriTemplate: 'a:{b', ${how}}]`,
-      ["4:60 the uriTemplate has a lone brace"],
+      ["4:60 the uriTemplate has an unmatched brace"],
     ],
     [
       "a template with an odd expression",

@@ -50,7 +50,7 @@ function readUrl(node: TextNode | undefined, scope: Scope, context: Context): Te
   if (pieces === undefined) return undefined;
   const problem = urlProblem(pieces);
   if (problem !== undefined) context.diagnostics.add(node, problem.message, problem.hint);
-  return toTemplate(pieces, (gap) => toPart(gap, node, scope, context));
+  return toTemplate(pieces, (placeholder) => toPart(placeholder, node, scope, context));
 }
 
 function urlProblem(
@@ -98,7 +98,7 @@ function readHeaders(node: TextNode | undefined, scope: Scope, context: Context)
     else if (first !== undefined)
       context.diagnostics.add(
         entry,
-        `the header ${entry.key} stands here twice: first at line ${first.line}`,
+        `the header ${entry.key} is declared twice: first at line ${first.line}`,
         "Keep one.",
       );
     const value = optionalTemplate(entry.value, scope, context);

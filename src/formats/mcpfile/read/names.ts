@@ -35,7 +35,7 @@ export function checkUriTemplate(node: TextNode | undefined, scope: Scope, diagn
   if (node?.kind !== "string") return;
   const text = String(node.value);
   if (/[{}]/.test(text.replaceAll(/\{[^{}]*\}/g, ""))) {
-    diagnostics.add(node, "the uriTemplate has a lone brace", "Write {name} for each value.");
+    diagnostics.add(node, "the uriTemplate has an unmatched brace", "Write {name} for each value.");
     return;
   }
   const expressions = [...text.matchAll(/\{([^{}]*)\}/g)].map(([, inner = ""]) => inner);
@@ -71,7 +71,7 @@ export function checkUnique(
     else
       diagnostics.add(
         node,
-        `${what} ${quoted(String(node.value))} stands here and at line ${first.line}, column ${first.column}`,
+        `${what} ${quoted(String(node.value))} is declared here and at line ${first.line}, column ${first.column}`,
         "Give one of the two another name.",
       );
   }

@@ -99,7 +99,7 @@ describe("0.0.1", () => {
     expect(diagnostics).toMatchObject([{ severity: "warning", line: 4, column: 12, server: "a" }]);
   });
 
-  test("$ before a gap is a $, and headers are a property like others", () => {
+  test("$ before a placeholder is a $, and headers are a property like others", () => {
     const [server] = parseMcpfile(
       `mcpFileVersion: 0.0.1
 servers:

@@ -2,7 +2,7 @@
 // there it evaluates what it finds in a value, commands included. Only numbers may stand there.
 
 import type { Complain } from "./split-words.ts";
-import type { GapPiece, Piece } from "./template.ts";
+import type { PlaceholderPiece, Piece } from "./template.ts";
 
 /** Openers by what closes them. */
 const CALCULATING: Readonly<Record<string, readonly string[]>> = {
@@ -13,10 +13,10 @@ const CALCULATING: Readonly<Record<string, readonly string[]>> = {
 };
 const MARKS = /\(\(|\)\)|\$\[|\[\[|\]\]|\$\{|\}|\w\[|\]/g;
 
-/** True when every gap may stand where it stands; if not, the reasons are told. */
+/** True when every placeholder may stand where it stands; if not, the reasons are told. */
 export function checkScript(
   pieces: readonly Piece[],
-  isNumber: (gap: GapPiece) => boolean,
+  isNumber: (placeholder: PlaceholderPiece) => boolean,
   complain: Complain,
 ): boolean {
   const open = new Set<string>();
@@ -71,8 +71,8 @@ function refusal(
   const escaped = (/\\*$/.exec(before)?.[0].length ?? 0) % 2 === 1;
   if (escaped || before.endsWith("$"))
     return {
-      message: `a value cannot stand right after ${escaped ? "a backslash" : "$"}`,
-      hint: "A placeholder stands for the value itself: leave it out. For a variable of the shell write $name or ${{name}}.",
+      message: `a placeholder cannot follow directly after ${escaped ? "a backslash" : "$"}`,
+      hint: "A placeholder is replaced by the value itself: remove that character. For a variable of the shell write $name or ${{name}}.",
     };
   if (opener === undefined) return undefined;
   return {

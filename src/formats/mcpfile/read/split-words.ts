@@ -1,9 +1,9 @@
 // Splits a command into words by the quoting rules of POSIX shells. A placeholder is never split, whatever its value will be.
 
-import type { GapPiece, Piece, TextPiece } from "./template.ts";
+import type { PlaceholderPiece, Piece, TextPiece } from "./template.ts";
 
 export interface RawWord {
-  readonly parts: readonly (TextPiece | GapPiece)[];
+  readonly parts: readonly (TextPiece | PlaceholderPiece)[];
   /** True if a part of it is quoted. */
   readonly quoted: boolean;
   readonly at: number;
@@ -22,11 +22,11 @@ const ESCAPED_IN_QUOTES = '$`"\\\n';
 /** Returns undefined after the first error, which is reported. */
 export function splitWords(pieces: readonly Piece[], complain: Complain): RawWord[] | undefined {
   const words: RawWord[] = [];
-  let parts: (TextPiece | GapPiece)[] | undefined;
+  let parts: (TextPiece | PlaceholderPiece)[] | undefined;
   let [start, quoted, escaped] = [0, false, false];
   let quote: { readonly mark: string; readonly at: number } | undefined;
 
-  const open = (at: number): (TextPiece | GapPiece)[] => {
+  const open = (at: number): (TextPiece | PlaceholderPiece)[] => {
     if (parts === undefined) [parts, start, quoted] = [[], at, false];
     return parts;
   };
@@ -42,7 +42,7 @@ export function splitWords(pieces: readonly Piece[], complain: Complain): RawWor
   };
 
   for (const piece of pieces) {
-    if (piece.kind === "gap") {
+    if (piece.kind === "placeholder") {
       if (escaped)
         return complain(piece.at - 1, "a backslash before a placeholder has no meaning", "Leave it out.");
       open(piece.at).push(piece);

@@ -1,4 +1,4 @@
-// Texts with gaps: `{name}`, `{a.b}`, and from 0.1 on `{headers.Name}`, `{env.NAME}` and `${NAME}`. `{{` and `}}` are braces.
+// Texts with placeholders: `{name}`, `{a.b}`, and from 0.1 on `{headers.Name}`, `{env.NAME}` and `${NAME}`. `{{` and `}}` are braces.
 
 import type { Template, TemplatePart } from "../../../model/index.ts";
 import { quoted, type ScalarNode } from "../../document/index.ts";
@@ -6,8 +6,8 @@ import { type Context, hint } from "./context.ts";
 import type { Scope } from "./scope.ts";
 import type { Version } from "../schema/versions.ts";
 
-/** A run of characters that stand in the source as they are, or a gap; `at` is the offset in the source. */
-export type Piece = TextPiece | GapPiece;
+/** A run of characters that stand in the source as they are, or a placeholder; `at` is the offset in the source. */
+export type Piece = TextPiece | PlaceholderPiece;
 
 export interface TextPiece {
   readonly kind: "text";
@@ -15,8 +15,8 @@ export interface TextPiece {
   readonly at: number;
 }
 
-export interface GapPiece {
-  readonly kind: "gap";
+export interface PlaceholderPiece {
+  readonly kind: "placeholder";
   readonly name: string;
   /** A variable of the environment: `${NAME}` or `{env.NAME}`. */
   readonly env: boolean;
@@ -48,7 +48,7 @@ export function readPieces(node: ScalarNode, context: Context): Piece[] | undefi
     end = at + mark.length;
     if (mark === "$$" || mark === "{{" || mark === "}}")
       pieces.push({ kind: "text", text: mark.slice(1), at: at + 1 });
-    else if (mark.length > 1) pieces.push(toGap(mark, at, version));
+    else if (mark.length > 1) pieces.push(toPlaceholder(mark, at, version));
     else {
       good = false;
       diagnostics.add(
@@ -63,30 +63,30 @@ export function readPieces(node: ScalarNode, context: Context): Piece[] | undefi
 }
 
 /** `${NAME}` and `{env.NAME}` have the same meaning. */
-function toGap(mark: string, at: number, version: Version): GapPiece {
+function toPlaceholder(mark: string, at: number, version: Version): PlaceholderPiece {
   const name = /^(?:\$\{|\{env\.)([A-Za-z0-9_]+)\}$/.exec(mark)?.[1];
   return name === undefined || version === "0.0.1"
-    ? { kind: "gap", name: mark.slice(1, -1), env: false, at }
-    : { kind: "gap", name, env: true, at };
+    ? { kind: "placeholder", name: mark.slice(1, -1), env: false, at }
+    : { kind: "placeholder", name, env: true, at };
 }
 
 /** Returns undefined after an error. */
 export function readTemplate(node: ScalarNode, scope: Scope, context: Context): Template | undefined {
   const pieces = readPieces(node, context);
-  return pieces && toTemplate(pieces, (gap) => toPart(gap, node, scope, context));
+  return pieces && toTemplate(pieces, (placeholder) => toPart(placeholder, node, scope, context));
 }
 
 /** Returns undefined if a placeholder has no meaning. */
 export function toTemplate<Part extends { readonly kind: string }>(
   pieces: readonly Piece[],
-  toGap: (gap: GapPiece) => Part | undefined,
+  toPlaceholder: (placeholder: PlaceholderPiece) => Part | undefined,
 ): (Part | TextPart)[] | undefined {
   const parts: (Part | TextPart)[] = [];
   let good = true;
   for (const piece of pieces) {
     if (piece.kind === "text") addText(parts, piece.text);
     else {
-      const part = toGap(piece);
+      const part = toPlaceholder(piece);
       if (part === undefined) good = false;
       else parts.push(part);
     }
@@ -106,29 +106,29 @@ export function addText(parts: { readonly kind: string }[], text: string): void 
 
 /** The meaning of a placeholder. Returns undefined after an error. */
 export function toPart(
-  gap: GapPiece,
+  placeholder: PlaceholderPiece,
   node: ScalarNode,
   scope: Scope,
   context: Context,
 ): TemplatePart | undefined {
   const { diagnostics, version } = context;
-  const place = (): ReturnType<Context["within"]> => context.within(node, gap.at);
-  if (gap.env) return { kind: "env", name: gap.name };
-  if (version !== "0.0.1" && /^(?:headers|env)\./.test(gap.name)) {
-    const header = gap.name.startsWith("headers.");
-    const name = gap.name.slice(gap.name.indexOf(".") + 1);
+  const place = (): ReturnType<Context["within"]> => context.within(node, placeholder.at);
+  if (placeholder.env) return { kind: "env", name: placeholder.name };
+  if (version !== "0.0.1" && /^(?:headers|env)\./.test(placeholder.name)) {
+    const header = placeholder.name.startsWith("headers.");
+    const name = placeholder.name.slice(placeholder.name.indexOf(".") + 1);
     if (header && HEADER_NAME.test(name)) return { kind: "header", name };
     diagnostics.add(place(), `${quoted(name)} is not the name of a ${header ? "header" : "variable"}`);
     return undefined;
   }
-  const path = scope.find(gap.name);
+  const path = scope.find(placeholder.name);
   if (path !== undefined) return { kind: "input", path };
   diagnostics.add(
     place(),
-    gap.name.trim() === ""
+    placeholder.name.trim() === ""
       ? "a placeholder without a name"
-      : `${quoted(`{${gap.name}}`)} is not ${scope.what}`,
-    hint(diagnostics, () => scope.hintFor(gap.name)),
+      : `${quoted(`{${placeholder.name}}`)} is not ${scope.what}`,
+    hint(diagnostics, () => scope.hintFor(placeholder.name)),
   );
   return undefined;
 }

@@ -6,7 +6,7 @@ import { type Entry, nodeAt, quoted, type ScalarNode, type TextNode, toLabel } f
 import { type Context, hint } from "./context.ts";
 import type { Scope } from "./scope.ts";
 import { splitWords } from "./split-words.ts";
-import { type GapPiece, type Piece, readPieces, toPart, toTemplate } from "./template.ts";
+import { type PlaceholderPiece, type Piece, readPieces, toPart, toTemplate } from "./template.ts";
 
 /** By key. Those that are broken are told, and stand there without a value. */
 export type Variables = ReadonlyMap<string, CliVariable | undefined>;
@@ -41,15 +41,15 @@ function readVariable(entry: Entry, scope: Scope, context: Context): CliVariable
   const property = textAt(node, "property");
   const format = textAt(node, "format");
   const omitIfFalse = nodeAt(node, "omitIfFalse");
-  // A broken `property` or `format` leaves nothing to check, and neither does a key without a gap that names no property.
+  // A broken `property` or `format` leaves nothing to check, and neither does a key without a placeholder that names no property.
   const isBroken = (key: string): boolean => diagnostics.hasErrorIn(nodeAt(node, key) ?? entry);
   if (node.kind !== "object" || isBroken("property") || (format !== undefined && isBroken("format")))
     return undefined;
   const pieces = format && readPieces(format, context);
   if (format !== undefined && pieces === undefined) return undefined;
-  const gaps = (pieces ?? []).filter((piece) => piece.kind === "gap");
-  const inputs = gaps.filter((gap) => isInput(gap, context));
-  const [first, second] = [...new Map(inputs.map((gap) => [gap.name, gap])).values()];
+  const placeholders = (pieces ?? []).filter((piece) => piece.kind === "placeholder");
+  const inputs = placeholders.filter((placeholder) => isInput(placeholder, context));
+  const [first, second] = [...new Map(inputs.map((placeholder) => [placeholder.name, placeholder])).values()];
   if (second !== undefined && format !== undefined) {
     diagnostics.add(
       context.within(format, second.at),
@@ -59,7 +59,7 @@ function readVariable(entry: Entry, scope: Scope, context: Context): CliVariable
     return undefined;
   }
   const written = property === undefined ? undefined : String(property.value);
-  // In 0.0.1 the gap is the argument whatever it is called; later the gap is what says which argument it is.
+  // In 0.0.1 the placeholder is the argument whatever it is called; later the placeholder is what says which argument it is.
   const name = written ?? (context.version === "0.0.1" ? undefined : first?.name) ?? entry.key;
   const path = scope.find(name);
   if (path === undefined) {
@@ -96,8 +96,10 @@ function toWords(
     return undefined;
   });
   const words = raw?.map(({ parts }) =>
-    toTemplate(parts, (gap) =>
-      isInput(gap, context) ? ({ kind: "input", path } as const) : toPart(gap, format, scope, context),
+    toTemplate(parts, (placeholder) =>
+      isInput(placeholder, context)
+        ? ({ kind: "input", path } as const)
+        : toPart(placeholder, format, scope, context),
     ),
   );
   return words?.every((word) => word !== undefined) === true ? words.map(orEmpty) : undefined;
@@ -108,9 +110,9 @@ export function orEmpty<Part>(parts: Part[]): (Part | { readonly kind: "text"; r
   return parts.length === 0 ? [{ kind: "text", text: "" }] : parts;
 }
 
-/** True for a gap that stands for an argument, and not for a header or a variable of the environment. */
-function isInput(gap: GapPiece, { version }: Context): boolean {
-  return !gap.env && (version === "0.0.1" || !/^(?:headers|env)\./.test(gap.name));
+/** True for a placeholder that stands for an argument, and not for a header or a variable of the environment. */
+function isInput(placeholder: PlaceholderPiece, { version }: Context): boolean {
+  return !placeholder.env && (version === "0.0.1" || !/^(?:headers|env)\./.test(placeholder.name));
 }
 
 function textAt(node: TextNode, key: string): ScalarNode | undefined {

@@ -67,7 +67,7 @@ function primitiveFields(version: Version) {
     arguments: list("What it takes, for people.", ARGUMENT),
     uri: text("its address").required(),
     size: integer("Its size in bytes.", { minimum: 0 }),
-    uriTemplate: text("its address with gaps, as in RFC 6570").required(),
+    uriTemplate: text("its URI template, as in RFC 6570").required(),
     mimeType: text("The type of its content."),
     inputSchema: version === "0.0.1" ? inputSchema.required() : inputSchema,
     outputSchema: jsonSchema("The structure of its result.", { enum: ["object", "array"] }),
@@ -119,7 +119,7 @@ function createServerFields(version: Version) {
     invocationBases: map("Invocations that others extend, by name.", invocations.base).deferred(),
     prompts: list("Prompts that it has.", primitives.prompts).deferred(),
     resources: list("Resources that it has.", primitives.resources).deferred(),
-    resourceTemplates: list("Resources by address with gaps.", primitives.resourceTemplates).deferred(),
+    resourceTemplates: list("Resources with a URI template.", primitives.resourceTemplates).deferred(),
   };
 }
 

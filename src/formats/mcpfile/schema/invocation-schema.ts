@@ -51,7 +51,7 @@ const METHOD = oneOf("the HTTP method", ["GET", "HEAD", "POST", "PUT", "PATCH", 
 const HTTP_FIELDS = {
   method: METHOD.required(),
   url: text("where the request goes; {name} is a value of the call").required(),
-  headers: map("Headers of the request; their values may have gaps.", WORD),
+  headers: map("Headers of the request; their values may have placeholders.", WORD),
   bodyRoot: text("The value at this path is the whole body, such as data.items[0]."),
   bodyAsArray: flag("The body is wrapped in a list.").default(false),
   timeoutMs: duration("How long the request may take. Portolan's own.").key("timeout"),
@@ -81,7 +81,10 @@ export const SANDBOX_REFERENCE = { $ref: "#/$defs/Sandbox" };
 
 const CLI_FIELDS = {
   command: text("what is run; {name} is a value of the call").required(),
-  templateVariables: map("How values are written into the command, by the names of its gaps.", VARIABLE),
+  templateVariables: map(
+    "How values are written into the command, by the names of its placeholders.",
+    VARIABLE,
+  ),
   shell: union("Have a shell read the command; true is bash. Portolan's own.", [
     flag(),
     oneOf("", ["bash", "sh"]),

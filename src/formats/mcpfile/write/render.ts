@@ -98,7 +98,7 @@ function cli(invocation: CliInvocation): Fields {
   };
 }
 
-/** The gap of the format says which argument it is, or else the key; `property` only where neither does. */
+/** The placeholder of the format says which argument it is, or else the key; `property` only where neither does. */
 function templateVariable(key: string, { path, format, omitIfFalse }: CliVariable): Fields {
   const named = format.some((word) => word.some((part) => part.kind === "input")) || key === path.join(".");
   return {
@@ -127,7 +127,7 @@ function toYaml(fields: Fields): string {
 type NameVariable = (variable: CliVariable) => string;
 
 export function renderTemplate(template: Template): string {
-  return joined(template.map((part) => (part.kind === "text" ? braces(part.text) : gap(part))));
+  return joined(template.map((part) => (part.kind === "text" ? braces(part.text) : placeholder(part))));
 }
 
 export function renderScript(parts: readonly CliPart[], name: NameVariable): string {
@@ -154,15 +154,15 @@ function renderWord(word: CliWord, name: NameVariable): string {
 }
 
 function named(part: Exclude<CliPart, { kind: "text" }>, name: NameVariable): string {
-  return part.kind === "variable" ? `{${name(part.variable)}}` : gap(part);
+  return part.kind === "variable" ? `{${name(part.variable)}}` : placeholder(part);
 }
 
-function gap(part: Exclude<TemplatePart, { kind: "text" }>): string {
+function placeholder(part: Exclude<TemplatePart, { kind: "text" }>): string {
   if (part.kind === "input") return `{${part.path.join(".")}}`;
   return part.kind === "env" ? `\${${part.name}}` : `{headers.${part.name}}`;
 }
 
-/** A `$` before a gap is written twice, since `${name}` is a variable. */
+/** A `$` before a placeholder is written twice, since `${name}` is a variable. */
 function joined(texts: readonly string[]): string {
   let text = "";
   for (const next of texts) text += text.endsWith("$") && /^\{(?!\{)/.test(next) ? `$${next}` : next;

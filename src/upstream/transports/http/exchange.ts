@@ -185,7 +185,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     if (this.#bytes === 0) return this.#events.empty();
     const { text, json } = this.#body();
     if (json !== undefined) return this.#events.json(json);
-    const message = `${this.#request.server} answered with ${contentType(this.#headers) || "something"} that is not JSON`;
+    const message = `${this.#request.server} answered with ${contentType(this.#headers) || "something else"} instead of JSON`;
     const error = new PortolanError("PROTOCOL_ERROR", message, {
       server: this.#request.server,
       data: { status: this.#status, body: firstWords(text, SHOWN_BODY_CHARS) },

@@ -6,6 +6,7 @@ import { PortolanError } from "../../../errors/index.ts";
 import { HEADER, isRpcMessage, parseMessages, type UrlEndpoint } from "../../../model/index.ts";
 import { isRequest, type OutgoingMessage } from "../outgoing-message.ts";
 import {
+  neverRan,
   SendQueue,
   type Transport,
   type TransportCounters,
@@ -80,7 +81,10 @@ export class HttpSseTransport implements Transport {
   send(message: OutgoingMessage): void {
     const { server, maxMessageBytes } = this.#options;
     if (this.#ended || this.#postUrl === undefined) {
-      throw new PortolanError("CONNECTION_LOST", `${server}: the event stream is closed`, { server });
+      const hint = "The call was not sent; call again.";
+      throw neverRan(
+        new PortolanError("CONNECTION_LOST", `${server}: the event stream is closed`, { server, hint }),
+      );
     }
     const { text: body } = message;
     this.#queue.check(body);

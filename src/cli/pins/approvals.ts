@@ -1,0 +1,112 @@
+// Approvals: which tools may be pinned, the question to the person at the terminal, and the change of the lock file.
+
+import { basename } from "node:path";
+import { PortolanError } from "../../errors/index.ts";
+import { createDefinitionStore, defaultDefinitionFolder, updateLock } from "../../packages/index.ts";
+import type { Cli } from "../context.ts";
+import { isInteractive } from "../input/handlers.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { criticalFindings, type LintedTool, type LiveServer } from "./live.ts";
+
+export interface ApprovalOptions {
+  /** Also pins tools with critical lint findings. */
+  allowFindings?: boolean;
+  /** Asks nothing. */
+  yes?: boolean;
+}
+
+/** True when the command can ask the person at the terminal. */
+export function canAsk(cli: Cli): boolean {
+  return cli.output.form === "text" && cli.options.input && isInteractive(cli);
+}
+
+/** A plain question whose first answer is no. Without a terminal nothing is asked. */
+export async function confirm(cli: Cli, message: string): Promise<boolean> {
+  const prompter = await cli.io.createPrompter(cli.output.noteColors.enabled);
+  const answer = await prompter.select({
+    message,
+    options: [
+      { value: "no", label: "No" },
+      { value: "yes", label: "Yes" },
+    ],
+    initial: "no",
+    signal: cli.interrupt.signal,
+  });
+  cli.interrupt.signal.throwIfAborted();
+  return answer === "yes";
+}
+
+export interface Choice {
+  readonly approved: readonly LintedTool[];
+  /** Tools that stay as they are, and why. */
+  readonly refused: readonly { readonly tool: LintedTool; readonly reason: string }[];
+}
+
+/** Leaves out tools that cannot be pinned, and those with critical findings unless they are allowed. */
+export async function chooseTools(
+  cli: Cli,
+  server: string,
+  tools: readonly LintedTool[],
+  { allowFindings = false, yes = false }: ApprovalOptions,
+): Promise<Choice> {
+  const approved: LintedTool[] = [];
+  const refused: { tool: LintedTool; reason: string }[] = [];
+  for (const tool of tools) {
+    const [critical] = criticalFindings(tool);
+    if (tool.hash === undefined)
+      refused.push({ tool, reason: "its definition is malformed, or the server lists its name twice" });
+    else if (critical === undefined || allowFindings) approved.push(tool);
+    else if (canAsk(cli) && !yes) {
+      const message = `${plainLine(server, 60)}: ${plainLine(tool.name, 100)} ${plainLine(critical.message, 200)}. Approve it nevertheless?`;
+      if (await confirm(cli, message)) approved.push(tool);
+      else refused.push({ tool, reason: "you did not approve it" });
+    } else refused.push({ tool, reason: `${critical.path} ${critical.message}` });
+  }
+  return { approved, refused };
+}
+
+/** Sets the pins of one server: `change` gets the present ones. Stores the definitions for later differences. */
+export async function writePins(
+  lockFile: string,
+  { key }: Pick<LiveServer, "key">,
+  approved: readonly LintedTool[],
+  change: (pins: Readonly<Record<string, string>>) => Readonly<Record<string, string>>,
+): Promise<void> {
+  await updateLock(lockFile, (lock) => {
+    const server = lock.servers[key];
+    const tools = change(server?.tools ?? {});
+    return { ...lock, servers: { ...lock.servers, [key]: { ...server, tools } } };
+  });
+  const store = createDefinitionStore(await defaultDefinitionFolder());
+  for (const { hash, definition } of approved) if (hash !== undefined) await store.save(hash, definition);
+}
+
+export function toPins(tools: readonly LintedTool[]): Record<string, string> {
+  return Object.fromEntries(tools.flatMap(({ name, hash }) => (hash === undefined ? [] : [[name, hash]])));
+}
+
+export function describeRefused(
+  refused: Choice["refused"],
+  server: string,
+  command: string,
+  { output }: Pick<Cli, "output">,
+): string[] {
+  if (refused.length === 0) return [];
+  const { colors } = output;
+  const lines = refused.map(
+    ({ tool, reason }) =>
+      `  ${colors.red("not pinned")} ${plainLine(tool.name, 100)}: ${plainLine(reason, 300)}`,
+  );
+  const byFinding = refused.some(({ tool }) => tool.hash !== undefined);
+  return byFinding
+    ? [...lines, colors.dim(`  To pin them nevertheless: portolan ${command} ${server} --allow-findings`)]
+    : lines;
+}
+
+export function lockLabel(lockFile: string): string {
+  return basename(lockFile);
+}
+
+export function usage(message: string, hint: string): PortolanError {
+  return new PortolanError("USAGE", message, { hint });
+}

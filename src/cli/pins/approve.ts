@@ -1,0 +1,129 @@
+// `portolan pins approve`: approves changed and new tools of one pinned server.
+
+import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { readLock } from "../../packages/index.ts";
+import type { Cli } from "../context.ts";
+import { count } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import {
+  type ApprovalOptions,
+  canAsk,
+  chooseTools,
+  confirm,
+  describeRefused,
+  lockLabel,
+  toPins,
+  usage,
+  writePins,
+} from "./approvals.ts";
+import { isDifferent, type LintedTool, type LiveServer, readLiveTools } from "./live.ts";
+import { changeReader } from "./state.ts";
+import { describeDiff } from "./view.ts";
+
+export interface ApproveOptions extends ApprovalOptions {
+  /** The hash that the tool must have. */
+  expect?: string;
+}
+
+export async function approve(cli: Cli, words: readonly string[], options: ApproveOptions): Promise<number> {
+  const { output } = cli;
+  const [name, ...tools] = words;
+  if (name === undefined) throw usage("No server is given.", "portolan pins approve <server> [tools...]");
+  if (options.expect !== undefined && tools.length !== 1)
+    throw usage("--expect is the hash of one tool.", "portolan pins approve <server> <tool> --expect <hash>");
+  const { servers, failed, lockFile } = await readLiveTools(cli, [name]);
+  const [server] = servers;
+  if (server === undefined)
+    throw failed[0]?.error ?? new PortolanError("SERVER_UNAVAILABLE", `${name} has no tools.`);
+  const lock = await readLock(lockFile);
+  if (lock.servers[server.key]?.tools === undefined)
+    throw new PortolanError("CONFIG_INVALID", `${name} has no pins yet.`, {
+      server: name,
+      hint: `Pin all of its tools first: portolan pin ${name}`,
+    });
+  const { differing, removed } = select(server, tools);
+  for (const tool of differing) requireHash(name, tool, options.expect);
+  if (differing.length + removed.length === 0) {
+    if (output.form === "json")
+      output.json({ lockFile, server: name, approved: [], removed: [], refused: [] });
+    else output.print(`All tools of ${plainLine(name, 60)} are the approved ones.`);
+    return 0;
+  }
+  if (output.form === "text") {
+    const changesOf = await changeReader();
+    for (const tool of differing)
+      output.print(`${describeDiff(name, tool, await changesOf(tool), output)}\n`);
+    for (const tool of removed)
+      output.print(`${output.colors.bold(plainLine(name, 60))} ${plainLine(tool, 100)} is removed\n`);
+  }
+  if (canAsk(cli) && options.yes !== true) {
+    const total = differing.length + removed.length;
+    const question = `Approve ${total === 1 ? "this change" : `these ${total} changes`} of ${plainLine(name, 60)}?`;
+    if (!(await confirm(cli, question))) {
+      output.print("Nothing is approved.");
+      return 1;
+    }
+  }
+  const { approved, refused } = await chooseTools(cli, name, differing, options);
+  await writePins(lockFile, server, approved, (pins) => ({
+    ...Object.fromEntries(Object.entries(pins).filter(([tool]) => !removed.includes(tool))),
+    ...toPins(approved),
+  }));
+  if (output.form === "json")
+    output.json({
+      lockFile,
+      server: name,
+      approved: approved.map((tool) => ({ name: tool.name, hash: tool.hash })),
+      removed,
+      refused: refused.map(({ tool, reason }) => ({ name: tool.name, reason, findings: tool.findings })),
+    });
+  else {
+    const parts = [
+      ...(approved.length > 0 ? [`approved ${count(approved.length, "tool")}`] : []),
+      ...(removed.length > 0 ? [`removed ${count(removed.length, "pin")}`] : []),
+    ].join(", ");
+    const summary =
+      parts === ""
+        ? "Nothing is approved."
+        : `${capital(parts)} of ${plainLine(name, 60)} in ${lockLabel(lockFile)}.`;
+    output.print([summary, ...describeRefused(refused, name, "pins approve", cli)].join("\n"));
+  }
+  return refused.length === 0 ? 0 : 1;
+}
+
+/** The named tools, or all that differ. */
+function select(
+  server: LiveServer,
+  names: readonly string[],
+): { readonly differing: readonly LintedTool[]; readonly removed: readonly string[] } {
+  const known = [...server.tools.map(({ name }) => name), ...server.removed];
+  for (const name of names)
+    if (!known.includes(name))
+      throw new PortolanError("TOOL_NOT_FOUND", `${server.server} has no tool ${JSON.stringify(name)}.`, {
+        server: server.server,
+        hint: didYouMean(name, known),
+      });
+  const isMeant = (name: string): boolean => names.length === 0 || names.includes(name);
+  return {
+    differing: server.tools.filter((tool) => isDifferent(tool) && isMeant(tool.name)),
+    removed: server.removed.filter(isMeant),
+  };
+}
+
+/** The definition must be the one that a person or a program has looked at. */
+function requireHash(server: string, { name, hash }: LintedTool, expected: string | undefined): void {
+  if (expected === undefined || hash === expected) return;
+  throw new PortolanError(
+    "TOOL_WITHHELD",
+    `${name} has another definition than expected: its hash is ${hash ?? "unknown"}.`,
+    {
+      server,
+      tool: name,
+      hint: `Look at it again: portolan pins diff ${server}`,
+    },
+  );
+}
+
+function capital(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+}

@@ -1,0 +1,128 @@
+// `portolan pin` and `portolan pins`: definitions and help.
+
+import type { Command } from "commander";
+import type { CommandHost } from "../context.ts";
+import {
+  defineCommand,
+  driverCodeOption,
+  type OptionGroup,
+  outputOptions,
+  sandboxModeOption,
+  startTimeoutOption,
+  waitOption,
+  workspaceOption,
+} from "../options/groups.ts";
+import type { RawOptions } from "../options/parse.ts";
+import { exitCodes, WORKSPACE } from "../output/help.ts";
+import type { ApproveOptions } from "./approve.ts";
+import type { ApprovalOptions } from "./approvals.ts";
+
+const GROUPS: readonly OptionGroup[] = [
+  outputOptions,
+  workspaceOption,
+  sandboxModeOption,
+  driverCodeOption,
+  waitOption,
+  startTimeoutOption,
+];
+
+const PINS = `Pins:
+  A pin is the hash of a tool definition that you approved. portolan.lock holds the pins; commit it. Portolan withholds the tools of a pinned server whose definition has no pin or another one. portolan.yaml can say pins: enforce, warn or off, for all servers and for one.`;
+
+const LINTS = `Lints:
+  Texts of a definition that try to steer a model, and characters that a person does not see, are shown. A tool with a finding of severity error is pinned only with --allow-findings, or if you say so at the terminal.`;
+
+const EXIT_CODES = {
+  0: "done",
+  2: "wrong usage, or a file that cannot be used",
+  3: "a server did not start",
+};
+
+export function addPinCommands({ program, explain, run }: CommandHost): void {
+  const pin = defineCommand(program, {
+    name: "pin",
+    summary: "approve the tools of servers as they are now, and pin them in portolan.lock",
+    argument: "[servers...]",
+    groups: GROUPS,
+  })
+    .option("--allow-findings", "also pin tools with critical lint findings")
+    .option("--yes", "do not ask")
+    .action((servers: string[], raw: RawOptions & ApprovalOptions) =>
+      run(raw, async (cli) => (await import("./pin.ts")).pin(cli, servers, raw)),
+    );
+  explain(pin, {
+    examples: ["portolan pin", "portolan pin github files", "portolan pin github --json"],
+    sections: [
+      PINS,
+      "Without names, the command asks for each server that has no pins yet. Without a terminal, it pins only the servers that you name.",
+      LINTS,
+      WORKSPACE,
+      exitCodes({ ...EXIT_CODES, 1: "a tool was not pinned because of a lint finding" }),
+    ],
+  });
+
+  const pins = defineCommand(program, {
+    name: "pins",
+    summary: "compare the tools of servers with their pins, and approve changes",
+    argument: "[servers...]",
+    groups: GROUPS,
+  })
+    .option("--check", "exit with 1 if a tool differs from its pin, for CI")
+    .action((servers: string[], raw: RawOptions & { check?: boolean }) =>
+      run(raw, async (cli) => (await import("./state.ts")).showPins(cli, servers, raw)),
+    );
+  explain(pins, {
+    examples: [
+      "portolan pins",
+      "portolan pins --check",
+      "portolan pins diff github",
+      "portolan pins approve github create_issue",
+    ],
+    sections: [PINS, WORKSPACE, exitCodes({ ...EXIT_CODES, 1: "with --check: a tool differs from its pin" })],
+  });
+
+  const diff = defineCommand(pins, {
+    name: "diff",
+    summary: "show what changed in the definitions of tools since they were approved",
+    argument: "[servers...]",
+    groups: GROUPS,
+  }).action((servers: string[], _own: RawOptions, command: Command) =>
+    // Options that `pins` has too are read by it.
+    run(command.optsWithGlobals(), async (cli) => (await import("./state.ts")).showDiff(cli, servers)),
+  );
+  explain(diff, {
+    examples: ["portolan pins diff", "portolan pins diff github"],
+    sections: [
+      "Characters that a person does not see are written as <U+200B>. The approved definitions are stored on the machine that pinned them, and on each machine that has seen them; elsewhere only the present definition is shown.",
+      WORKSPACE,
+      exitCodes(EXIT_CODES),
+    ],
+  });
+
+  const approve = defineCommand(pins, {
+    name: "approve",
+    summary: "approve changed, new and removed tools of a pinned server",
+    argument: "[words...]",
+    groups: GROUPS,
+  })
+    .usage("<server> [tools...] [options]")
+    .option("--expect <hash>", "approve the tool only if it has this hash")
+    .option("--allow-findings", "also approve tools with critical lint findings")
+    .option("--yes", "do not ask")
+    .action((words: string[], own: RawOptions & ApproveOptions, command: Command) =>
+      run(command.optsWithGlobals(), async (cli) => (await import("./approve.ts")).approve(cli, words, own)),
+    );
+  explain(approve, {
+    examples: [
+      "portolan pins approve github",
+      "portolan pins approve github create_issue",
+      "portolan pins approve github create_issue --expect p1-9a…",
+    ],
+    sections: [
+      "The command shows the difference and asks. Without a terminal it approves the named tools, or all of the named server.",
+      LINTS,
+      WORKSPACE,
+      exitCodes({ ...EXIT_CODES, 1: "a change was not approved" }),
+    ],
+  });
+}

@@ -1,0 +1,103 @@
+// Live tools of servers and drivers for the commands about pins: compared with the lock file, and linted.
+
+import { type Diagnostic, didYouMean, PortolanError } from "../../errors/index.ts";
+import type { LivePin, ServerPins } from "../../hub/index.ts";
+import { type LintFinding, lintDefinition, lockFileOf } from "../../packages/index.ts";
+import type { Cli } from "../context.ts";
+import { contractsOf } from "../workspace/contracts.ts";
+import { healthError, withWorkspace } from "../workspace/open.ts";
+import { loadSource } from "../workspace/source.ts";
+
+export interface LintedTool extends LivePin {
+  readonly findings: readonly LintFinding[];
+}
+
+export interface LiveServer extends Omit<ServerPins, "tools"> {
+  readonly tools: readonly LintedTool[];
+}
+
+export interface LiveTools {
+  readonly lockFile: string;
+  readonly servers: readonly LiveServer[];
+  /** Servers whose tools could not be read. */
+  readonly failed: readonly { readonly server: string; readonly error: PortolanError }[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+const WAIT_MS = 60_000;
+
+/** Starts the named servers, or all of them, and reads their tools. */
+export async function readLiveTools(cli: Cli, names: readonly string[]): Promise<LiveTools> {
+  const source = await loadSource(cli);
+  const contracts = contractsOf(source);
+  const drivers = contracts?.endpoint.drivers.map(({ driver }) => driver.id) ?? [];
+  const servers = source.config.servers.filter(({ endpoint }) => endpoint.transport !== "contracts");
+  for (const name of names) requireKnown(name, [...servers.map(({ alias }) => alias), ...drivers]);
+  const wanted = new Set(names);
+  const isWanted = (name: string): boolean => wanted.size === 0 || wanted.has(name);
+  const only = servers
+    .filter(({ alias, enabled }) => isWanted(alias) && (enabled || wanted.has(alias)))
+    .map(({ alias }) => alias);
+  const hasDrivers = contracts !== undefined && drivers.some(isWanted);
+  if (hasDrivers) only.push(contracts.alias);
+  const waitMs = cli.options.waitMs ?? WAIT_MS;
+  const open = { only, start: "eager", showsSource: true, hashesTools: true, waitMs } as const;
+  return withWorkspace(cli, source, open, async ({ workspace, diagnostics }) => {
+    const isServer = ({ alias }: { alias: string }): boolean => alias !== contracts?.alias;
+    if (hasDrivers) await (await workspace.contracts())?.settled();
+    const failed = workspace
+      .health()
+      .filter(isServer)
+      .flatMap((health) => {
+        const error = healthError(health);
+        return error === undefined ? [] : [{ server: health.alias, error }];
+      });
+    const failedNames = new Set(failed.map(({ server }) => server));
+    const pins = (await workspace.pins()).filter(
+      ({ server }) => isWanted(server) && !failedNames.has(server),
+    );
+    const missing = drivers.filter((id) => isWanted(id) && !pins.some(({ server }) => server === id));
+    return {
+      lockFile: lockFileOf(source.config.folder ?? cli.io.cwd),
+      servers: pins.map((server) => withFindings(server, pins)),
+      failed: [...failed, ...missing.map((id) => ({ server: id, error: notRunning(id) }))],
+      diagnostics: diagnostics(),
+    };
+  });
+}
+
+/** A definition that mentions a tool of another server may try to change its use. */
+function withFindings(server: ServerPins, all: readonly ServerPins[]): LiveServer {
+  const own = new Set(server.tools.map(({ name }) => name));
+  const others = new Set(
+    all.flatMap(({ tools }) => tools.map(({ name }) => name)).filter((name) => !own.has(name)),
+  );
+  const tools = server.tools.map((tool) => ({ ...tool, findings: lintDefinition(tool.definition, others) }));
+  return { ...server, tools };
+}
+
+function requireKnown(name: string, known: readonly string[]): void {
+  if (known.includes(name)) return;
+  const all =
+    known.length === 0 ? "There are no servers here." : `There are: ${known.slice(0, 20).join(", ")}.`;
+  throw new PortolanError("SERVER_UNKNOWN", `There is no server ${JSON.stringify(name)} here.`, {
+    hint: didYouMean(name, known) ?? all,
+  });
+}
+
+function notRunning(id: string): PortolanError {
+  return new PortolanError("SERVER_UNAVAILABLE", `The server of the driver ${id} could not be started.`, {
+    server: id,
+    hint: `See why: portolan why ${id}`,
+  });
+}
+
+/** Findings that keep a tool from being pinned unless a person allows it. */
+export function criticalFindings({ findings }: LintedTool): readonly LintFinding[] {
+  return findings.filter(({ severity }) => severity === "error");
+}
+
+/** True when the definition is not the approved one. */
+export function isDifferent({ verdict }: LivePin): boolean {
+  return verdict !== "same";
+}

@@ -1,0 +1,160 @@
+// `portolan pins` and `portolan pins diff`: the state of the pins of each server, and the differences of definitions.
+
+import {
+  createDefinitionStore,
+  defaultDefinitionFolder,
+  type DefinitionChange,
+  diffDefinitions,
+  type Lock,
+  readLock,
+} from "../../packages/index.ts";
+import { isPortolanError, type PortolanError } from "../../errors/index.ts";
+import type { Cli } from "../context.ts";
+import { displayWidth, wrap } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { isDifferent, type LintedTool, type LiveServer, type LiveTools, readLiveTools } from "./live.ts";
+import { describeDiff, describeServer, stateOf } from "./view.ts";
+
+/** A server could not be started; the same as of `portolan status`. */
+const DOWN = 3;
+const DIFFERENT = 1;
+
+export async function showPins(
+  cli: Cli,
+  names: readonly string[],
+  { check = false }: { check?: boolean },
+): Promise<number> {
+  const { output } = cli;
+  const live = await readLiveTools(cli, [...new Set(names)]);
+  const { lock, problem } = await readLockOrProblem(live.lockFile);
+  const isPinned = ({ key }: LiveServer): boolean => lock?.servers[key]?.tools !== undefined;
+  const differs = live.servers.filter((server) => hasDifference(server, isPinned(server)));
+  const code = !check
+    ? 0
+    : differs.length > 0 || problem !== undefined
+      ? DIFFERENT
+      : live.failed.length > 0
+        ? DOWN
+        : 0;
+  if (output.form === "json") {
+    output.json({
+      lockFile: live.lockFile,
+      matches: differs.length === 0 && problem === undefined && live.failed.length === 0,
+      servers: live.servers.map((server) => toJson(server, isPinned(server))),
+      failed: live.failed.map(({ server, error }) => ({ server, error: error.toJSON() })),
+      problem: problem?.toJSON(),
+    });
+    return code;
+  }
+  output.print(describePins(cli, live, isPinned, differs));
+  if (problem !== undefined) output.error(problem);
+  return code;
+}
+
+function describePins(
+  { output }: Cli,
+  { servers, failed }: LiveTools,
+  isPinned: (server: LiveServer) => boolean,
+  differs: readonly LiveServer[],
+): string {
+  const { colors, width } = output;
+  if (servers.length === 0 && failed.length === 0) return "There are no servers here.";
+  const names = [...servers, ...failed].map(({ server }) => plainLine(server, 60));
+  const column = Math.max(...names.map(displayWidth));
+  const lines = servers.map((server) => describeServer(server, isPinned(server), column, output));
+  for (const { server, error } of failed)
+    lines.push(
+      wrap(
+        `${colors.bold(plainLine(server, 60).padEnd(column))}  ${colors.red("cannot be compared")} ${colors.dim("·")} ${plainLine(error.message, 300)}`,
+        width,
+        4,
+      ),
+    );
+  const next: string[] = [];
+  const changed = differs.find(isPinned);
+  if (changed !== undefined)
+    next.push(
+      `See the differences: portolan pins diff ${changed.server}`,
+      `Approve them:        portolan pins approve ${changed.server}`,
+    );
+  const unpinned = servers.find((server) => !isPinned(server));
+  if (changed === undefined && unpinned !== undefined)
+    next.push(`Approve the tools of a server: portolan pin ${unpinned.server}`);
+  return [lines.join("\n"), ...(next.length === 0 ? [] : [colors.dim(next.join("\n"))])].join("\n\n");
+}
+
+export async function showDiff(cli: Cli, names: readonly string[]): Promise<number> {
+  const { output } = cli;
+  const live = await readLiveTools(cli, [...new Set(names)]);
+  const lock = await readLock(live.lockFile);
+  const pinned = live.servers.filter(({ key }) => lock.servers[key]?.tools !== undefined);
+  const changesOf = await changeReader();
+  const diffs = await Promise.all(
+    pinned.flatMap((server) =>
+      server.tools
+        .filter(isDifferent)
+        .map(async (tool) => ({ server: server.server, tool, changes: await changesOf(tool) })),
+    ),
+  );
+  const removed = pinned.flatMap((server) => server.removed.map((tool) => ({ server: server.server, tool })));
+  for (const { error } of live.failed) output.error(error);
+  if (output.form === "json") {
+    output.json({
+      differences: diffs.map(({ server, tool, changes }) => ({ server, ...tool, changes })),
+      removed,
+    });
+    return 0;
+  }
+  const sections = diffs.map(({ server, tool, changes }) => describeDiff(server, tool, changes, output));
+  for (const { server, tool } of removed)
+    sections.push(
+      `${output.colors.bold(plainLine(server, 60))} ${output.colors.cyan(plainLine(tool, 100))} ${output.colors.yellow("is removed")}`,
+    );
+  if (sections.length === 0 && live.failed.length === 0)
+    output.print(
+      pinned.length === 0
+        ? "No server is pinned. Pin one: portolan pin <server>"
+        : "All tools are the approved ones.",
+    );
+  else output.print(sections.join("\n\n"));
+  return 0;
+}
+
+/** The changes since the approval; undefined if the approved definition is not stored on this machine. */
+export async function changeReader(): Promise<
+  (tool: LintedTool) => Promise<readonly DefinitionChange[] | undefined>
+> {
+  const store = createDefinitionStore(await defaultDefinitionFolder());
+  return async ({ approved, definition }) => {
+    const before = approved === undefined ? undefined : await store.load(approved);
+    return before === undefined ? undefined : diffDefinitions(before, definition);
+  };
+}
+
+function hasDifference({ tools, removed, mode, problem }: LiveServer, isPinned: boolean): boolean {
+  if (problem !== undefined && mode === "enforce") return true;
+  return isPinned && mode !== undefined && (tools.some(isDifferent) || removed.length > 0);
+}
+
+function toJson(server: LiveServer, isPinned: boolean): object {
+  const { tools, ...rest } = server;
+  return {
+    ...rest,
+    pinned: isPinned,
+    state: stateOf(server, isPinned),
+    tools: tools.map(({ definition: _definition, verdict, approved, ...tool }) => ({
+      ...tool,
+      verdict: isPinned ? verdict : undefined,
+      approved,
+    })),
+  };
+}
+
+async function readLockOrProblem(file: string): Promise<{ lock?: Lock; problem?: PortolanError }> {
+  try {
+    return { lock: await readLock(file) };
+  } catch (thrown) {
+    if (isPortolanError(thrown)) return { problem: thrown };
+    throw thrown;
+  }
+}

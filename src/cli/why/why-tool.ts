@@ -1,0 +1,120 @@
+// `portolan why <server>.<tool>`: whether a tool is offered, and why not.
+
+import type { LivePin, ServerHealth } from "../../hub/index.ts";
+import { didYouMean, PortolanError } from "../../errors/index.ts";
+import type { LintFinding } from "../../packages/index.ts";
+import type { Cli } from "../context.ts";
+import { renderRows, wrap } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { healthError, withWorkspace } from "../workspace/open.ts";
+import { findServer, type Source } from "../workspace/source.ts";
+
+interface ToolReport {
+  readonly server: string;
+  readonly tool: string;
+  readonly offered: boolean;
+  /** Why it is not offered, or would not be. */
+  readonly reason?: string;
+  readonly hash?: string;
+  readonly approved?: string;
+  readonly findings: readonly LintFinding[];
+  readonly advice: readonly string[];
+}
+
+/** The server and the tool that a word names; undefined if it names no server with a tool. */
+export function toolIn(source: Source, word: string): { alias: string; tool: string } | undefined {
+  const dot = word.indexOf(".");
+  const server = dot < 1 ? undefined : findServer(source, word.slice(0, dot));
+  return server === undefined ? undefined : { alias: server.alias, tool: word.slice(dot + 1) };
+}
+
+export async function whyTool(
+  cli: Cli,
+  source: Source,
+  { alias, tool }: { readonly alias: string; readonly tool: string },
+): Promise<number> {
+  const open = { only: [alias], start: "eager", showsSource: true, hashesTools: true } as const;
+  return withWorkspace(cli, source, open, async ({ workspace }) => {
+    const pins = await workspace.pins();
+    const [health] = workspace.health();
+    if (health === undefined) throw new PortolanError("INTERNAL", `${alias} was not opened.`);
+    const problem = healthError(health);
+    if (problem !== undefined) throw problem;
+    const tools = pins.flatMap((server) => server.tools);
+    const found = tools.find(({ name }) => name === tool);
+    const offered = [...workspace.toolNames().values()].some(({ name }) => name === tool);
+    if (found === undefined && !offered) {
+      const names = [...tools.map(({ name }) => name), ...(health.pins?.removed ?? [])];
+      const isGone = health.pins?.removed.includes(tool) === true;
+      throw new PortolanError(
+        "TOOL_NOT_FOUND",
+        isGone
+          ? `${alias} does not have the tool ${JSON.stringify(tool)} any more. It was approved.`
+          : `${alias} has no tool ${JSON.stringify(tool)}.`,
+        {
+          server: alias,
+          hint: isGone ? `Remove its pin: portolan pins approve ${alias} ${tool}` : didYouMean(tool, names),
+        },
+      );
+    }
+    const { lintDefinition } = await import("../../packages/index.ts");
+    const findings = found === undefined ? [] : lintDefinition(found.definition);
+    const report = toReport({ alias, tool, found, offered, findings, health });
+    if (cli.output.form === "json") cli.output.json(report);
+    else cli.output.print(describe(report, cli));
+    return 0;
+  });
+}
+
+function toReport(facts: {
+  readonly alias: string;
+  readonly tool: string;
+  readonly found: LivePin | undefined;
+  readonly offered: boolean;
+  readonly findings: readonly LintFinding[];
+  readonly health: ServerHealth;
+}): ToolReport {
+  const { alias, tool, found, offered, findings, health } = facts;
+  const difference = health.pins?.differences.find((one) => one.tool === tool);
+  const problem = health.pins?.problem;
+  const filtered = `tool_allowlist or tool_blocklist in the config of ${alias} leaves it out`;
+  const reason = difference?.reason ?? problem?.message ?? (offered ? undefined : filtered);
+  const hint = difference?.hint ?? problem?.hint;
+  return {
+    server: alias,
+    tool,
+    offered,
+    reason,
+    hash: found?.hash,
+    approved: found?.approved,
+    findings,
+    advice: hint !== undefined ? [hint] : offered ? ["No action needed: it is offered."] : [],
+  };
+}
+
+function describe(
+  { server, tool, offered, reason = "", hash = "", approved = "", findings, advice }: ToolReport,
+  { output }: Cli,
+): string {
+  const { colors, width } = output;
+  const state = offered ? colors.green("offered") : colors.red("withheld");
+  const rows = [
+    { name: "state", value: state },
+    { name: "reason", value: plainLine(reason, 500) },
+    { name: "hash", value: hash },
+    { name: "pinned", value: approved === hash && hash !== "" ? "the same" : approved },
+    ...findings.slice(0, 10).map(({ severity, path, message }) => ({
+      name: severity,
+      value: `${plainLine(path, 80)} ${plainLine(message, 300)}`,
+      paint: colors.yellow,
+    })),
+  ];
+  const sections = [
+    `${colors.bold(`${plainLine(server, 60)}.${plainLine(tool, 100)}`)}\n${renderRows(rows, output)}`,
+  ];
+  if (advice.length > 0)
+    sections.push(
+      `${colors.bold("What to do")}\n${advice.map((line) => wrap(`  ${plainLine(line, 500)}`, width)).join("\n")}`,
+    );
+  return sections.join("\n\n");
+}

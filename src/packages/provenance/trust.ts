@@ -1,0 +1,141 @@
+// What is trusted when the origin of a package is checked: Sigstore's root, the keys of the npm registry, and certificates of
+// bundle signers. The usual root is part of Portolan, so that no network is needed; files that a workspace names replace it.
+
+import { createPublicKey, type KeyObject } from "node:crypto";
+import { type Diagnostic, PortolanError } from "../../errors/index.ts";
+import { Diagnostics, readJson, ROOT } from "../../formats/document/index.ts";
+import { list, map, anyValue, object, text, type Value } from "../../formats/schema-builder/index.ts";
+import { type Certificate, parseCertificates } from "./certificate.ts";
+import { NPM_KEYS, SIGSTORE_ROOT } from "./trust-root-data.ts";
+
+export interface NpmKey {
+  readonly id: string;
+  /** `npm:signatures` or `npm:attestations`. */
+  readonly usage: string;
+  readonly publicKey: KeyObject;
+  readonly validFrom?: Date;
+  readonly validTo?: Date;
+}
+
+export interface Trust {
+  /** trusted_root.json of Sigstore. */
+  readonly sigstoreRoot: Readonly<Record<string, unknown>>;
+  /** The name of the keys' owner, as the lock file remembers it. */
+  readonly npmSigner: string;
+  readonly npmKeys: readonly NpmKey[];
+  /** Roots and single certificates of bundle signers. There are none by default. */
+  readonly certificates: readonly Certificate[];
+}
+
+/** A file that a workspace names, with its content. */
+export interface TrustFile {
+  readonly file: string;
+  readonly content: string;
+}
+
+export interface TrustFiles {
+  /** trusted_root.json, as Sigstore publishes it. */
+  readonly sigstoreRoot?: TrustFile;
+  /** keys.json, as the npm registry publishes it to Sigstore's root. */
+  readonly npmKeys?: TrustFile;
+  /** Certificates in PEM form. */
+  readonly certificates?: readonly TrustFile[];
+}
+
+const DATES = object("", { start: text(), end: text() }, { open: true });
+
+const KEYS = object(
+  "The keys of an npm registry.",
+  {
+    keys: list(
+      "The keys.",
+      object(
+        "A key.",
+        {
+          keyId: text("The id that signatures name.").required(),
+          keyUsage: text("npm:signatures or npm:attestations.").required(),
+          publicKey: object(
+            "The key itself.",
+            { rawBytes: text("The key in DER form, as base64.").required(), validFor: DATES },
+            { open: true, keys: "camelCase" },
+          ).required(),
+        },
+        { open: true, keys: "camelCase" },
+      ),
+    ).required(),
+  },
+  { open: true },
+);
+
+/** The trust that is built in, with the files of a workspace in its place. Throws if a file is broken: it must not be ignored. */
+export function createTrust({ sigstoreRoot, npmKeys, certificates = [] }: TrustFiles = {}): Trust {
+  return {
+    sigstoreRoot: sigstoreRoot === undefined ? SIGSTORE_ROOT : readSigstoreRoot(sigstoreRoot),
+    npmSigner: npmKeys === undefined ? "npm" : `npm keys of ${npmKeys.file}`,
+    npmKeys: toNpmKeys(npmKeys ?? { file: "the built-in keys", content: JSON.stringify(NPM_KEYS) }),
+    certificates: certificates.flatMap(readCertificates),
+  };
+}
+
+function readSigstoreRoot({ file, content }: TrustFile): Trust["sigstoreRoot"] {
+  const { root, diagnostics: syntax } = readJson(content, file);
+  const diagnostics = new Diagnostics(file, syntax);
+  const value = root && map("A trusted root.", anyValue()).read(root, { diagnostics, folder: "." });
+  if (value === undefined) throw broken(file, diagnostics.sorted());
+  for (const name of ["tlogs", "certificateAuthorities", "ctlogs"])
+    if (!Array.isArray(value[name]))
+      diagnostics.add(ROOT, `${name} is not a list, so this is no trusted root`);
+  if (diagnostics.hasErrorIn(ROOT)) throw broken(file, diagnostics.sorted());
+  return value;
+}
+
+function toNpmKeys({ file, content }: TrustFile): NpmKey[] {
+  const { root, diagnostics: syntax } = readJson(content, file);
+  const diagnostics = new Diagnostics(file, syntax);
+  const value = root && KEYS.read(root, { diagnostics, folder: "." });
+  if (value === undefined) throw broken(file, diagnostics.sorted());
+  return value.keys.map((key, index) => {
+    try {
+      return toNpmKey(key);
+    } catch (error) {
+      diagnostics.add(ROOT, `keys[${index}] cannot be read: ${(error as Error).message}`);
+      throw broken(file, diagnostics.sorted());
+    }
+  });
+}
+
+function toNpmKey({ keyId, keyUsage, publicKey }: Value<typeof KEYS>["keys"][number]): NpmKey {
+  const { rawBytes, validFor } = publicKey;
+  return {
+    id: keyId,
+    usage: keyUsage,
+    publicKey: createPublicKey({ key: Buffer.from(rawBytes, "base64"), format: "der", type: "spki" }),
+    validFrom: toDate(validFor?.start),
+    validTo: toDate(validFor?.end),
+  };
+}
+
+function toDate(written: string | undefined): Date | undefined {
+  const date = written === undefined ? undefined : new Date(written);
+  if (date !== undefined && Number.isNaN(date.getTime())) throw new Error("a date of its validity is wrong");
+  return date;
+}
+
+function readCertificates({ file, content }: TrustFile): Certificate[] {
+  const { certificates, problems } = parseCertificates(content);
+  const [problem] = problems;
+  if (problem !== undefined)
+    throw new PortolanError("FILE_INVALID", `${file}: ${problem}`, {
+      hint: "Write certificates in PEM form: -----BEGIN CERTIFICATE-----.",
+    });
+  return certificates;
+}
+
+function broken(file: string, diagnostics: readonly Diagnostic[]): PortolanError {
+  const [first] = diagnostics;
+  const place = first?.line === undefined ? "" : `:${first.line}:${first.column ?? 1}`;
+  return new PortolanError("FILE_INVALID", `${file}${place}: ${first?.message ?? "it cannot be read"}`, {
+    hint: "Take the file from its publisher again.",
+    data: { problems: diagnostics },
+  });
+}

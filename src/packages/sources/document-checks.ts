@@ -1,0 +1,78 @@
+// Checks of a package before it starts: its metadata against the lock file, its transport, its sandbox, and its Node.js.
+
+import { parseIntegrity, sameIntegrity } from "../../base/text/integrity.ts";
+import { satisfies } from "../../base/text/versions.ts";
+import { PortolanError } from "../../errors/index.ts";
+import { type PackageMetadata, sandboxFromPermissions } from "../../formats/package/index.ts";
+import type { LockedPackage } from "../lock/schema.ts";
+
+export function changedDocument(label: string): PortolanError {
+  return new PortolanError(
+    "FORBIDDEN",
+    `The metadata of ${label} is not the document that portolan.lock names: its hash differs.`,
+    {
+      hint: "Somebody changed the document or the lock file. Compare portolan.lock with version control.",
+      data: { reason: "HASH_MISMATCH" },
+    },
+  );
+}
+
+/** The lock file repeats facts of the document. A difference means that one of them was changed by hand. */
+export function checkDocument(locked: LockedPackage, metadata: PackageMetadata, server: string): void {
+  const { url = "", hash = "" } = metadata.source;
+  const [written, declared] = [parseIntegrity(locked.integrity), parseIntegrity(hash)];
+  const facts: readonly (readonly [string, boolean])[] = [
+    ["name", locked.name === metadata.name],
+    ["version", locked.version === metadata.version],
+    ["source", locked.source === url],
+    ["integrity", written !== undefined && declared !== undefined && sameIntegrity(written, declared)],
+  ];
+  const other = facts.find(([, same]) => !same)?.[0];
+  if (other !== undefined) throw changedLock(locked, other, server);
+}
+
+export function changedLock({ name, version }: LockedPackage, field: string, server: string): PortolanError {
+  return new PortolanError(
+    "FORBIDDEN",
+    `The ${field} of ${name}@${version} in portolan.lock is not the one of its metadata.`,
+    {
+      server,
+      hint: "Somebody changed the lock file. Restore it from version control: git checkout portolan.lock.",
+      data: { reason: "LOCK_CHANGED", field },
+    },
+  );
+}
+
+export function checkTransport({ mcp, name, version }: PackageMetadata, server: string): void {
+  const { transport = [] } = mcp;
+  if (transport.includes("stdio")) return;
+  throw new PortolanError(
+    "NOT_SUPPORTED",
+    `${name}@${version} speaks ${transport.join(", ")} and not stdio, so Portolan cannot start it.`,
+    { server, hint: "Start it yourself, and give its url in place of package." },
+  );
+}
+
+/** A required sandbox of a kind that Portolan does not have. */
+export function checkSandboxType({ security }: PackageMetadata, server: string): void {
+  const result = sandboxFromPermissions(security);
+  if (!result.ok)
+    throw new PortolanError("NOT_SUPPORTED", `Server "${server}" cannot start: ${result.problem}.`, {
+      server,
+      hint: result.hint,
+    });
+}
+
+export function checkNode(range: string | undefined, label: string, server: string): void {
+  const here = process.versions.node;
+  if (range === undefined || satisfies(here, range)) return;
+  throw new PortolanError(
+    "VERSION_MISMATCH",
+    `${label} needs Node.js ${range}, and this is Node.js ${here}.`,
+    {
+      server,
+      data: { range, version: here },
+      hint: "Run Portolan with a version of Node.js in that range.",
+    },
+  );
+}

@@ -1,0 +1,82 @@
+// Servers of the official MCP registry: which part of a server.json the lock file names, and how the other parts become ordinary
+// server configs.
+
+import { parseUrl } from "../../base/net/urls.ts";
+import { PortolanError } from "../../errors/index.ts";
+import {
+  fillOption,
+  type InstallableOption,
+  parseServerJson,
+  type ServerJsonDocument,
+  toServerOptions,
+} from "../../formats/server-json/index.ts";
+import type { ServerFields } from "../../formats/manifest/index.ts";
+import { isObject } from "../../model/index.ts";
+import { toCanonicalJson } from "../pins/canonical-json.ts";
+
+/**
+ * The bytes of a server.json that are hashed: its canonical JSON, because the API of a registry may order its fields anew. An entry
+ * of the API, `{ server, _meta }`, is accepted too.
+ */
+export function toServerDocument(value: unknown): Buffer {
+  const inner = isObject(value) && isObject(value.server) && value.name === undefined ? value.server : value;
+  const text = isObject(inner) ? toCanonicalJson(inner) : undefined;
+  if (text !== undefined) return Buffer.from(text);
+  throw new PortolanError("FILE_INVALID", "The registry did not answer with the document of a server.", {
+    hint: "Report it to the operator of the registry.",
+  });
+}
+
+export function parseServerDocument(bytes: Uint8Array, label: string): ServerJsonDocument {
+  const { document, diagnostics } = parseServerJson(Buffer.from(bytes).toString("utf8"), label);
+  if (document !== undefined) return document;
+  const first = diagnostics.find(({ severity }) => severity === "error");
+  throw new PortolanError("FILE_INVALID", `The document of ${label} is not valid: ${first?.message ?? ""}`, {
+    hint: "Report it to the publisher of the server.",
+    data: { diagnostics },
+  });
+}
+
+/** The option of a server.json as the lock file writes it. Undefined for those that are not installed by Portolan. */
+export function lockedSourceOf(option: InstallableOption): string | undefined {
+  if (option.kind === "npm") return `npm:${option.name}@${option.version}`;
+  return option.kind === "mcpb" ? `mcpb:${option.source}` : undefined;
+}
+
+/** The option that the lock file names. */
+export function optionOf(document: ServerJsonDocument, source: string): InstallableOption | undefined {
+  return toServerOptions(document).find(
+    (option): option is InstallableOption =>
+      option.kind !== "unsupported" && lockedSourceOf(option) === source,
+  );
+}
+
+/**
+ * An option that is not a package of the lock file, as a server of portolan.yaml: a Python package with uvx, an image with docker, or
+ * a URL. `env` has the settings by their variables; its values may be references such as `${NAME}`.
+ */
+export function toServerFields(
+  option: InstallableOption,
+  env: Readonly<Record<string, string>>,
+): ServerFields | undefined {
+  const filled = fillOption(option, env);
+  switch (option.kind) {
+    case "pypi": {
+      const args = [...filled.runtimeArgs, `${option.name}@${option.version}`, ...filled.args];
+      return option.transport === "stdio" ? { command: "uvx", args, env: filled.env } : undefined;
+    }
+    case "oci": {
+      const common = { docker: option.image, args: [...filled.args], env: filled.env };
+      if (option.transport === "stdio") return common;
+      const url = parseUrl(filled.url ?? "");
+      if (url === undefined || url.port === "") return undefined;
+      return { ...common, transport: option.transport, port: Number(url.port), path: url.pathname };
+    }
+    case "remote":
+      return filled.url === undefined
+        ? undefined
+        : { transport: option.transport, url: filled.url, headers: filled.headers };
+    default:
+      return undefined;
+  }
+}
