@@ -16,6 +16,7 @@ const SLOW = [
   "test/cli/import.test.ts",
   "test/cli/install.test.ts",
   "test/cli/leftovers.test.ts",
+  "test/cli/pins.test.ts",
   "test/cli/sandbox*.test.ts",
   "test/cli/secrets.test.ts",
   "test/cli/terminal.test.ts",

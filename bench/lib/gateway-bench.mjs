@@ -32,7 +32,7 @@ export async function runGatewayBench(options) {
     settings,
     groups: [],
   };
-  const gateways = listGateways({ filter: options.client, quick: options.quick });
+  const gateways = listGateways({ filter: options.client, quick: options.quick, pins: options.pins });
   for (const upstream of UPSTREAMS.filter(({ id }) => !options.only || options.only === id)) {
     report.groups.push(await runGroup(upstream, gateways, settings));
   }

@@ -31,7 +31,7 @@ export function startLoad() {
 export async function startGateway({ start, path = "/mcp", readyPath }, upstreams, connect, execArgv = []) {
   const folder = mkdtempSync(join(tmpdir(), "portolan-bench-"));
   const port = await findPort();
-  const { node = process.execPath, args } = start({ port, folder, upstreams });
+  const { node = process.execPath, args } = await start({ port, folder, upstreams });
   // A session of its own, like that of the echo servers, and a home of its own for whatever it keeps.
   const child = spawn(node, [...execArgv, ...args], {
     cwd: folder,

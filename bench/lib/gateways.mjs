@@ -1,8 +1,10 @@
 // The gateways that take part: how each is started, where it listens, and what it cannot do.
 
+import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { installOnce } from "../../scripts/lib/install-once.mjs";
 import { findNode24 } from "../../scripts/lib/node24.mjs";
 
@@ -16,6 +18,7 @@ const RIVALS = {
   supergateway: "4.0.0",
 };
 
+const run = promisify(execFile);
 const RELAY = fileURLToPath(import.meta.resolve("../contestants/gateways/bare-relay.mjs"));
 const SDK_BRIDGE = fileURLToPath(import.meta.resolve("../contestants/gateways/sdk-v2-bridge.mjs"));
 
@@ -46,7 +49,7 @@ export function listIdleUpstreams(count) {
 }
 
 /**
- * `start({port, folder, upstreams})` returns the arguments for Node (and another Node, where needed), `path` is that of
+ * `start({port, folder, upstreams})` returns or promises the arguments for Node (and another Node, where needed), `path` is that of
  * its MCP endpoint. `folder` is the gateway's own and also its home. `cannot` names upstreams and says why. `quick` rows take part
  * in a quick look, `many` rows are also started with many upstreams.
  */
@@ -61,6 +64,14 @@ const ROWS = [
     start: ({ port, upstreams }) => ({ args: [RELAY, JSON.stringify({ port, upstreams })] }),
   },
   { name: "portolan, modern client", role: "ours", era: "modern", quick: true, many: true, ...portolan() },
+  // Takes part with --pins, so that the comparison with the lock file can be measured in one run.
+  {
+    name: "portolan with pins, modern client",
+    role: "pinned",
+    era: "modern",
+    quick: true,
+    ...portolan({ isPinned: true }),
+  },
   { name: "portolan, legacy client", role: "ours", era: "legacy", quick: true, ...portolan() },
   {
     name: "mcp-hub",
@@ -111,17 +122,19 @@ const ROWS = [
 ];
 
 /** The rows for an upstream transport; `filter` keeps the direct calls, the limit, and the names that contain it. */
-export function listGateways({ filter = "", quick = false }) {
+export function listGateways({ filter = "", quick = false, pins = false }) {
   const asked = ({ name, role }) =>
     role === "direct" || role === "limit" || name.toLowerCase().includes(filter.toLowerCase());
   // With a filter, even a quick look has whoever was asked for.
-  return ROWS.filter((row) => asked(row) && (!quick || filter !== "" || row.quick));
+  return ROWS.filter(
+    (row) => (pins || row.role !== "pinned") && asked(row) && (!quick || filter !== "" || row.quick),
+  );
 }
 
-function portolan() {
+function portolan({ isPinned = false } = {}) {
   return {
     readyPath: "/readyz",
-    start: ({ port, folder, upstreams }) => {
+    start: async ({ port, folder, upstreams }) => {
       const workspace = join(folder, "workspace");
       mkdirSync(workspace);
       // JSON is YAML. With several upstreams the same tools occur several times.
@@ -131,6 +144,8 @@ function portolan() {
         defaults: { start: "eager" },
         servers: asServers(upstreams),
       });
+      const aliases = upstreams.map(({ alias }) => alias);
+      if (isPinned) await run(process.execPath, [PORTOLAN, "pin", ...aliases, "-w", workspace]);
       return { args: [PORTOLAN, "serve", workspace, "--port", `${port}`, "--no-auth"] };
     },
   };

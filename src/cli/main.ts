@@ -44,7 +44,7 @@ process.stdout.on("error", (cause: NodeJS.ErrnoException) => {
   fail(
     new PortolanError("INTERNAL", `The output cannot be written: ${cause.message}`, {
       cause,
-      hint: "Check the place where stdout goes to.",
+      hint: "Check the program or file that stdout is connected to.",
     }),
   );
 });

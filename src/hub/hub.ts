@@ -9,6 +9,7 @@ import type { ListName } from "./member/inventory.ts";
 import type { Member } from "./member/member.ts";
 import type { MergeSettings } from "./views/merge.ts";
 import { WorkspaceContracts } from "./drivers/workspace-contracts.ts";
+import { withheldError } from "./pins/pin-state.ts";
 import { hasContract, hubName, promptName } from "./views/naming.ts";
 import { downOwner, startingOwner } from "./views/routing.ts";
 import { HubView, type ViewOptions, type ViewSource } from "./views/view.ts";
@@ -139,10 +140,13 @@ export class Hub implements Upstream, ViewSource {
 
   /**
    * Waits for a starting server to which an unknown tool or prompt of this name can belong. Throws the error of a server
-   * that is down, because it is more helpful than TOOL_NOT_FOUND.
+   * that is down, or of a tool that is withheld, because it is more helpful than TOOL_NOT_FOUND.
    */
   async findOwner(name: string, limit: Pick<Call, "timeoutMs" | "signal">): Promise<void> {
     await startingOwner(this.#whole, name, this.settings.naming)?.listed(limit);
+    const held = this.#whole.table.withheld.get(name);
+    if (held !== undefined && !this.isKnown(name))
+      throw withheldError(held.member.alias, held.own, held.member.pins.state);
     const down = this.isKnown(name) ? undefined : downOwner(this.#whole, name, this.settings.naming);
     if (down !== undefined) throw down;
   }

@@ -123,7 +123,7 @@ describe("a download", () => {
     [
       "a circle",
       () => (served.set("/c", { status: 302, location: "/c" }), { url: `${origin}/c`, sha256: sha("") }),
-      /without end/,
+      /too many redirects/,
     ],
     [
       "the way to a private address",
@@ -313,7 +313,7 @@ describe("a server's program", () => {
     await expect(ensure(check("^3"), "npx", "-y", "versioned")).rejects.toMatchObject({
       code: "VERSION_MISMATCH",
       server: "s",
-      message: "The program does not fit: its version is 2.0.0, not in the range ^3.",
+      message: "The program does not match: its version is 2.0.0, not in the range ^3.",
     });
   });
 

@@ -122,7 +122,7 @@ async function fromAddress(
   if (sha256 === undefined)
     throw new PortolanError(
       "INSTALL_FAILED",
-      "The download has no SHA-256 in the config, so that it is not used.",
+      "The config has no SHA-256 for the download, so Portolan does not use it.",
       {
         hint: "Add the hash of the file to the config: sha256sum FILE.",
       },

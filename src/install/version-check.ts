@@ -85,7 +85,7 @@ export function versionError(
   { version, problem, hint: own }: Checked,
   hint?: string,
 ): PortolanError {
-  return new PortolanError("VERSION_MISMATCH", `The program does not fit: ${problem ?? ""}.`, {
+  return new PortolanError("VERSION_MISMATCH", `The program does not match: ${problem ?? ""}.`, {
     data: { range: check.range, version },
     hint: hint ?? own,
   });

@@ -3,8 +3,10 @@
 import type { Diagnosis } from "./diagnose.ts";
 import type * as images from "./image.ts";
 import type * as now from "./install-now.ts";
+import type * as packages from "./package.ts";
 
 export type { Diagnosis };
+export type { PackagedMcpfile } from "./package.ts";
 export type { InstallReport } from "./install-now.ts";
 export { createLaunchContext, type LaunchContext, type LaunchNews, type LaunchPlan } from "./types.ts";
 export { install, launch, planLaunch, runCommand, type StartRequest } from "./launch.ts";
@@ -17,6 +19,9 @@ export const diagnose = async (): Promise<Diagnosis> => (await import("./diagnos
 
 export const installNow: typeof now.installNow = async (...args) =>
   (await import("./install-now.ts")).installNow(...args);
+
+export const findPackagedMcpfile: typeof packages.findPackagedMcpfile = async (...args) =>
+  (await import("./package.ts")).findPackagedMcpfile(...args);
 
 export const launchHttp: typeof images.launchHttp = async (...args) =>
   (await import("./image.ts")).launchHttp(...args);

@@ -1,8 +1,13 @@
 // Replaces a package in a launch request by the program that the lock file names.
 
 import { PortolanError } from "../errors/index.ts";
-import type { LaunchSettings, LocalProgram, ParsedProgram } from "../model/index.ts";
-import { type LockedContext, openLockedPackage, type PackageProgram } from "../packages/index.ts";
+import { type LaunchSettings, type LocalProgram, type ParsedProgram, parseProgram } from "../model/index.ts";
+import {
+  type LockedContext,
+  openLockedMetadata,
+  openLockedPackage,
+  type PackageProgram,
+} from "../packages/index.ts";
 import { hostedFileUrl, readHostedDocument, readOfficialServer } from "../registry/index.ts";
 import { checkAdvisories } from "./package-advisories.ts";
 import type { LaunchRequest } from "./prepare.ts";
@@ -47,6 +52,38 @@ export async function resolvePackage(request: LaunchRequest, program: Package): 
       isAbsent: found.program.kind === "absent",
       sandboxRequired: found.sandboxRequired,
     },
+  };
+}
+
+/** A package whose program is an mcpfile: Portolan itself runs its tools. */
+export interface PackagedMcpfile {
+  readonly file: string;
+  /** The server in the file; undefined if it has one only. */
+  readonly name: string | undefined;
+  /** Default values of settings, as environment variables. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The package says that it must not run without a sandbox. */
+  readonly sandboxRequired: boolean;
+}
+
+/** Installs the package of an mcpfile. Returns undefined for any other program. */
+export async function findPackagedMcpfile(request: LaunchRequest): Promise<PackagedMcpfile | undefined> {
+  const { server, endpoint } = request;
+  const program = parseProgram(endpoint);
+  if (program.kind !== "package") return undefined;
+  const { reference, lock } = program;
+  const context = contextOf(request, false);
+  const metadata = await openLockedMetadata({ server, reference, lock }, context);
+  if (metadata === undefined || !/\.ya?ml$/i.test(metadata.mcp.executable ?? "")) return undefined;
+  const found = await openLockedPackage({ server, reference, lock }, context);
+  await checkAdvisories(found.locked, request);
+  if (found.program.kind !== "file")
+    throw new PortolanError("INSTALL_FAILED", `${found.source} has no mcpfile.`, { server });
+  return {
+    file: found.program.command,
+    name: metadata.mcp.args?.[0],
+    env: found.env,
+    sandboxRequired: found.sandboxRequired,
   };
 }
 

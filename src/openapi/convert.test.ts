@@ -58,7 +58,7 @@ describe("the base URL", () => {
     [
       [{ url: "https://me:secret@a.example" }],
       undefined,
-      ["a server's URL holds a password; give a base URL (--base-url https://host/path) without it"],
+      ["a server's URL contains a password; give a base URL (--base-url https://host/path) without it"],
     ],
     [[], "ftp://b.example", ['the base URL "ftp://b.example" is not a URL of http or https']],
     [
@@ -68,7 +68,7 @@ describe("the base URL", () => {
         'the base URL "https://b.example?a=1" has a query; it must end with a path, because the paths of operations are appended',
       ],
     ],
-    [[], "https://me:secret@b.example", ["the base URL holds a password; give it as a secret"]],
+    [[], "https://me:secret@b.example", ["the base URL contains a password; give it as a secret"]],
   ])("%j with %j", (servers, baseUrl, expected) => {
     expect(urlFor({ servers }, baseUrl)).toEqual(expected);
   });

@@ -32,5 +32,5 @@ export function tooDeep(): Unusable {
 }
 
 export function tooMany(): Unusable {
-  return new Unusable(`the file holds more than ${SPEC_LIMITS.values} values`, []);
+  return new Unusable(`the file contains more than ${SPEC_LIMITS.values} values`, []);
 }

@@ -18,7 +18,12 @@ export {
 } from "./sources/check-lock.ts";
 export { keepDocument, MAX_DOCUMENT_BYTES, readDocument } from "./sources/documents.ts";
 export { installPackage } from "./sources/install-package.ts";
-export { type LockedContext, openLockedPackage, type PackageProgram } from "./sources/locked-program.ts";
+export {
+  type LockedContext,
+  openLockedMetadata,
+  openLockedPackage,
+  type PackageProgram,
+} from "./sources/locked-program.ts";
 export {
   lockedSourceOf,
   optionOf,

@@ -131,7 +131,7 @@ export async function runProgram(program: Startable, options: Parameters<RunProg
   return { stdout: stdout.text(), stderr: stderr.text(), code };
 }
 
-function createCapture(): { add(chunk: Buffer): void; text(): string } {
+function createCapture(): { readonly add: (chunk: Buffer) => void; readonly text: () => string } {
   const chunks: Buffer[] = [];
   let size = 0;
   return {

@@ -93,7 +93,7 @@ describe("errors have their position, and all come at once", () => {
       ["3:1 x is used before it is configured."],
     ],
     [
-      '@import mcp x from @a/b\n@mcp:config x { path: "a" }',
+      'import tools from mcp "a b" as @x\n@mcp:config x { path: "a" }',
       ["2:17 A script must not set PATH: it changes how a program runs, not what it does."],
     ],
     [

@@ -177,11 +177,11 @@ function fillSlot(slot: Slot, found: ReadonlyMap<string, Lookup>, outcome: Outco
 
 /** Returns the reason why a value cannot be used in this kind of place. */
 function unfit(kind: EndpointText["kind"], value: string): string | undefined {
-  if (value.includes("\0")) return "holds a NUL character";
+  if (value.includes("\0")) return "contains a NUL character";
   if (kind !== "header" && kind !== "url") return undefined;
-  if (/[\r\n]/.test(value)) return `holds a line break, which a ${kind} cannot carry`;
+  if (/[\r\n]/.test(value)) return `contains a line break, which a ${kind} cannot carry`;
   return /[\u0001-\u0008\u000B\u000C\u000E-\u001F\u007F]/.test(value)
-    ? "holds a control character"
+    ? "contains a control character"
     : undefined;
 }
 
@@ -189,7 +189,7 @@ function visibleArgument(where: string, name: string): Diagnostic {
   return {
     code: "CONFIG_INVALID",
     severity: "warning",
-    message: `${where} holds the secret ${name}: every user of this computer can see it in the list of processes.`,
+    message: `${where} contains the secret ${name}: every user of this computer can see it in the list of processes.`,
     path: `/${where.replace("[", "/").replace("]", "")}`,
     hint: "Pass it in env if the server supports that.",
   };

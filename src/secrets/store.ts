@@ -169,7 +169,7 @@ function checkSecret(name: string, value: string | Secret): Secret {
   const text = secret.reveal();
   if (text === "") throw wrong(`The value for ${name} is empty.`, "To take a secret away, remove it.");
   if (text.includes("\0"))
-    throw wrong(`The value for ${name} holds a NUL character.`, "No header and no variable can carry it.");
+    throw wrong(`The value for ${name} contains a NUL character.`, "No header and no variable can carry it.");
   return secret;
 }
 

@@ -34,7 +34,7 @@ describe("the example of the specification, with today's server", () => {
     here.write(".drivers/filesystem-mcp/DRIVER.md", FS_DRIVER.replace('"/workspace"', '"./workspace"'));
     const first = await here.run("why", "filesystem-mcp", "--text");
     expect(first.code).toBe(3);
-    expect(first.out).toContain("The program does not fit");
+    expect(first.out).toContain("The program does not match");
     expect(first.out).toMatch(/version_check runs "npx @modelcontextprotocol\/server-filesystem --version"/);
 
     here.change(".drivers/filesystem-mcp/DRIVER.md", (text) =>

@@ -1,9 +1,13 @@
 // Servers from packages: portolan.yaml names a package, portolan.lock its version and hash, and the store has its files.
 
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { envelope, portolan, type Ran, resultText } from "../helpers/cli.ts";
+import { makeTarGz } from "../fixtures/lib/tar.mjs";
+import { envelope, MAIN, portolan, type Ran, resultText } from "../helpers/cli.ts";
+import { needs } from "../helpers/needs.ts";
 import {
   filePackage,
   SERVER_SCRIPT,
@@ -67,3 +71,49 @@ it("--frozen reports every difference from the lock file with the exit code 1, a
   const usage = await inWorkspace(folder, "install", "--frozen", "--update", "--json");
   expect(envelope(usage).code).toBe("USAGE");
 });
+
+it(
+  "a full disk is an error that says so, leaves nothing behind, and the next try works",
+  needs("bubblewrap"),
+  async () => {
+    const files = await startFileServer();
+    const honest = makeTarGz([
+      { path: "server.js", body: SERVER_SCRIPT },
+      { path: "large", body: randomBytes(4_000_000) },
+    ]);
+    const { folder } = await writePackageWorkspace(filePackage(files.serve("/file", honest), honest));
+    const root = join(folder, "data", "portolan", "store");
+    const documents = join(root, "documents");
+    // The store is on a disk of six megabytes: the archive fits, its content beside it does not.
+    const bwrap = (...words: string[]): Promise<Ran> =>
+      new Promise((resolve) => {
+        const place = [
+          "--dev-bind",
+          "/",
+          "/",
+          "--size",
+          "6000000",
+          "--tmpfs",
+          root,
+          "--bind",
+          documents,
+          documents,
+        ];
+        const script = `${words.join(" ")}; code=$?; ls -A ${root}/files/entries ${root}/files/specs ${root}/files/work ${root}/files/partial; exit $code`;
+        const child = spawn("bwrap", [...place, "sh", "-c", script], {
+          cwd: folder,
+          env: { ...process.env, ...env(folder) },
+        });
+        let [out, err] = ["", ""];
+        child.stdout.on("data", (text: Buffer) => (out += text.toString()));
+        child.stderr.on("data", (text: Buffer) => (err += text.toString()));
+        child.once("close", (code) => resolve({ code, out, err }));
+      });
+    const full = await bwrap(process.execPath, MAIN, "install", "--text");
+    expect(full.code).toBe(3);
+    expect(full.out).toMatch(/no space left|disk full/i);
+    const listed = full.out.slice(full.out.indexOf(`${root}/files/entries:`));
+    expect(listed.split("\n").filter((line) => line !== "" && !line.endsWith(":"))).toEqual([]);
+    expect((await inWorkspace(folder, "install", "--frozen", "--json")).code).toBe(0);
+  },
+);

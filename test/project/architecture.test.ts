@@ -37,6 +37,13 @@ const OWN_SPAWNS = {
   "base/files/process-identity.ts": "asks ps for a start time on macOS; base/ cannot import process/",
 };
 
+/** Files that send HTTP requests, with the reason. */
+const HTTP_CLIENTS = {
+  "base/net/bounded-fetch.ts": "all requests of Portolan itself",
+  "invoke/http/agents.ts": "requests of mcpfile tools: certificates of their own, one pool for each server",
+  "upstream/transports/http/agent.ts": "transports: event streams, sessions, connections that stay open",
+};
+
 /** A folder has fewer source files than this; tests are not counted. */
 const FOLDER_LIMIT = 20;
 
@@ -98,6 +105,17 @@ describe("layers", () => {
         ),
     );
     expect(users).toEqual(Object.keys(OWN_SPAWNS));
+  });
+
+  test("only these files send HTTP requests", () => {
+    const users = files.filter(
+      (file) =>
+        !file.endsWith(".test.ts") &&
+        /await import\("undici"\)|^import (?!type).* from "node:https"|\bawait fetch\(/m.test(
+          readFileSync(join(src, file), "utf8"),
+        ),
+    );
+    expect(users).toEqual(Object.keys(HTTP_CLIENTS));
   });
 
   test("imports that exist at run time form no cycle", () => {

@@ -114,6 +114,8 @@ const PAGES: Readonly<Record<string, Page>> = {
   "docs/guides/openapi.md": { files: { "petstore.json": PETSTORE } },
   "docs/guides/operation.md": { files: BOTH_SERVERS },
   "docs/guides/packages.md": { files: { ...BOTH_SERVERS, ...issuesPackage() } },
+  "docs/guides/pins.md": { files: FILE_SERVER },
+  "docs/guides/publishing.md": { files: { "mcpfile.yaml": "yaml 1" } },
   "docs/guides/registry.md": { files: { "github-mcp.json": JSON.stringify(packageDocument()) } },
   "docs/guides/sandbox.md": { files: FILE_SERVER },
   "docs/guides/scripts.md": {

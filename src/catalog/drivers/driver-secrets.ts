@@ -115,7 +115,7 @@ const SHARE =
 /** Returns the entries that only their own driver names. A name has one value, so two entries of one name would share it. */
 async function unshared(inventories: readonly Inventory[], reader: DriverReader): Promise<SecretEntry[]> {
   const { variablesOf } = await driverFormats();
-  // The environment variable PORTOLAN_SECRET_X holds the value of the secret X.
+  // The environment variable PORTOLAN_SECRET_X contains the value of the secret X.
   const keysOf = (entry: SecretEntry): string[] =>
     variablesOf(entry).map((name) =>
       name

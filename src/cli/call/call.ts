@@ -184,7 +184,7 @@ async function readAll(io: CliIo): Promise<string> {
   for await (const chunk of io.stdin) {
     const bytes = Buffer.from(chunk as Uint8Array);
     size += bytes.length;
-    if (size > MAX_STDIN_BYTES) throw new PortolanError("USAGE", "stdin holds more than 64 MiB.");
+    if (size > MAX_STDIN_BYTES) throw new PortolanError("USAGE", "stdin contains more than 64 MiB.");
     chunks.push(bytes);
   }
   return Buffer.concat(chunks).toString("utf8");

@@ -21,7 +21,7 @@ export interface RenderContext {
   readonly saveText?: boolean;
 }
 
-/** Renders a tool result; structured content is shown unless a text block holds the same. */
+/** Renders a tool result; structured content is shown unless a text block contains the same. */
 export async function renderToolResult(result: CallToolResult, context: RenderContext): Promise<string> {
   const blocks = Array.isArray(result.content) ? result.content : [];
   const parts: string[] = [];

@@ -53,7 +53,7 @@ function parseAddress(address: string): URL {
     throw new PortolanError("TARGET_INVALID", `${JSON.stringify(plainLine(address, 200))} is not a URL.`);
   const url = new URL(address);
   if (url.username !== "" || url.password !== "")
-    throw new PortolanError("TARGET_INVALID", `The URL of ${url.host} holds a user name or password.`, {
+    throw new PortolanError("TARGET_INVALID", `The URL of ${url.host} contains a user name or password.`, {
       hint: "Download it yourself, and pass the file.",
     });
   if (isSecureUrl(url)) return url;

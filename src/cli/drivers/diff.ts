@@ -101,7 +101,7 @@ async function read(word: string, cli: Cli): Promise<Given> {
     const server = await readFile(beside, "utf8").catch(() => undefined);
     return { text, file, serverJson: server === undefined ? undefined : { text: server, file: beside } };
   }
-  const message = found?.isDirectory() === true ? "holds no DRIVER.md and no TOOL.md" : "is not there";
+  const message = found?.isDirectory() === true ? "contains no DRIVER.md and no TOOL.md" : "is not there";
   throw new PortolanError("FILE_FAILED", `${word} ${message}.`);
 }
 

@@ -68,7 +68,7 @@ export function parseServerOptions(
         `--header must be "Name: value"${colon < 1 ? "" : `, and ${JSON.stringify(name)} is no header name`}`,
       );
     else if (/[\u0000-\u0008\u000a-\u001f\u007f]|[^\u0000-\u00ff]/.test(value))
-      problems.push(`--header ${name}: its value holds a character that a header cannot carry`);
+      problems.push(`--header ${name}: its value contains a character that a header cannot carry`);
     else headers[name] = value;
   }
   const env: Record<string, string> = {};

@@ -167,7 +167,7 @@ async function gatherNpm(
   const { io, interrupt, options } = cli;
   const { bytes } = await withSpinner(cli, (spinner) => {
     spinner.start(isFolder ? "packing with npm" : `fetching ${what}`);
-    return packNpmPackage(what, { signal: interrupt.signal, env: io.env as NodeJS.ProcessEnv });
+    return packNpmPackage(what, { signal: interrupt.signal, env: io.env });
   });
   const manifest = await readNpmManifest(bytes);
   const source = { manifest, hash: toSri(integrityOf(bytes, "sha512")), size: bytes.length };

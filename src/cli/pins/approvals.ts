@@ -33,6 +33,10 @@ export async function confirm(cli: Cli, message: string): Promise<boolean> {
     signal: cli.interrupt.signal,
   });
   cli.interrupt.signal.throwIfAborted();
+  if (answer === undefined)
+    throw new PortolanError("CANCELLED", "The question was not answered.", {
+      hint: "The lock file is as it was before this question.",
+    });
   return answer === "yes";
 }
 

@@ -51,10 +51,12 @@ export async function approve(cli: Cli, words: readonly string[], options: Appro
   }
   if (output.form === "text") {
     const changesOf = await changeReader();
-    for (const tool of differing)
-      output.print(`${describeDiff(name, tool, await changesOf(tool), output)}\n`);
+    const sections = await Promise.all(
+      differing.map(async (tool) => describeDiff(name, tool, await changesOf(tool), output)),
+    );
     for (const tool of removed)
-      output.print(`${output.colors.bold(plainLine(name, 60))} ${plainLine(tool, 100)} is removed\n`);
+      sections.push(`${output.colors.bold(plainLine(name, 60))} ${plainLine(tool, 100)} is removed`);
+    output.print(sections.join("\n\n"));
   }
   if (canAsk(cli) && options.yes !== true) {
     const total = differing.length + removed.length;

@@ -13,6 +13,8 @@ export interface View {
 }
 
 const MAX_LINES = 40;
+/** Longer values take several lines. */
+const SHORT_JSON = 70;
 
 /** `pinned`, `2 changed, 1 new`, `not pinned` */
 export function stateOf({ mode, tools, removed, problem }: LiveServer, isPinned: boolean): string {
@@ -155,12 +157,11 @@ function describeChange({ path, before, after }: DefinitionChange, { colors, wid
   const part = (sign: string, lines: readonly string[], paint: Paint): string[] => {
     const changed = lines.slice(start, lines.length - end);
     const shown = changed.slice(0, MAX_LINES).flatMap((line) =>
-      wrap(`  ${sign} ${line}`, width, 4)
+      wrap(line, width === undefined ? undefined : width - 4)
         .split("\n")
-        .map((one) => paint(one)),
+        .map((one, index) => paint(`  ${index === 0 ? sign : " "} ${one}`)),
     );
-    const more = changed.length - shown.length;
-    return more > 0 && changed.length > MAX_LINES
+    return changed.length > MAX_LINES
       ? [...shown, colors.dim(`  … ${changed.length - MAX_LINES} more lines`)]
       : shown;
   };
@@ -174,6 +175,7 @@ function describeChange({ path, before, after }: DefinitionChange, { colors, wid
 /** Hidden characters are visible in these lines. */
 function linesOf(value: unknown): string[] {
   if (value === undefined) return [];
-  const text = typeof value === "string" ? value : toJsonText(value, 2);
+  const short = typeof value === "string" ? value : toJsonText(value);
+  const text = typeof value === "string" || short.length <= SHORT_JSON ? short : toJsonText(value, 2);
   return text.split("\n").map((line) => plainText(visibleText(line)));
 }

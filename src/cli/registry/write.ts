@@ -7,7 +7,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { readLimited } from "../../base/files/limited-read.ts";
 import { parseIntegrity, sameIntegrity, toSri } from "../../base/text/integrity.ts";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
-import { openDocument } from "../../formats/document/edit/index.ts";
+import { openDocument } from "../../formats/document/index.ts";
 import { parsePackage } from "../../formats/package/index.ts";
 import type { Cli } from "../context.ts";
 import { diagnosticLine } from "../output/diagnostic.ts";

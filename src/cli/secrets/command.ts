@@ -90,7 +90,7 @@ export function addSecretsCommands({ program, explain, run, server = [] }: Comma
       OUTPUT,
       exitCodes({
         ...EXIT_CODES,
-        1: "a needed name is not set, or a store that holds secrets does not work",
+        1: "a needed name is not set, or a store with secrets does not work",
       }),
     ],
   });

@@ -32,7 +32,7 @@ export function adviceFor({ source, ok, note }: SourceStatus & { source: SourceN
         return { hint: "Give the passphrase that the vault was created with." };
       if (/newer portolan/.test(note)) return { hint: "Update portolan." };
       return {
-        hint: "Run this at a terminal to be asked for the passphrase, or name a file that holds it in PORTOLAN_VAULT_PASSPHRASE_FILE.",
+        hint: "Run this at a terminal to be asked for the passphrase, or name a file that contains it in PORTOLAN_VAULT_PASSPHRASE_FILE.",
       };
     case "dotenv":
       return { hint: "Correct the file, or take env_file out of portolan.yaml." };

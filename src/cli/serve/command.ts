@@ -32,7 +32,7 @@ const TOKEN = `Token:
   Clients send the token as Authorization: Bearer <token>. The first start creates it; a terminal shows it once, and portolan token prints it again. --new-token replaces it, and clients with the old one are refused.`;
 
 const SETTINGS = `Settings:
-  The gateway: section of portolan.yaml holds the same settings, and also callers, OAuth and limits. Options override it.`;
+  The gateway: section of portolan.yaml contains the same settings, and also callers, OAuth and limits. Options override it.`;
 
 const OUTPUT = `Output:
   stderr shows the address, the state of the servers and the lines to paste into clients, then one line for each event; with --verbose also each call. With --json, stdout gets one line of JSON with all of it. With --stdio, stdout is MCP only, and stderr shows only failures.`;

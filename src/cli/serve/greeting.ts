@@ -66,7 +66,7 @@ export function reachable(url: string, { allowedHosts = [] }: GatewaySettings): 
   return `${protocol}//${/:\d+$/.test(named) ? named : `${named}:${port}`}`;
 }
 
-/** The message as JSON. It holds the token only on a terminal; elsewhere a program runs `tokenCommand`. */
+/** The message as JSON. It contains the token only on a terminal; elsewhere a program runs `tokenCommand`. */
 export function greetingJson({ url, settings, servers, tags, token }: Greeting): object {
   const { sse, websocket } = settings.transports ?? {};
   const at = (group: string, names: readonly string[]): Record<string, string> =>

@@ -121,7 +121,7 @@ function parseUrl(text: string, scheme: string): UrlTarget {
     throw new PortolanError("TARGET_INVALID", `${JSON.stringify(text)} is not a URL.`, { cause });
   }
   if (url.username !== "" || url.password !== "") {
-    throw new PortolanError("TARGET_INVALID", `The URL of ${url.host} holds a user name or password.`, {
+    throw new PortolanError("TARGET_INVALID", `The URL of ${url.host} contains a user name or password.`, {
       hint: 'Give credentials as a header instead: --header "Authorization: Basic …"',
     });
   }

@@ -112,7 +112,7 @@ describe("plainLine", () => {
 });
 
 describe("toJsonText", () => {
-  test("means the same value and holds nothing that a terminal obeys", () => {
+  test("means the same value and contains nothing that a terminal obeys", () => {
     fc.assert(
       fc.property(fc.dictionary(text, text), (value) => {
         const json = toJsonText(value, 2);

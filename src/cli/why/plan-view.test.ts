@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import type { LaunchPlan } from "../../launch/index.ts";
 import { createColors } from "../terminal/colors.ts";
-import { describePlan, planJson, wouldStart } from "./plan-view.ts";
+import { commandsJson, describePlan, planJson, wouldStart } from "./plan-view.ts";
 
 const view = { colors: createColors(false), width: 80, label: (path: string) => path };
 
@@ -127,5 +127,18 @@ test("as JSON, without what may be secret", () => {
   expect(JSON.parse(text)).toMatchObject({
     server: "files",
     sandbox: { by: "config", policy: { configuredLimits: ["processes"] } },
+  });
+});
+
+test("the JSON of commands says which of them have a sandbox", () => {
+  const commands = [
+    { of: "tool a", words: ["git", "log"], plan: undefined },
+    { of: "tool b", words: ["node", "b.js"], plan: PLAN },
+  ];
+  expect(commandsJson("files", commands)).toMatchObject({
+    commands: [
+      { of: "tool a", sandboxed: false },
+      { of: "tool b", sandboxed: true },
+    ],
   });
 });

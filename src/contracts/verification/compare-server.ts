@@ -169,7 +169,7 @@ function checkSurfaces(driver: Driver, { prompts, resources }: ServerSurfaces): 
       code: "FILE_INVALID",
       severity: "warning",
       server: driver.id,
-      message: `${driver.id}: the server has no ${what} "${name}", so that it is not offered`,
+      message: `${driver.id}: the server has no ${what} "${name}", so it is not offered`,
       hint: didYouMean(name, all) ?? some,
       file: driver.origin.file,
       ...driver.origin.places?.[place],

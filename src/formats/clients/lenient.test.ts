@@ -86,7 +86,7 @@ test.each([
     '1:35 error env is a list | Make it names with texts, such as { "NAME": "value" }.',
   ],
   ['{"command":"x","env":{"A":[]}}', "1:42 error env: A is a list, which should be a text"],
-  ['{"command":"x","env":{"A=B":"c"}}', "1:42 error env: a name of a variable is empty or holds ="],
+  ['{"command":"x","env":{"A=B":"c"}}', "1:42 error env: a name of a variable is empty or contains ="],
   ['{"command":"x","disabled":"yes"}', "1:35 error disabled is a text | Make it true or false."],
   ['{"command":"x","timeout":0}', "1:35 error timeout is a number | Make it a number greater than 0."],
   [
@@ -119,7 +119,7 @@ test.each([
     '{"url":"https://x","headers":{"A B":"c"}}',
     "1:50 error headers: a header has a name that headers cannot have",
   ],
-  ['{"url":"https://x","headers":{"A":"b\\r\\nc"}}', "1:50 error headers: A holds a line break"],
+  ['{"url":"https://x","headers":{"A":"b\\r\\nc"}}', "1:50 error headers: A contains a line break"],
 ])("%s", (json, finding) => {
   const found = entry(json);
   expect(shown(found)).toEqual([finding]);
@@ -151,7 +151,7 @@ test("all faults of an entry are told, and the other entries stay", () => {
 test.each([
   [
     '{"command":"npx -y thing"}',
-    "1:21 warning command holds a program and its arguments | Put the arguments into args, one by one.",
+    "1:21 warning command contains a program and its arguments | Put the arguments into args, one by one.",
   ],
   [
     '{"command":"x","url":"https://x"}',

@@ -27,7 +27,7 @@ export function tooDeep(): TooMuch {
 }
 
 export function tooMany(): TooMuch {
-  return new TooMuch("the file holds more values than a config file has");
+  return new TooMuch("the file contains more values than a config file has");
 }
 
 /** Reports and drops repeated keys, and keys that would change the prototype of an object. */

@@ -2,6 +2,7 @@
 
 export { MAX_BYTES } from "./bounds.ts";
 export { Diagnostics, quoted, ROOT } from "./diagnostics.ts";
+export { openDocument } from "./edit/index.ts";
 export {
   createLocator,
   type Entry,

@@ -71,7 +71,8 @@ const CONFIG_BOUNDS: YamlBounds = {
   depth: MAX_DEPTH,
   tooMany,
   tooDeep,
-  tooManyDocuments: () => new TooMuch("the file holds several YAML documents; a config file is one document"),
+  tooManyDocuments: () =>
+    new TooMuch("the file contains several YAML documents; a config file is one document"),
 };
 
 /**
@@ -124,7 +125,7 @@ function hintFor(code: YAMLError["code"]): string | undefined {
   switch (code) {
     case "BLOCK_AS_IMPLICIT_KEY":
     case "MULTILINE_IMPLICIT_KEY":
-      return "Put a value that holds a colon and a space into quotes.";
+      return "Put a value that contains a colon and a space into quotes.";
     case "TAB_AS_INDENT":
       return "Indent with spaces.";
     case "BAD_INDENT":

@@ -76,7 +76,7 @@ describe("YAML", () => {
     [
       "two documents",
       "a: 1\n---\nb: 2\n",
-      "1:1 the file holds several YAML documents; a config file is one document",
+      "1:1 the file contains several YAML documents; a config file is one document",
     ],
     [
       "a colon too many",

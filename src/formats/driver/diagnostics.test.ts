@@ -75,7 +75,7 @@ describe("refused", () => {
     ["another kind of server", server("kind: nmp, package: a", "stdio"), 'no server of kind "nmp"', '"npm"'],
     ["a server without a kind", server("package: a", "stdio"), "server has no kind"],
     ["an option for a package", server("kind: npm, package: --yes", "stdio"), "begins with -"],
-    ["a package and more", server("kind: npm, package: a b", "stdio"), "holds a space"],
+    ["a package and more", server("kind: npm, package: a b", "stdio"), "contains a space"],
     ["no server", file(HEAD, "transport: stdio", ONE), "server is missing"],
     ["no transport", file(HEAD, "server: { kind: npm, package: a }", ONE), "transport is missing"],
     ["an entry without metadata", bindings("tool: a"), "implements[0].metadata.mcp is missing", "tool_name"],
@@ -265,23 +265,23 @@ describe("refused", () => {
     [
       "a secret in the host of an address",
       server("kind: remote, url: 'https://${secrets.A}/mcp'", "http"),
-      "server.url holds a reference before its path",
+      "server.url contains a reference before its path",
     ],
     [
       "a secret in the name of a package",
       server("kind: npm, package: 'a-${secrets.A}'", "stdio"),
-      "server.package holds a reference to a secret",
+      "server.package contains a reference to a secret",
       "server.env",
     ],
     [
       "a secret in a text",
       with_("metadata: { a: { b: '${secrets.A}' } }"),
-      "metadata.a.b holds a reference to a secret",
+      "metadata.a.b contains a reference to a secret",
     ],
     [
       "a secret in a command",
       with_("version_check: { cmd: 'a ${secrets.A}', parse: (a), range: '*' }"),
-      "version_check.cmd holds a reference",
+      "version_check.cmd contains a reference",
     ],
     [
       "a variable of this machine",
@@ -483,7 +483,7 @@ describe("logins", () => {
 
   test("a page that nothing tells the end of is warned of", () => {
     expect(told("url: 'https://a.b/in'")).toEqual([
-      expect.stringContaining("warning /auth/login/url nothing tells when the login on this page is done"),
+      expect.stringContaining("warning /auth/login/url Portolan cannot detect the end of the login"),
     ]);
   });
 

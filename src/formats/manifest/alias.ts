@@ -22,7 +22,7 @@ export function aliasProblem(alias: string): { readonly message: string; readonl
   if (alias.length > MAX_ALIAS)
     return { message: `alias ${shown} is longer than ${MAX_ALIAS} characters`, hint };
   if (alias.startsWith("-")) return { message: `alias ${shown} starts with "-"`, hint };
-  return { message: `alias ${shown} holds characters that tool names cannot have`, hint };
+  return { message: `alias ${shown} contains characters that tool names cannot have`, hint };
 }
 
 export function isLegalAlias(name: string): boolean {

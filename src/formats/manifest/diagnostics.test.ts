@@ -33,7 +33,7 @@ describe("problems", () => {
     [
       "an alias with spaces",
       servers("- {alias: my server, transport: stdio, command: y}"),
-      ['3:15 alias "my server" holds characters that tool names cannot have'],
+      ['3:15 alias "my server" contains characters that tool names cannot have'],
     ],
     [
       "an alias like a flag",
@@ -122,7 +122,7 @@ describe("problems", () => {
         '    A: "b\\nc"',
         "    B C: d",
       ),
-      ["7:12 the header A holds a line break", '8:9 "B C" cannot be the name of a header'],
+      ["7:12 the header A contains a line break", '8:9 "B C" cannot be the name of a header'],
     ],
     [
       "a bad name in env",
@@ -132,7 +132,7 @@ describe("problems", () => {
     [
       "a whole command line",
       servers("- {alias: a, transport: stdio, command: npx -y server}"),
-      ["warning 3:45 command holds a whole command line; no program has that name"],
+      ["warning 3:45 command contains a whole command line; no program has that name"],
     ],
     [
       "servers that are no list",
@@ -164,7 +164,7 @@ describe("problems", () => {
     [
       "naming with a dot",
       'config:\n  naming: "{alias}.{tool}"',
-      ['2:11 naming holds ".", which tool names cannot have'],
+      ['2:11 naming contains ".", which tool names cannot have'],
     ],
     [
       "a time that is none",

@@ -135,7 +135,7 @@ function checkCommand(server: ServerValue, node: ObjectNode, diagnostics: Diagno
   const [program] = server.command.split(/\s/, 1);
   diagnostics.warn(
     entry.value,
-    "command holds a whole command line; no program has that name",
+    "command contains a whole command line; no program has that name",
     `Write command: ${program}, and the other words as args.`,
   );
 }
@@ -154,7 +154,11 @@ function checkHeaders(server: ServerValue, node: ObjectNode, diagnostics: Diagno
     if (entry === undefined) continue;
     if (!HEADER_NAME.test(name)) diagnostics.add(entry, `${quoted(name)} cannot be the name of a header`);
     else if (value !== undefined && /[\r\n]/.test(value))
-      diagnostics.add(entry.value, `the header ${name} holds a line break`, "Write its value on one line.");
+      diagnostics.add(
+        entry.value,
+        `the header ${name} contains a line break`,
+        "Write its value on one line.",
+      );
   }
 }
 

@@ -21,7 +21,7 @@ export function toAbsolutePath(
   };
   const before = written.replace(/\/?[^/]*[*?].*$/, "");
   if (written.includes("${"))
-    return refuse("holds a reference", "What a program may touch is written out; ~/ stands for your home.");
+    return refuse("contains a reference", "Write paths without references; ~/ is your home folder.");
   if (/[*?]/.test(written))
     return refuse("is a pattern", `Name the folder itself${before === "" ? "" : `: ${before}`}.`);
   if (!written.startsWith("~")) return resolve(folder, written);

@@ -91,7 +91,7 @@ test.each<[string, string, string, string]>([
   ["{ network: [https://a.com/x] }", "4:26", '"https://a.com/x" is no host: it is a URL', "Write a.com."],
   ["{ network: { egress: ['*a.com'] } }", "4:36", '"*a.com" is no host', "api.example.com"],
   ["{ network: a.com }", "4:25", "servers.a.sandbox.network must be a list", ""],
-  ["{ fs: { read: ['${HOME}/x'] } }", "4:29", '"${HOME}/x" holds a reference', "~/ stands for your home"],
+  ["{ fs: { read: ['${HOME}/x'] } }", "4:29", '"${HOME}/x" contains a reference', "~/ is your home folder"],
   ["{ fs: { read: [./data/**] } }", "4:29", '"./data/**" is a pattern', "Name the folder itself: ./data."],
   ["{ fs: { write: [~root/x] } }", "4:30", '"~root/x" names the home of somebody else', "whole path"],
   ["{ fs: { write: [~/../x] } }", "4:30", '"~/../x" leads out of your home', "whole path"],

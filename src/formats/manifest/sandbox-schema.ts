@@ -20,7 +20,7 @@ import { filled } from "./defined.ts";
 import { toAbsolutePath } from "./paths.ts";
 
 const MODE_DESCRIPTION =
-  "enforce: everything holds, or the server does not start; warn: it starts, and what does not hold is said; off: no sandbox.";
+  "enforce: the server starts only if every rule is enforced; warn: it starts, and rules that are not enforced are reported; off: no sandbox.";
 const PATHS = "relative to this file, absolute, or with ~/";
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
@@ -66,7 +66,7 @@ const FIXED_VALUES = map(
     else if (values[key]?.includes("${") === true)
       context.diagnostics.add(
         value,
-        `env.set takes ${key} as it is written, and it holds a reference`,
+        `env.set takes ${key} as it is written, and it contains a reference`,
         "Write it in the server's own env, where references are resolved.",
       );
   }

@@ -70,7 +70,7 @@ export const NAMING = text("How tools are named, for example mcp_{alias}_{tool}.
   if (forbidden !== undefined)
     diagnostics.add(
       node,
-      `naming holds ${quoted(forbidden)}, which tool names cannot have`,
+      `naming contains ${quoted(forbidden)}, which tool names cannot have`,
       'Use letters, digits, "_" and "-" around {alias} and {tool}.',
     );
   return template;

@@ -53,7 +53,7 @@ export function text(description = "", options: TextOptions = {}): Schema<string
     wrongKindHint: quotesHint,
     parse(value, refuse) {
       if (value === "" && !empty) return refuse("is empty", "Write text.");
-      if (value.includes("\0")) return refuse("holds a NUL character");
+      if (value.includes("\0")) return refuse("contains a NUL character");
       if (maxLength !== undefined && value.length > maxLength && Array.from(value).length > maxLength)
         return refuse(`is longer than ${maxLength} characters`, "Make it shorter.");
       if (pattern === undefined || patternHint === undefined) return value;

@@ -142,7 +142,7 @@ describe("single values", () => {
   test.each([
     ["name: ''", "1:7 /name name is empty"],
     ["name:", "1:1 /name name is empty"],
-    ['name: "a\\0b"', "1:7 /name name holds a NUL character"],
+    ['name: "a\\0b"', "1:7 /name name contains a NUL character"],
     ["name: x\nkind: ''", "2:7 /kind kind is empty"],
     ["name: x\nsize: 1.5", '2:7 /size size must be a whole number of at least 1, not "1.5"'],
     ["name: x\nsize: .inf", '2:7 /size size must be a whole number of at least 1, not ".inf"'],

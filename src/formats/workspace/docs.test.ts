@@ -18,6 +18,7 @@ const examples = (name: string): string[] =>
 describe.each([
   "../README.md",
   "guides/packages.md",
+  "guides/pins.md",
   "guides/sandbox.md",
   "guides/secrets.md",
   "guides/workspaces.md",

@@ -90,7 +90,7 @@ servers:
       FILE,
       "a b",
       { command: "x" },
-      'CONFIG_INVALID alias "a b" holds characters that tool names cannot have',
+      'CONFIG_INVALID alias "a b" contains characters that tool names cannot have',
     ],
     [
       "no endpoint",

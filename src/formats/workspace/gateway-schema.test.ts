@@ -166,7 +166,7 @@ test.each([
   ["gateway: {callers: [{name: a, token_sha256: abc}]}", "1:45 token_sha256 must be 64 hexadecimal digits"],
   [
     `gateway: {callers: [{name: a, token_sha256: ${HASH}}, {name: b, token_sha256: ${HASH}}]}`,
-    "1:136 the same token_sha256 stands at line 1, column 45",
+    "1:136 the same token_sha256 is already at line 1, column 45",
   ],
   [
     `gateway: {callers: [{name: a, token: '\${A}', token_sha256: ${HASH}}]}`,

@@ -121,7 +121,7 @@ const CALLER = object(
     }),
     allow: TOOL_RULES.describe("Only these tools are offered: every kind that is given must match."),
     deny: TOOL_RULES.describe("These tools are not offered, even when allowed: one match is enough."),
-    limits: object("What holds for this caller.", CALLER_LIMITS),
+    limits: object("Limits of this caller.", CALLER_LIMITS),
   },
   {
     check({ name, token }, at) {
@@ -188,7 +188,7 @@ function checkCallers(gateway: TextNode, hasIssuer: boolean, { diagnostics }: Re
       else
         diagnostics.add(
           hash,
-          `the same token_sha256 stands at line ${sameHash.line}, column ${sameHash.column}`,
+          `the same token_sha256 is already at line ${sameHash.line}, column ${sameHash.column}`,
           "Give each caller a token of its own.",
         );
     }

@@ -104,7 +104,7 @@ test.each([
   ["version: 2", '1:10 version must be 1, not "2"'],
   ["srevers: {}", '1:1 unknown key "srevers"'],
   ["servers: []", "1:10 servers must be an object with keys, not a list"],
-  ["servers:\n  a b: {command: x}", '2:3 alias "a b" holds characters that tool names cannot have'],
+  ["servers:\n  a b: {command: x}", '2:3 alias "a b" contains characters that tool names cannot have'],
   ["servers:\n  a:\n    enabled: true", "2:3 servers.a says neither command nor url"],
   ["servers:\n  a: {}", "2:3 servers.a says neither command nor url"],
   ["servers:\n  a:", "2:5 servers.a must be an object with keys, not nothing"],

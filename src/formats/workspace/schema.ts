@@ -59,7 +59,7 @@ export const WORKSPACE = partialObject(
     pins: PINS,
     descriptionPrefix: DESCRIPTION_PREFIX,
     envFile: text("A .env file that values of ${NAME} references may come from; relative to this folder."),
-    defaults: partialObject("What holds for every server that says nothing else.", DEFAULT_FIELDS),
+    defaults: partialObject("Defaults for every server that does not set them itself.", DEFAULT_FIELDS),
     servers: map("Servers of this workspace, by alias. The transport follows from command or url.", SERVER, {
       keyPattern: ALIAS_PATTERN,
     }),

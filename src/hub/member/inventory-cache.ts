@@ -142,8 +142,8 @@ export class InventoryCache {
     const hashes = await this.#options.hash(fetched);
     if (hashes === undefined) return undefined;
     const tools = fetched.tools === before.tools ? before.hashes?.tools : hashes.tools;
-    const prompts = fetched.prompts === before.prompts ? before.hashes?.prompts : hashes.prompts;
-    return tools === undefined || prompts === undefined ? undefined : { ...hashes, tools, prompts };
+    const prompts = fetched.prompts === before.prompts ? before.hashes?.prompts : undefined;
+    return tools === undefined ? undefined : { ...hashes, tools, prompts: prompts ?? hashes.prompts };
   }
 
   stopRefreshing(): void {

@@ -81,6 +81,8 @@ export async function openServerSession(context: ServerContext, terms: OpenTerms
     const { openContractsSession } = await import("../drivers/open-contracts.ts");
     return openContractsSession(context, config.endpoint, limits, leave, listener);
   }
+  const packaged = await openPackagedServer(context, config.endpoint, terms);
+  if (packaged !== undefined) return packaged;
   const definition: ServerDefinition = {
     name: config.alias,
     endpoint: await resolveEndpointOf(context, config.endpoint),
@@ -109,14 +111,36 @@ export async function openServerSession(context: ServerContext, terms: OpenTerms
   return openPooledSession(context, definition, key, terms);
 }
 
-/** Opens an mcpfile server, which runs in this program. */
+/** A package whose program is an mcpfile runs in this program too. Returns undefined for any other server. */
+async function openPackagedServer(
+  context: ServerContext,
+  endpoint: Endpoint,
+  { limits, leave, listener }: OpenTerms,
+): Promise<SessionHandle | undefined> {
+  if (endpoint.transport !== "stdio" || endpoint.kind !== "package") return undefined;
+  const { readPackagedServer } = await import("./packaged-server.ts");
+  const found = await readPackagedServer(context.config, endpoint, {
+    ...{ signal: leave, onLaunch: listener.launch },
+    ...{ report: context.report, context: context.launchContext },
+  });
+  if (found === undefined) return undefined;
+  const { server, given } = found;
+  return openInvokedServer(context, { transport: "invoke", server }, limits, leave, listener, given);
+}
+
+/**
+ * Opens an mcpfile server, which runs in this program. `given` are the variables of a package: the file of a stranger gets no
+ * others.
+ */
 async function openInvokedServer(
-  options: ServerContext,
+  context: ServerContext,
   { server }: InvokeEndpoint,
   limits: Limits,
   leave: AbortSignal,
   listener: ProcessListener,
+  given?: Readonly<Record<string, string>>,
 ): Promise<SessionHandle> {
+  const options = { ...context, given };
   const { config, pool, report, launchContext } = options;
   const { env, lacks } = await resolveInvoked(options, server);
   if (lacks !== undefined) report(lacks);
@@ -172,7 +196,9 @@ function folderOf(file: string): string {
   return cut <= 0 ? "." : file.slice(0, cut);
 }
 
-type SecretOptions = Pick<ServerContext, "config" | "secrets" | "redactor" | "report">;
+type SecretOptions = Pick<ServerContext, "config" | "secrets" | "redactor" | "report"> & {
+  readonly given?: Readonly<Record<string, string>>;
+};
 
 interface InvokedSecrets {
   readonly env: ReadonlyMap<string, string>;
@@ -228,13 +254,20 @@ async function resolveLater(
 
 /** Resolves the names like environment variables of a program. */
 async function resolveNames(
-  { config, secrets, redactor, report }: SecretOptions,
+  { config, secrets, redactor, report, given }: SecretOptions,
   names: readonly string[],
 ): Promise<{ readonly ok: true; readonly env: ReadonlyMap<string, string> } | UnresolvedEndpoint> {
-  const wanted = Object.fromEntries(names.map((name) => [name, `\${${name}}`]));
+  const missing = given === undefined ? [] : names.filter((name) => !Object.hasOwn(given, name));
+  if (missing.length > 0)
+    return {
+      ok: false,
+      missing: missing.map((name) => ({ name, where: `env.${name}`, inEnvironment: false })),
+      problems: [],
+    };
+  const wanted = Object.fromEntries(names.map((name) => [name, given?.[name] ?? `\${${name}}`]));
   const endpoint: Endpoint = { transport: "stdio", command: "", env: wanted };
-  // Only references to files need a folder, and an mcpfile has none of those.
-  const resolved = await resolveEndpoint(endpoint, secrets, { baseDir: "." });
+  // The config of a package may refer to files; an mcpfile itself does not.
+  const resolved = await resolveEndpoint(endpoint, secrets, { baseDir: folderOf(config.origin.file) });
   if (!resolved.ok) return resolved;
   for (const secret of resolved.secrets) redactor.add(secret);
   for (const warning of resolved.warnings) report({ ...warning, server: config.alias });

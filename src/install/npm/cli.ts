@@ -178,9 +178,13 @@ const LEASH = 'process.stdin.on("end",()=>process.exit(1)).on("error",()=>proces
 export async function guardWords(writable: readonly string[]): Promise<string[]> {
   const flag = ["--permission", "--experimental-permission"].find(knows);
   if (flag === undefined)
-    throw new PortolanError("INSTALL_FAILED", "npm cannot be kept from running programs of strangers here.", {
-      hint: "Run portolan with Node.js 20.19 or later.",
-    });
+    throw new PortolanError(
+      "INSTALL_FAILED",
+      "npm cannot be prevented from running scripts of packages here.",
+      {
+        hint: "Run portolan with Node.js 20.19 or later.",
+      },
+    );
   const folders = await Promise.all(writable.map(realFolder));
   // A star would match other folders too, and a repeated folder makes Node 20 crash.
   const writes = folders.some((path) => path.includes("*")) ? ["*"] : [...new Set(folders)];

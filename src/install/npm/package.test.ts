@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { integrityOf, parseIntegrity } from "../../base/text/integrity.ts";
 import { type Registry, startRegistry } from "../../../test/fixtures/npm-registry.mjs";
 import { installed, installNpm, listInstalled, type NpmOptions, removeInstalled } from "./package.ts";
 
@@ -78,6 +79,29 @@ describe("a package", () => {
     const updated = await install("@team/hello@^1.0.0", { update: true });
     expect(updated.version).toBe("1.2.0");
     expect(existsSync(found.folder)).toBe(true);
+    expect(await readdir(join(root, "npm", "work"))).toEqual([]);
+  });
+
+  test("with the expected hash is accepted, whatever the kind of hash; with another one it is refused", async () => {
+    const spec = "@team/hello@1.0.0";
+    const { integrity } = await install(spec);
+    const tarball = await fetch(`${registry.url}/@team/hello/-/1.0.0.tgz`);
+    const bytes = Buffer.from(await tarball.arrayBuffer());
+    for (const expected of [parseIntegrity(integrity), integrityOf(bytes)]) {
+      const found = await install(spec, { integrity: expected });
+      expect(found.version).toBe("1.0.0");
+      expect(await installed({ spec, root, integrity: expected })).toEqual(found);
+    }
+    const before = await listInstalled(root);
+    for (const algorithm of ["sha512", "sha256"] as const) {
+      const wrong = { integrity: integrityOf(Buffer.from("other"), algorithm) };
+      expect(await installed({ spec, root, ...wrong })).toBeUndefined();
+      await expect(install(spec, wrong)).rejects.toMatchObject({
+        code: "INSTALL_FAILED",
+        data: { reason: "HASH_MISMATCH" },
+      });
+    }
+    expect(await listInstalled(root)).toEqual(before);
     expect(await readdir(join(root, "npm", "work"))).toEqual([]);
   });
 

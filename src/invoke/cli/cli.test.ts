@@ -320,7 +320,7 @@ test("a sandboxed script that leaves processes in the background says so", needs
   ]);
 });
 
-test("a helper in the background neither holds the answer nor stays", needs("bash"), async () => {
+test("a helper in the background neither delays the answer nor stays", needs("bash"), async () => {
   const { path, pids } = pidFile();
   const code = `sleep 100 & echo "$!" > {repoUrl}; echo done`;
   const { call } = await openTool(shell(code), schema);

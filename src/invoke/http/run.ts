@@ -28,8 +28,9 @@ export function createHttpRunner(invocation: HttpInvocation, agents: () => Promi
   return {
     async run(run: Run): Promise<Outcome> {
       const request = builder.build(run);
-      const { dispatch, get } = await agents();
-      const dispatcher = get(allowsPrivate);
+      const opened = await agents();
+      const { dispatch } = opened;
+      const dispatcher = opened.get(allowsPrivate);
       const sent = (signal: AbortSignal): Promise<Outcome> =>
         send(request, { dispatch, dispatcher, signal, max });
       return withDeadline(run.signal, timeoutMs, sent, () =>

@@ -75,5 +75,5 @@ export function unescapeRefBody(body: string): string | undefined {
 
 function bodyProblem(body: string): string | undefined {
   if (body === "") return "there is nothing after its kind";
-  return /\p{Cc}/u.test(body) ? "it holds a control character" : undefined;
+  return /\p{Cc}/u.test(body) ? "it contains a control character" : undefined;
 }

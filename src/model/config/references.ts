@@ -119,7 +119,7 @@ function unescape(text: string): string {
 /** Returns a reference or an error message. Messages do not repeat names, because a malformed name may be a secret value. */
 function readBody(body: string): Reference | string {
   if (body === "") return "A reference is empty: write ${NAME}.";
-  if (body.includes("${")) return "A reference holds another one: a default is literal text.";
+  if (body.includes("${")) return "A reference contains another one: a default is literal text.";
   if (body.startsWith("file:")) {
     const name = body.slice("file:".length);
     if (name === "" || name.includes("\0") || /[\r\n]/.test(name))

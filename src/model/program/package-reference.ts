@@ -14,7 +14,8 @@ export type PackageReference =
 const MAX_LENGTH = 2_000;
 const PACKAGE_NAME = /^@[a-z0-9][a-z0-9-]*\/[a-z0-9][a-z0-9-]*$/;
 const OFFICIAL_NAME = /^[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+\/[a-zA-Z0-9._-]+$/;
-const TAG = /^[a-z][\w.-]*$/i;
+/** A tag, or the beginning of a hash. */
+const TAG = /^(?:[a-z][\w.-]*|[0-9a-f]{4,128})$/i;
 
 export const PACKAGE_HINT = "Write @user/name@^1.0.0, io.github.user/name@1.2.0, or mcpb: and a file or URL.";
 

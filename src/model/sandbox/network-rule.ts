@@ -26,11 +26,11 @@ const FORMS =
 export function parseNetworkRule(text: string): ParsedNetworkRule {
   if (text === "") return refuse("It is empty.");
   if (text.length > 300) return refuse("It is longer than any host name.");
-  if (/[\p{Cc}\p{Cf}\p{Z}]/u.test(text)) return refuse("It holds a space or an invisible character.");
+  if (/[\p{Cc}\p{Cf}\p{Z}]/u.test(text)) return refuse("It contains a space or an invisible character.");
   if (text.includes("://")) return refuse("It is a URL.", hostOfUrl(text));
   if (/^\[?[\da-f.:]+\]?\/\d+$/i.test(text))
     return refuse("It is a range of addresses.", "Ranges are not supported: list each address by itself.");
-  if (/[/\\?#@]/.test(text)) return refuse("It holds more than a host and a port.");
+  if (/[/\\?#@]/.test(text)) return refuse("It contains more than a host and a port.");
   const split = splitPort(text);
   if (split === undefined)
     return refuse("Its port is not one.", "A port is a number from 1 to 65535, without leading zeros.");

@@ -19,7 +19,7 @@ export interface Spec {
 
 /** Returns the reason as a text if the value is no description of an API. */
 export function openSpec(root: unknown): Spec | string {
-  if (!isObject(root)) return "the file holds no description of an API";
+  if (!isObject(root)) return "the file contains no description of an API";
   if (typeof root.swagger === "string" || typeof root.swagger === "number") {
     const swagger = String(root.swagger);
     if (swagger === "2.0" || swagger === "2")

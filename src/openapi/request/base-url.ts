@@ -41,7 +41,7 @@ export function checkBaseUrl(given: string): string | { readonly problem: string
   const url = parse(given);
   if (url === undefined) return { problem: `the base URL ${quoted(given)} is not a URL of http or https` };
   if (url.username !== "" || url.password !== "")
-    return { problem: "the base URL holds a password; give it as a secret" };
+    return { problem: "the base URL contains a password; give it as a secret" };
   if (url.search !== "" || url.hash !== "")
     return {
       problem: `the base URL ${quoted(given)} has a query; it must end with a path, because the paths of operations are appended`,
@@ -90,7 +90,7 @@ function absolute(text: string, { baseUrl, documentUrl }: Address, at: At): stri
     throw new Unusable(`${message}; ${GIVE_BASE}`, at.path);
   }
   if (url.username !== "" || url.password !== "")
-    throw new Unusable(`a server's URL holds a password; ${GIVE_BASE} without it`, at.path);
+    throw new Unusable(`a server's URL contains a password; ${GIVE_BASE} without it`, at.path);
   return written(url);
 }
 

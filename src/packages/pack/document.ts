@@ -2,8 +2,14 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { PortolanError } from "../../errors/index.ts";
-import { openDocument } from "../../formats/document/edit/index.ts";
-import { nodeAt, readJson, type TextNode, toLabel, toPlain } from "../../formats/document/index.ts";
+import {
+  nodeAt,
+  openDocument,
+  readJson,
+  type TextNode,
+  toLabel,
+  toPlain,
+} from "../../formats/document/index.ts";
 import { variableOf } from "../../formats/package/index.ts";
 import { isObject, type JsonObject } from "../../model/index.ts";
 import { defined, type PackageFacts } from "./facts.ts";

@@ -282,7 +282,7 @@ test("any name of a server becomes a module, and any variable a setting with tha
               mcp: { configuration?: { schema?: JsonObject; env?: Record<string, string> } };
             }
           ).mcp.configuration ?? {};
-        const settings = Object.keys((schema?.["properties"] ?? {}) as object);
+        const settings = Object.keys(schema?.["properties"] ?? {});
         expect(settings.map((setting) => variableOf(setting, env)).sort()).toEqual([...variables].sort());
       },
     ),

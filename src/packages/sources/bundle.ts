@@ -14,13 +14,7 @@ import {
   toSri,
 } from "../../base/text/integrity.ts";
 import { PortolanError } from "../../errors/index.ts";
-import {
-  type McpbManifest,
-  mcpbProgram,
-  mcpbRequirements,
-  mcpbSettings,
-  parseMcpbManifest,
-} from "../../formats/mcpb/index.ts";
+import { type McpbManifest, mcpbProgram, mcpbSettings, parseMcpbManifest } from "../../formats/mcpb/index.ts";
 import { defaultStoreRoot, downloadNew, findFile, installFile, readZipFile } from "../../install/index.ts";
 import type { Certificate } from "../provenance/certificate.ts";
 import { checkMcpbSignature, type McpbSignatureCheck } from "../provenance/mcpb-signature.ts";
@@ -149,7 +143,6 @@ export interface BundleProgram {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  readonly requires: ReturnType<typeof mcpbRequirements>;
 }
 
 /** The program of an unpacked bundle, with the settings that the server's variables have. */
@@ -157,21 +150,17 @@ export function toBundleProgram(
   manifest: McpbManifest,
   folder: string,
   variables: Readonly<Record<string, string>>,
-  server: string,
+  { server, isChecked }: { readonly server: string; readonly isChecked: boolean },
 ): BundleProgram {
   const { values, problems } = mcpbSettings(manifest, variables);
   const place = { platform: process.platform, folder, home: homedir() };
   const result = mcpbProgram(manifest, place, values);
   const wrong = [...problems, ...(result.ok ? [] : result.problems)];
-  if (!result.ok || wrong.length > 0) throw missingSettings(server, wrong);
+  if (isChecked && wrong.length > 0) throw missingSettings(server, wrong);
+  if (!result.ok) return { command: process.execPath, args: [], env: {} };
   const { command, args, env } = result.program;
-  return {
-    // The Node that runs Portolan is in the sandbox of every server.
-    command: command === "node" ? process.execPath : command,
-    args,
-    env,
-    requires: mcpbRequirements(manifest),
-  };
+  // The Node that runs Portolan is in the sandbox of every server.
+  return { command: command === "node" ? process.execPath : command, args, env };
 }
 
 /** One sentence for each setting that is missing or wrong. */

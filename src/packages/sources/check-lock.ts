@@ -1,7 +1,7 @@
 // Compares the packages that portolan.yaml names with the entries of portolan.lock.
 
 import { parseIntegrity } from "../../base/text/integrity.ts";
-import { satisfies } from "../../base/text/versions.ts";
+import { parseRange, satisfies } from "../../base/text/versions.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { PackageReference } from "../../model/index.ts";
 import { readLock } from "../lock/lock-file.ts";
@@ -55,8 +55,9 @@ export function lockProblem(
       hint: "Approve the other package: portolan update.",
     };
   const { range } = reference;
-  // A tag may have moved since; the lock keeps the version that was approved.
-  if (range === undefined || /^[a-z]/i.test(range) || satisfies(locked.version, range)) return undefined;
+  // A tag may have moved since; the lock keeps the version that was approved. A hash was compared when it was approved.
+  const isRange = range !== undefined && !/^[a-z]/i.test(range) && parseRange(range) !== undefined;
+  if (!isRange || satisfies(locked.version, range)) return undefined;
   return {
     message: `portolan.yaml wants ${name}@${range}, and portolan.lock has the version ${locked.version}.`,
     hint: "Approve a version of that range: portolan update.",

@@ -5,6 +5,7 @@ import { dirname } from "node:path";
 import { parseIntegrity, sameIntegrity, integrityOf } from "../../base/text/integrity.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { type PackageMetadata, variableOf } from "../../formats/package/index.ts";
+import { mcpbRequirements } from "../../formats/mcpb/index.ts";
 import { fillOption } from "../../formats/server-json/index.ts";
 import { checkRequires } from "../../install/index.ts";
 import { isObject } from "../../model/index.ts";
@@ -37,6 +38,8 @@ export interface LockedContext extends Omit<PackageContext, "mirrors"> {
 /** The program of a package, for the launch of a server. */
 export interface PackageProgram {
   readonly locked: LockedPackage;
+  /** The metadata document; absent for bundles and for servers of the official registry. */
+  readonly metadata?: PackageMetadata;
   /** Human-readable: name, version, where it came from, and its hash. */
   readonly source: string;
   /** How it is run: by npm's installer, which needs nothing of the store; or a program of the store. */
@@ -107,6 +110,7 @@ async function openPackage(
   const source = toPackageSource(metadata);
   return {
     locked,
+    metadata,
     source: `${label} (${source.url} ${source.integrity})`,
     program: await programOf(source, context, install),
     args: metadata.mcp.args ?? [],
@@ -114,6 +118,19 @@ async function openPackage(
     python: runtime?.python,
     sandboxRequired: metadata.security.sandbox?.required === true,
   };
+}
+
+/** The metadata of a locked package, without its files. Undefined for bundles and servers of the official registry. */
+export async function openLockedMetadata(
+  request: LockedReference,
+  context: LockedContext = {},
+): Promise<PackageMetadata | undefined> {
+  if (request.reference.kind !== "package") return undefined;
+  const locked = await readLockedPackage(request);
+  const bytes = await documentOf(locked, context, true);
+  const metadata = parseDocument(bytes, `${locked.name}@${locked.version}`);
+  checkDocument(locked, metadata, request.server);
+  return metadata;
 }
 
 /** A server of the official registry: the lock file names one of its packages, and the hash of it. */
@@ -168,9 +185,14 @@ async function openBundle(
   if (manifest === undefined) throw changedDocument(label);
   if (isOwn && (manifest.name !== locked.name || manifest.version !== locked.version))
     throw changedDocument(label);
-  const { command, args, env, requires } = toBundleProgram(manifest, folder, context.variables ?? {}, server);
+  const requires = mcpbRequirements(manifest);
   await checkRequires({ os: requires.os }, { server });
   checkNode(requires.runtime.node, label, server);
+  // A plan or an audit needs no settings.
+  const { command, args, env } = toBundleProgram(manifest, folder, context.variables ?? {}, {
+    server,
+    isChecked: install,
+  });
   const program = { kind: "file", command, args: [], folder } as const;
   return { ...facts, program, args, env, cwd: folder, python: requires.runtime.python };
 }

@@ -132,7 +132,7 @@ function parseState(text: string, file: string, url: string): Remembered {
   if (typeof publicKey !== "string" || typeof sequence !== "number" || typeof sha256 !== "string")
     throw new PortolanError(
       "FILE_FAILED",
-      `${file} is damaged: it holds what is known about the registry ${url}.`,
+      `${file} is damaged: it contains what Portolan knows about the registry ${url}.`,
       {
         hint: `To trust the registry anew: portolan registry forget ${url}.`,
       },

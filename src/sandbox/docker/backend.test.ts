@@ -141,7 +141,7 @@ describe("the command line", () => {
     });
   });
 
-  test("never holds a value of the environment", () => {
+  test("never contains a value of the environment", () => {
     const run = parse("docker run -e TOKEN=hush -e OTHER --env=THIRD=a=b -e DOCKER_HOST=x image");
     const made = dockerArgs({ run }, policy(), { container: "c", owner: ["--label", "portolan.owner=o"] });
     expect(made.args.join(" ")).toContain("--env TOKEN --env OTHER --env THIRD --env DOCKER_HOST=x image");

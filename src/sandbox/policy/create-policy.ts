@@ -151,7 +151,7 @@ async function systemMounts(
     problems: unknown.map((name) => ({
       rule: `exec.allow: ${name}`,
       problem: "there is no such program",
-      remedy: "Install it, give its full path, or take it out of exec.allow.",
+      remedy: "Install it, give its full path, or remove it from exec.allow.",
     })),
   };
 }

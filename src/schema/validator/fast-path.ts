@@ -8,8 +8,11 @@ export type FastTest = (value: unknown) => boolean;
 /** Limit of steps, because the fast path runs without a budget. */
 const MOST_STEPS = 10_000;
 const MOST_DEPTH = 16;
-/** Module state, because a check is synchronous: each one sets it at its start, and no two run at once. */
-let stepsLeft = 0;
+
+/** The steps that are left of one check. A compiled test has one for all its checks, because a check is synchronous. */
+interface Steps {
+  left: number;
+}
 
 /** Keywords without effect on validity. `rewrite.ts` explains why `format` is one of them. */
 const ANNOTATIONS = new Set(
@@ -30,15 +33,16 @@ const TYPES: Readonly<Record<string, FastTest>> = {
 
 /** Returns undefined if the schema uses any other keyword. */
 export function compileFastTest(schema: unknown): FastTest | undefined {
-  const test = compile(schema, 0);
+  const steps: Steps = { left: 0 };
+  const test = compile(schema, 0, steps);
   if (test === undefined) return undefined;
   return (value) => {
-    stepsLeft = MOST_STEPS;
+    steps.left = MOST_STEPS;
     return test(value);
   };
 }
 
-function compile(schema: unknown, depth: number): FastTest | undefined {
+function compile(schema: unknown, depth: number, steps: Steps): FastTest | undefined {
   if (!isObject(schema) || depth > MOST_DEPTH) return undefined;
   const tests: FastTest[] = [];
   let hasObjectKeywords = false;
@@ -47,13 +51,13 @@ function compile(schema: unknown, depth: number): FastTest | undefined {
     if (keyword === "properties" || keyword === "required" || keyword === "additionalProperties")
       hasObjectKeywords = true;
     else {
-      const test = compileKeyword(keyword, value, depth);
+      const test = compileKeyword(keyword, value, depth, steps);
       if (test === undefined) return undefined;
       tests.push(test);
     }
   }
   if (hasObjectKeywords) {
-    const test = compileObject(schema, depth);
+    const test = compileObject(schema, depth, steps);
     if (test === undefined) return undefined;
     tests.push(test);
   }
@@ -64,7 +68,7 @@ function compile(schema: unknown, depth: number): FastTest | undefined {
   return (value) => tests.every((test) => test(value));
 }
 
-function compileKeyword(keyword: string, limit: unknown, depth: number): FastTest | undefined {
+function compileKeyword(keyword: string, limit: unknown, depth: number, steps: Steps): FastTest | undefined {
   if (keyword === "type") return compileType(limit);
   if (keyword === "enum" && Array.isArray(limit) && limit.length > 0 && limit.every(isPrimitive)) {
     const values = new Set<unknown>(limit);
@@ -72,15 +76,15 @@ function compileKeyword(keyword: string, limit: unknown, depth: number): FastTes
   }
   if (keyword === "const" && isPrimitive(limit)) return (value) => value === limit;
   if (keyword === "items") {
-    const test = compile(limit, depth + 1);
+    const test = compile(limit, depth + 1, steps);
     return (
-      test && ((value) => !Array.isArray(value) || ((stepsLeft -= value.length) > 0 && value.every(test)))
+      test && ((value) => !Array.isArray(value) || ((steps.left -= value.length) > 0 && value.every(test)))
     );
   }
   if (keyword === "anyOf" && Array.isArray(limit) && limit.length > 0 && limit.length <= 16) {
-    const tests = limit.map((option) => compile(option, depth + 1));
+    const tests = limit.map((option) => compile(option, depth + 1, steps));
     if (!tests.every((test) => test !== undefined)) return undefined;
-    return (value) => (stepsLeft -= tests.length) > 0 && tests.some((test) => test(value));
+    return (value) => (steps.left -= tests.length) > 0 && tests.some((test) => test(value));
   }
   return typeof limit === "number" && Number.isFinite(limit) ? compileLimit(keyword, limit) : undefined;
 }
@@ -118,7 +122,7 @@ function compileLimit(keyword: string, limit: number): FastTest | undefined {
   }
 }
 
-function compileObject(schema: JsonObject, depth: number): FastTest | undefined {
+function compileObject(schema: JsonObject, depth: number, steps: Steps): FastTest | undefined {
   const { properties = {}, required = [], additionalProperties = true } = schema;
   if (!isObject(properties) || !Array.isArray(required) || typeof additionalProperties !== "boolean")
     return undefined;
@@ -129,7 +133,7 @@ function compileObject(schema: JsonObject, depth: number): FastTest | undefined 
   const fields: { name: string; needed: boolean; test: FastTest }[] = [];
   for (const name of names as string[]) {
     const test = Object.hasOwn(properties, name)
-      ? compile(properties[name], depth + 1)
+      ? compile(properties[name], depth + 1, steps)
       : additionalProperties
         ? () => true
         : undefined;
@@ -140,7 +144,7 @@ function compileObject(schema: JsonObject, depth: number): FastTest | undefined 
 
   return (value) => {
     if (!isRecord(value)) return typeof value !== "object" || value === null || Array.isArray(value);
-    if ((stepsLeft -= fields.length) <= 0) return false;
+    if ((steps.left -= fields.length) <= 0) return false;
     for (const field of fields) {
       const found = value[field.name];
       if (found === undefined ? field.needed : !field.test(found)) return false;

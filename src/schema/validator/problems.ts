@@ -129,7 +129,7 @@ function toProblem(
         message: `must match the pattern ${quote(judged.patternOf(limit) ?? "")}, got ${describe(value)}`,
       };
     case "oneOf":
-      return { path, message: "fits more than one of the alternatives, and must fit exactly one" };
+      return { path, message: "matches more than one of the alternatives, but must match exactly one" };
     case "not":
       return { path, message: "is of a kind that is not allowed here" };
     case "contains":

@@ -179,7 +179,7 @@ test.each<[string, unknown, unknown, string[]]>([
     "oneOf, two fit",
     { oneOf: [{ type: "number" }, { minimum: 1 }, { type: "string" }] },
     5,
-    ["fits more than one of the alternatives, and must fit exactly one"],
+    ["matches more than one of the alternatives, but must match exactly one"],
   ],
   ["false", { properties: { a: false } }, { a: 1 }, ["/a: is not allowed here"]],
   [

@@ -20,6 +20,26 @@ test("its npm name, or its alias, in this order", () => {
   expect(find(short)).toBe("github");
 });
 
+test("the lock file first, then the package of the config, and never a server of another package", () => {
+  const name = "@alice/github-mcp";
+  const byLock = server("x");
+  const npm = server("b", ["-y", `${name}@^1`]);
+  const byConfig: ServerConfig = {
+    ...server("c"),
+    endpoint: {
+      ...{ transport: "stdio", kind: "package", package: `${name}@^1.0.0` },
+      lock: { file: "portolan.lock", server: "c" },
+    },
+  };
+  const locked = new Map([["x", { name }]]);
+  expect(findPackageServer(name, [npm, byConfig, byLock], locked).alias).toBe("x");
+  expect(findPackageServer(name, [npm, byConfig, byLock]).alias).toBe("c");
+  const other = new Map([["github", { name: "@mallory/github-mcp" }]]);
+  expect(() => findPackageServer(name, [server("github")], other)).toThrow(
+    expect.objectContaining({ code: "SERVER_UNKNOWN" }),
+  );
+});
+
 test("none, and several", () => {
   expect(() => find(server("gitlab"))).toThrow(
     expect.objectContaining({

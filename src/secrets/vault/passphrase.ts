@@ -67,7 +67,7 @@ export async function findPassphrase(
     vault,
     "no-passphrase",
     `There is no passphrase for the vault ${vault}.`,
-    `Name a file that holds it in ${PASSPHRASE_FILE}, or run the command in a terminal to be asked.`,
+    `Name a file that contains it in ${PASSPHRASE_FILE}, or run the command in a terminal to be asked.`,
   );
 }
 

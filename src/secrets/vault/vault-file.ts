@@ -86,7 +86,7 @@ export function openVault(bytes: Buffer, length: number, key: Uint8Array): Opene
     const parsed = parseJson(text.toString("utf8"));
     if (isObject(parsed) && Object.values(parsed).every((value) => typeof value === "string"))
       return { ok: true, secrets: new Map(Object.entries(parsed as Record<string, string>)) };
-    return { ok: false, reason: "damaged", detail: "it holds no map of secrets" };
+    return { ok: false, reason: "damaged", detail: "it contains no map of secrets" };
   } catch {
     return { ok: false, reason: "locked", detail: "the passphrase does not open it" };
   }

@@ -197,7 +197,7 @@ describe("an existing driver", () => {
     const proposal = ".drivers/n-mcp/DRIVER.md.new";
     const diff = await here.run("diff", ".drivers/n-mcp/DRIVER.md", proposal, "--text");
     expect(diff).toMatchObject({ code: 0, out: expect.stringContaining("There are no changes.") });
-    expect(again.left.join("\n")).toContain("and not list_notes, count_notes");
+    expect(again.left.join("\n")).toContain("have none: list_notes, count_notes.");
 
     const more = await author(here, "--id", "n-mcp", "--tools", "get_note,list_notes");
     expect(more.files.map(({ state }) => state)).toEqual(["kept", "proposed"]);
@@ -235,7 +235,7 @@ describe("the workspace", () => {
 
   it("is told about options that a DRIVER.md cannot hold", async () => {
     const { left } = await author(notes([NOTE]), "--sandbox", "off");
-    expect(left.join("\n")).toContain("use it with --sandbox contracts=off");
+    expect(left.join("\n")).toContain("add --sandbox contracts=off");
   });
 
   it("gets sandbox hints that fit a driver", needs("bubblewrap"), async () => {

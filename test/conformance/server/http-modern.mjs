@@ -74,7 +74,7 @@ function expectHeader(headers, name, expected, read = (value) => value) {
 
 const STRICT_BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** The value in its wrapper, or undefined if the wrapper holds no proper Base64, which Buffer would not notice. */
+/** The value in its wrapper, or undefined if the wrapper contains no proper Base64, which Buffer would not notice. */
 function decode(value) {
   const encoded = /^=\?base64\?(.*)\?=$/.exec(value)?.[1];
   if (encoded === undefined) return value;

@@ -20,7 +20,7 @@ export const prompts = [
   },
   {
     name: "test_prompt_with_embedded_resource",
-    description: "A prompt that holds a resource",
+    description: "A prompt that contains a resource",
     arguments: [{ name: "resourceUri", description: "URI of the resource to embed", required: true }],
     get: ({ resourceUri }) =>
       messages(
@@ -30,7 +30,7 @@ export const prompts = [
   },
   {
     name: "test_prompt_with_image",
-    description: "A prompt that holds an image",
+    description: "A prompt that contains an image",
     get: () => messages(image(), text("Please analyze the image above.")),
   },
   {

@@ -148,7 +148,7 @@ export class EntryReader {
   }
 
   #translate(text: string, at: Path, place: ValuePlace): string {
-    if (text.includes("\0")) this.refuse(at, `${toLabel(at)} holds a NUL character`, "Take it out.");
+    if (text.includes("\0")) this.refuse(at, `${toLabel(at)} contains a NUL character`, "Remove it.");
     const found = readValue(text, place, this.#client, this.#context);
     const title = CLIENT_TITLES[this.#client];
     for (const variable of found.editorOnly)

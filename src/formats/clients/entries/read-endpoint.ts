@@ -27,7 +27,7 @@ export function readCommand(reader: EntryReader, context: ReadContext): Endpoint
     reader.report(
       "warning",
       [key],
-      `${key} holds a program and its arguments`,
+      `${key} contains a program and its arguments`,
       "Put the arguments into args, one by one.",
     );
   const env = { ...readEnvVars(reader), ...reader.map("env", checkVariable) };
@@ -69,7 +69,7 @@ function readEnvVars(reader: EntryReader): Record<string, string> {
 }
 
 function checkVariable(name: string): string | undefined {
-  return name === "" || /[=\0]/.test(name) ? "a name of a variable is empty or holds =" : undefined;
+  return name === "" || /[=\0]/.test(name) ? "a name of a variable is empty or contains =" : undefined;
 }
 
 export function readUrl(reader: EntryReader, transport: "http" | "sse" | "websocket"): Endpoint | undefined {
@@ -110,7 +110,7 @@ function readBearer(reader: EntryReader): Record<string, string> {
 
 function checkHeader(name: string, value: string): string | undefined {
   if (!HEADER_NAME.test(name)) return "a header has a name that headers cannot have";
-  return /[\r\n]/.test(value) ? `${name} holds a line break` : undefined;
+  return /[\r\n]/.test(value) ? `${name} contains a line break` : undefined;
 }
 
 /** The message never repeats the URL, which may hold a secret. */

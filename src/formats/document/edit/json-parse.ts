@@ -23,7 +23,7 @@ export function parseJson(text: string): ParsedText {
     .slice(0, 1)
     .map(({ error, offset }) => ({ offset, message: jsonErrorMessage(error) }));
   if (value === undefined && problems.length === 0 && text.trim() !== "")
-    problems.push({ offset: 0, message: "it is nested too deeply to be read, or holds nothing" });
+    problems.push({ offset: 0, message: "it is nested too deeply to be read, or it is empty" });
   return {
     value,
     problems,

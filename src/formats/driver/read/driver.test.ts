@@ -349,5 +349,5 @@ test.each([
   const lines = [HEAD, ONE, server, "transport: http", "network: { egress: [a.b] }"];
   const { driver, diagnostics } = parseDriver(`---\n${lines.join("\n")}\n---\n`, FILE);
   expect(driver).toBeUndefined();
-  expect(diagnostics[0]?.message).toBe("server.url holds a reference before its path");
+  expect(diagnostics[0]?.message).toBe("server.url contains a reference before its path");
 });

@@ -63,7 +63,7 @@ const MOVED: Readonly<Record<string, Moved>> = {
   mcp_tool_name: { hint: TOOL_NAME },
   server_ref: { hint: "Write server: { kind: npm, package: <name> }, or another kind of server." },
   prompts_ref: { hint: "Write prompts: with an entry for each prompt." },
-  driver: { hint: "This file is the driver; its fields stand at the top.", severity: "warning" },
+  driver: { hint: "This file is the driver, so its fields are at the top level.", severity: "warning" },
   concrete: { hint: "Every driver is concrete; remove it.", severity: "warning" },
 };
 const MOVED_IN_BINDING: Readonly<Record<string, Moved>> = {

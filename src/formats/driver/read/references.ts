@@ -31,7 +31,7 @@ export function checkSecretValues(node: TextNode, diagnostics: Diagnostics): voi
   const name = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)$/.exec(wrong)?.[1];
   diagnostics.add(
     node,
-    `${toLabel(node.path)} holds the reference ${quoted(`\${${wrong.trim()}}`)}, which a driver may not make`,
+    `${toLabel(node.path)} contains the reference ${quoted(`\${${wrong.trim()}}`)}, which a driver may not make`,
     name === undefined
       ? "Write ${secrets.NAME}, or $${ for the characters themselves."
       : `Write \${secrets.${name}}, and an entry for it in SECRETS.md.`,
@@ -59,7 +59,7 @@ export function checkNoReference(node: TextNode | undefined, diagnostics: Diagno
   if (inside === undefined) return;
   diagnostics.add(
     node,
-    `${toLabel(node.path)} holds the reference ${quoted(`\${${inside.trim()}}`)}; only env, headers, args, and the path and query of url may`,
+    `${toLabel(node.path)} contains the reference ${quoted(`\${${inside.trim()}}`)}; only env, headers, args, and the path and query of url may`,
     "Write the value itself, or $${ for the characters themselves.",
   );
 }
@@ -102,7 +102,7 @@ function isSecret(text: string): boolean {
 function refuse(place: Place, diagnostics: Diagnostics): void {
   diagnostics.add(
     place,
-    `${toLabel(place.path)} holds a reference to a secret, which has no place there`,
+    `${toLabel(place.path)} contains a reference to a secret, which has no place there`,
     "Secrets reach a server through server.env or server.args, those of a remote server through server.headers.",
   );
 }

@@ -69,7 +69,7 @@ describe("a value is refused and not repeated", () => {
       const { secrets, diagnostics } = parseSecrets(file(entry("aa", more), entry("bb")), "SECRETS.md");
       expect(secrets.map(({ slug }) => slug)).toEqual(["bb"]);
       expect(diagnostics).toMatchObject([
-        { severity: "error", message: expect.stringContaining("could hold a secret") },
+        { severity: "error", message: expect.stringContaining("could contain a secret") },
       ]);
       expect(JSON.stringify(diagnostics)).not.toContain("hunter2");
     }

@@ -45,7 +45,7 @@ export function parseSecrets(text: string, file: string): SecretsFile {
   return { secrets: merged.secrets, diagnostics: [...diagnostics.sorted(), ...merged.diagnostics] };
 }
 
-/** Removes all keys that could hold a secret, and reports each of them. */
+/** Removes all keys that could contain a secret, and reports each of them. */
 function withoutValues(root: ObjectNode, diagnostics: Diagnostics): ObjectNode {
   const clean = (node: TextNode): TextNode => {
     if (node.kind === "list") return { ...node, items: node.items.map(clean) };
@@ -54,7 +54,7 @@ function withoutValues(root: ObjectNode, diagnostics: Diagnostics): ObjectNode {
       if (!FORBIDDEN.has(entry.key.toLowerCase())) return [{ ...entry, value: clean(entry.value) }];
       diagnostics.add(
         entry,
-        `${toLabel(entry.path)} could hold a secret: a SECRETS.md has no values`,
+        `${toLabel(entry.path)} could contain a secret: a SECRETS.md has no values`,
         `Remove ${entry.key}, and change the secret if it was a real one: it stands in a file. Store values with portolan secrets set.`,
       );
       return [];

@@ -160,8 +160,8 @@ function checkLogin(
   if (isFilled(when) && !showsEnd)
     diagnostics.warn(
       when ?? login,
-      "completes_when has neither cmd nor http: nothing shows that the login is done",
-      "Write cmd: and a command that succeeds for who is logged in, or http: { method: GET, url: https://… }.",
+      "completes_when has neither cmd nor http, so Portolan cannot detect the end of the login",
+      "Write cmd: and a command that succeeds once the user is logged in, or http: { method: GET, url: https://… }.",
     );
   else if (
     isFilled(page) &&
@@ -171,8 +171,8 @@ function checkLogin(
   )
     diagnostics.warn(
       page ?? login,
-      "nothing tells when the login on this page is done: somebody has to be there to say so",
-      "Add completes_when: with a cmd or http, or requires_callback_url: true if the page can come back.",
+      "Portolan cannot detect the end of the login on this page, so a person must confirm it",
+      "Add completes_when: with a cmd or http, or requires_callback_url: true if the page can redirect back to Portolan.",
     );
 }
 

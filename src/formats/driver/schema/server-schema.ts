@@ -164,7 +164,7 @@ function checkNames(node: ObjectNode, { diagnostics }: Context): void {
     else if (entry.value.kind === "string" && /[\r\n]/.test(String(entry.value.value)))
       diagnostics.add(
         entry.value,
-        `the header ${entry.key} holds a line break`,
+        `the header ${entry.key} contains a line break`,
         "Write its value on one line.",
       );
 }
@@ -181,7 +181,7 @@ function checkWords(node: ObjectNode, { diagnostics }: Context): void {
     else if (name !== "path" && /\s/.test(word))
       diagnostics.add(
         place,
-        `server.${name} holds a space`,
+        `server.${name} contains a space`,
         `Write only the ${name}; other words belong to args.`,
       );
   }
@@ -192,7 +192,7 @@ function checkUrl(written: string, place: TextNode, { diagnostics }: ReadContext
   if (written.includes("${") && !/^https?:\/\/[^/\\?#$]+[/?]/i.test(written)) {
     diagnostics.add(
       place,
-      "server.url holds a reference before its path",
+      "server.url contains a reference before its path",
       "Write it in the path or after the ?, or use server.auth or server.headers.",
     );
     return written;
@@ -201,7 +201,7 @@ function checkUrl(written: string, place: TextNode, { diagnostics }: ReadContext
   if (url === undefined || !isHttpUrl(url))
     diagnostics.add(place, "server.url is not a URL", "Write an address that begins with https://.");
   else if (url.username !== "" || url.password !== "")
-    diagnostics.add(place, "server.url holds a name or a password", "Use server.auth or server.headers.");
+    diagnostics.add(place, "server.url contains a name or a password", "Use server.auth or server.headers.");
   else if (!isSecureUrl(url))
     diagnostics.add(
       place,

@@ -84,10 +84,10 @@ export function checkPath(path: string, node: TextNode, { diagnostics }: ReadCon
   if (/^(?:[\\/]|[A-Za-z]:[\\/]|~)/.test(path))
     diagnostics.add(
       node,
-      `${toLabel(node.path)} is an absolute path, which holds on one machine only`,
+      `${toLabel(node.path)} is an absolute path, which is valid on one machine only`,
       "Write it from the workspace or from this file, such as ./tools/fs-read/TOOL.md.",
     );
-  else if (/\p{Cc}/u.test(path)) diagnostics.add(node, `${toLabel(node.path)} holds a control character`);
+  else if (/\p{Cc}/u.test(path)) diagnostics.add(node, `${toLabel(node.path)} contains a control character`);
   return path;
 }
 

@@ -153,7 +153,7 @@ test.each<[string, readonly string[], string, string[]]>([
     "what is wrong only when put together",
     API,
     "{from: api, extend: {url: '{x}'}}",
-    ["30:51 the scheme, host and port of the url cannot hold a value of the call"],
+    ["30:51 the scheme, host and port of the url cannot contain a value of the call"],
   ],
 ])("%s", (_, bases, how, expected) => {
   expect(problems(file(bases, how))).toEqual(expected);

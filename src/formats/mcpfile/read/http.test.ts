@@ -37,31 +37,31 @@ describe("http", () => {
     ["method: GET, url: a.example", ["9:43 the url must start with http:// or https://"]],
     [
       "method: GET, url: 'https://{name}/'",
-      ["9:43 the scheme, host and port of the url cannot hold a value of the call"],
+      ["9:43 the scheme, host and port of the url cannot contain a value of the call"],
     ],
     [
       "method: GET, url: 'https://{name}@a.example/'",
-      ["9:43 the scheme, host and port of the url cannot hold a value of the call"],
+      ["9:43 the scheme, host and port of the url cannot contain a value of the call"],
     ],
     [
       "method: GET, url: 'https://a.example:{name}/'",
-      ["9:43 the scheme, host and port of the url cannot hold a value of the call"],
+      ["9:43 the scheme, host and port of the url cannot contain a value of the call"],
     ],
     [
       "method: GET, url: 'https://a.example{name}'",
-      ["9:43 the scheme, host and port of the url cannot hold a value of the call"],
+      ["9:43 the scheme, host and port of the url cannot contain a value of the call"],
     ],
     [
       "method: GET, url: '{name}://a.example'",
-      ["9:43 the scheme, host and port of the url cannot hold a value of the call"],
+      ["9:43 the scheme, host and port of the url cannot contain a value of the call"],
     ],
-    ["method: GET, url: 'https://a b/'", ["9:43 the url holds white space"]],
+    ["method: GET, url: 'https://a b/'", ["9:43 the url contains white space"]],
     ["method: GET, url: 'https://a:b/'", ["9:43 the url is not a URL"]],
     ["method: GET, url: 'https://a.example/{nam}'", ['9:62 "{nam}" is not a property of the inputSchema']],
     [
       "method: GET, url: 'https://{name}/{nam}'",
       [
-        "9:43 the scheme, host and port of the url cannot hold a value of the call",
+        "9:43 the scheme, host and port of the url cannot contain a value of the call",
         '9:59 "{nam}" is not a property of the inputSchema',
       ],
     ],
@@ -95,15 +95,15 @@ describe("http", () => {
     ["method: GET, url: '${SCHEME}://a.example:${PORT}/{name}'", []],
     [
       "method: GET, url: '${BASE}{name}'",
-      ["8:41 the scheme, host and port of the url cannot hold a value of the call"],
+      ["8:41 the scheme, host and port of the url cannot contain a value of the call"],
     ],
     [
       "method: GET, url: '${SCHEME}://{name}/'",
-      ["8:41 the scheme, host and port of the url cannot hold a value of the call"],
+      ["8:41 the scheme, host and port of the url cannot contain a value of the call"],
     ],
     [
       "method: GET, url: 'https://{headers.Host}/'",
-      ["8:41 the scheme, host and port of the url cannot hold a value of the call"],
+      ["8:41 the scheme, host and port of the url cannot contain a value of the call"],
     ],
     ["method: GET, url: 'https://a.example', headers: {Host: a}", ["8:72 the header Host cannot be set"]],
     [
@@ -125,7 +125,7 @@ describe("http", () => {
     ],
     [
       'method: GET, url: "https://a.example", headers: {A: "b\\nc"}',
-      ["8:75 the header A holds a line break or another control character"],
+      ["8:75 the header A contains a line break or another control character"],
     ],
     [
       "method: GET, url: 'https://a.example', headers: {A: '{headers.b c}'}",

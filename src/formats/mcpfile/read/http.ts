@@ -58,14 +58,14 @@ function urlProblem(
 ): { readonly message: string; readonly hint: string } | undefined {
   const [env, value] = ["\u0001", "\u0002"];
   if (pieces.some((piece) => piece.kind === "text" && /[\0-\x20\x7f]/.test(piece.text)))
-    return { message: "the url holds white space", hint: "Write %20 for a space." };
+    return { message: "the url contains white space", hint: "Write %20 for a space." };
   const url = pieces.map((piece) => (piece.kind === "text" ? piece.text : piece.env ? env : value)).join("");
   // A variable at the start may hold the whole beginning of the address; it is looked at when its value is known.
   const place = /^(?:https?:\/\/|\u0001(?::\/\/)?)([^/?#]*)/i.exec(url);
   if (place?.[1]?.includes(value) === true || url.startsWith(value))
     return {
-      message: "the scheme, host and port of the url cannot hold a value of the call",
-      hint: "Whoever calls the tool must not choose where the request goes. Write the host, or ${NAME} for one that is set where this runs.",
+      message: "the scheme, host and port of the url cannot contain a value of the call",
+      hint: "The caller of the tool must not choose the host of the request. Write the host, or ${NAME} for an environment variable.",
     };
   if (place === null)
     return {
@@ -105,7 +105,7 @@ function readHeaders(node: TextNode | undefined, scope: Scope, context: Context)
     if (value?.some((part) => part.kind === "text" && /[\0-\x08\x0a-\x1f\x7f]/.test(part.text)) === true)
       context.diagnostics.add(
         entry.value,
-        `the header ${entry.key} holds a line break or another control character`,
+        `the header ${entry.key} contains a line break or another control character`,
       );
     return value === undefined ? [] : [{ name: entry.key, value }];
   });

@@ -1,0 +1,122 @@
+// Origin from a real HTTP server that answers as an npm registry does: signatures, attestations, old keys, failures.
+
+import { createHash, sign } from "node:crypto";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  BYTES,
+  createBundle,
+  createSigstore,
+  NPM_KEY_ID,
+  npmKeys,
+  PROVENANCE_V1,
+  type Sigstore,
+  trustedRoot,
+} from "../../../test/helpers/attestations.ts";
+import { findNpmOrigin } from "./npm-registry.ts";
+import { checkOrigin } from "./origin.ts";
+import type { OriginCheck } from "./proof.ts";
+import { createTrust, type Trust } from "./trust.ts";
+
+const SUBJECT = {
+  name: "@alice/notes",
+  version: "1.0.0",
+  sha512: createHash("sha512").update(BYTES).digest(),
+};
+
+let sigstore: Sigstore;
+let server: Server;
+let answers: Record<string, { status?: number; body: unknown }> = {};
+let requests: string[] = [];
+let base: string;
+
+beforeAll(async () => {
+  sigstore = await createSigstore();
+  server = createServer((request, response) => {
+    requests.push(request.url ?? "");
+    const { status = 200, body } = answers[request.url ?? ""] ?? {
+      status: 404,
+      body: { error: "not found" },
+    };
+    response.writeHead(status, { "content-type": "application/json" });
+    response.end(typeof body === "string" ? body : JSON.stringify(body));
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => new Promise((done) => server.close(done)));
+
+function trust(validFor?: object): Trust {
+  return createTrust({
+    sigstoreRoot: { file: "root.json", content: trustedRoot(sigstore) },
+    npmKeys: { file: "keys.json", content: npmKeys(sigstore, validFor) },
+  });
+}
+
+async function check(by = trust(), path = "/npm/"): Promise<OriginCheck> {
+  requests = [];
+  return checkOrigin(await findNpmOrigin(SUBJECT, { url: `${base}${path}` }, by), { trust: by });
+}
+
+const VERSION = "/npm/@alice%2fnotes/1.0.0";
+const ATTESTATIONS = "/-/npm/v1/attestations/@alice%2fnotes@1.0.0";
+
+function signatures(): object[] {
+  const message = `@alice/notes@1.0.0:sha512-${SUBJECT.sha512.toString("base64")}`;
+  const sig = sign("sha256", Buffer.from(message), sigstore.npmKey.privateKey).toString("base64");
+  return [{ keyid: NPM_KEY_ID, sig }];
+}
+
+test("signature and provenance, by the path of the URL at this registry", async () => {
+  const attestations = { url: `https://elsewhere.example${ATTESTATIONS}` };
+  answers = {
+    [VERSION]: { body: { dist: { signatures: signatures(), attestations } } },
+    [ATTESTATIONS]: {
+      body: { attestations: [{ predicateType: PROVENANCE_V1, bundle: await createBundle(sigstore) }] },
+    },
+  };
+  const result = await check();
+  expect(result.state === "verified" && result.proofs.map(({ kind }) => kind)).toEqual([
+    ...["npm-signature", "npm-provenance"],
+  ]);
+  expect(requests).toEqual([VERSION, ATTESTATIONS]);
+});
+
+test("a registry without signatures, or without the version, gives an unsigned package", async () => {
+  answers = { [VERSION]: { body: { dist: { tarball: "x" } } } };
+  expect(await check()).toEqual({ state: "unsigned" });
+  answers = {};
+  expect(await check(trust(), "")).toEqual({ state: "unsigned" });
+  expect(requests).toEqual(["/@alice%2fnotes/1.0.0"]);
+});
+
+test("the date of a version is asked for if its key is no longer in use", async () => {
+  answers = {
+    [VERSION]: { body: { dist: { signatures: signatures() } } },
+    "/npm/@alice%2fnotes": { body: { time: { "1.0.0": "2024-01-01T00:00:00Z" } } },
+  };
+  const old = trust({ start: "2022-01-01T00:00:00Z", end: "2025-01-01T00:00:00Z" });
+  expect((await check(old)).state).toBe("verified");
+  expect(requests).toEqual([VERSION, "/npm/@alice%2fnotes"]);
+  answers["/npm/@alice%2fnotes"] = { body: { time: { "1.0.0": "2026-01-01T00:00:00Z" } } };
+  expect((await check(old)).state).toBe("invalid");
+});
+
+test.each([
+  [{ status: 500, body: "" }, /status 500/],
+  [{ status: 200, body: "<html>" }, /not JSON/],
+])("a failure is an error, not an unsigned package: %j", async (answer, reason) => {
+  answers = { [VERSION]: answer };
+  await expect(check()).rejects.toThrow(reason);
+  const attestations = { url: `https://elsewhere.example${ATTESTATIONS}` };
+  answers = { [VERSION]: { body: { dist: { attestations } } }, [ATTESTATIONS]: answer };
+  await expect(check()).rejects.toThrow(reason);
+});
+
+test("a registry that is not there, or no URL", async () => {
+  await expect(findNpmOrigin(SUBJECT, { url: "http://127.0.0.1:1/" }, trust())).rejects.toThrow(
+    /did not answer/,
+  );
+  await expect(findNpmOrigin(SUBJECT, { url: "registry" }, trust())).rejects.toThrow(/not the URL/);
+});

@@ -1,0 +1,90 @@
+// Reads what an npm registry says about the origin of one version: signatures, and where its attestations are. A registry that
+// cannot be reached is an error, so that it never looks like one without signatures.
+
+import { boundedFetch, FetchError } from "../../base/net/bounded-fetch.ts";
+import { parseUrl, publicPart } from "../../base/net/urls.ts";
+import { PortolanError } from "../../errors/index.ts";
+import { isObject } from "../../model/index.ts";
+import type { NpmSubject } from "./npm-signature.ts";
+import type { NpmOrigin } from "./origin.ts";
+import type { Trust } from "./trust.ts";
+
+export interface NpmRegistry {
+  /** The URL of the registry, as npm is configured. */
+  readonly url: string;
+  readonly token?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** Documents of popular packages list thousands of versions. */
+const MAX_BYTES = 64 * 1024 * 1024;
+const TIMEOUT_MS = 60_000;
+
+/** What the registry says about a version, as `checkOrigin` needs it. */
+export async function findNpmOrigin(
+  { name, version, sha512 }: NpmSubject,
+  registry: NpmRegistry,
+  trust: Trust,
+  now: Date = new Date(),
+): Promise<NpmOrigin> {
+  const base = parseUrl(registry.url);
+  if (base === undefined)
+    throw new PortolanError(
+      "CONFIG_INVALID",
+      `${JSON.stringify(registry.url)} is not the URL of an npm registry.`,
+      {
+        hint: "Show the setting: npm config get registry.",
+      },
+    );
+  const fetchJson = (path: string): Promise<unknown> => readDocument(new URL(path, base.origin), registry);
+  const document = `${base.pathname.replace(/\/+$/, "")}/${name.replace("/", "%2f")}`;
+  const found = await fetchJson(`${document}/${encodeURIComponent(version)}`);
+  const dist = isObject(found) ? found.dist : undefined;
+  // The large document with all dates is needed only for a signature by a key that is no longer in use.
+  const signatures: unknown = isObject(dist) ? dist.signatures : undefined;
+  const hasOldKey = trust.npmKeys.some(
+    ({ id, validTo }) =>
+      validTo !== undefined &&
+      validTo <= now &&
+      Array.isArray(signatures) &&
+      signatures.some((one) => isObject(one) && one.keyid === id),
+  );
+  const whole = hasOldKey ? await fetchJson(document) : undefined;
+  const time = isObject(whole) && isObject(whole.time) ? whole.time[version] : undefined;
+  return {
+    ...{ kind: "npm", name, version, sha512, dist, fetchJson },
+    publishedAt: typeof time === "string" ? time : undefined,
+  };
+}
+
+/** Undefined if the registry says that there is no such document. */
+async function readDocument(url: URL, { token, signal }: NpmRegistry): Promise<unknown> {
+  const fail = (why: string, cause?: unknown): PortolanError =>
+    new PortolanError("HTTP_ERROR", `The npm registry did not answer ${publicPart(url)}: ${why}`, {
+      cause,
+      hint: "Without the answer the origin of the package is unknown. Check the network and npm's registry setting.",
+    });
+  try {
+    const response = await boundedFetch(url, {
+      headers: {
+        accept: "application/json",
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
+      ...{ maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, redirects: "same-host", addresses: "any", signal },
+      ...{ decompress: true, allowPlaintext: token === undefined },
+    });
+    if (response.status === 404) {
+      response.close();
+      return undefined;
+    }
+    if (response.status !== 200) {
+      response.close();
+      throw fail(`status ${response.status}`);
+    }
+    return JSON.parse((await response.bytes()).toString("utf8")) as unknown;
+  } catch (error) {
+    if (error instanceof FetchError) throw fail(error.message, error);
+    if (error instanceof SyntaxError) throw fail("the answer is not JSON", error);
+    throw error;
+  }
+}
