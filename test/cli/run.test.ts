@@ -150,7 +150,7 @@ describe("portolan run", () => {
     const ran = await portolan(["run", "x.mld", "--json"], { cwd, env });
     expect(envelope(ran)).toMatchObject({
       code: "SERVER_UNKNOWN",
-      hint: "Add it: portolan add slack -- npx -y @bob/slack-mcp",
+      hint: "Add it: portolan add @bob/slack-mcp, or portolan add slack -- npx -y @bob/slack-mcp",
     });
   });
 
