@@ -6,7 +6,10 @@ import { basename, join } from "node:path";
 
 const PREFIX = "ptl-";
 
-/** Vitest calls it before the first test, and what it returns after the last. The processes of the tests inherit the variable. The name is short, because the paths of sockets are. */
+/**
+ * Vitest calls it before the first test, and what it returns after the last. The processes of the tests inherit the
+ * variable. The name is short, because the paths of sockets are.
+ */
 export function setup(): () => void {
   const before = process.env.TMPDIR;
   // Vitest calls this for each project of its config; the first call is enough.
