@@ -74,7 +74,8 @@ export async function openInvoked(server: InvokedServer, options: InvokeOptions)
           agents,
         )
       : createCliRunner(invocation, schema, {
-          ...{ folder: server.folder, env: values, started, name, report, reportDenied, launchContext },
+          ...{ folder: server.folder, packageFolder: server.packageFolder, env: values, started },
+          ...{ name, report, reportDenied, launchContext },
         });
   const createRunner = (invocation: Invocation, schema: JsonSchema): Runner => {
     const lacking = [...envNamesOf(invocation)].filter((wanted) => missing.has(wanted));

@@ -62,6 +62,8 @@ export interface LaunchRequest {
    * these. Default: all.
    */
   readonly ownArgs?: readonly string[];
+  /** Further folders of the program itself, which its sandbox shows read-only. */
+  readonly programFolders?: readonly string[];
   /** The package that the program comes from; `resolvePackage` sets it. */
   readonly package?: LaunchedPackage;
   /** Downloads nothing, and reports rules that cannot be enforced instead of throwing. */
@@ -213,7 +215,7 @@ async function policyFor(
   request: LaunchRequest,
   certificates: Certificates,
 ): Promise<CreatedPolicy> {
-  const { server, endpoint, settings, roots = [], ownArgs } = request;
+  const { server, endpoint, settings, roots = [], ownArgs, programFolders: more = [] } = request;
   const config = settings?.sandbox;
   const kept = config?.home === "kept" ? await keptHomeOf(server, endpoint.cwd ?? "") : undefined;
   const keptHome = settings?.homeFolder ?? kept;
@@ -229,7 +231,7 @@ async function policyFor(
   return createPolicy({
     program: { file, args, cwd, env: { ...configuredEnvironment(request), PATH: process.env.PATH ?? "" } },
     ...given,
-    programFolders: [...folders, ...own],
+    programFolders: [...folders, ...own, ...more],
     certificates: certificates.paths,
     configFiles,
     writableByServers: await writableByServers(servers),

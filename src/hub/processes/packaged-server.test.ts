@@ -17,13 +17,10 @@ const server = (name: string): InvokedServer => {
 
 test("a command runs in the granted sandbox, and reads the package", () => {
   const granted = { network: ["github.com"], fs: { write: ["/work"] } };
-  expect(withSandbox(server("git-tools"), granted, "git").tools[0]?.invocation).toMatchObject({
-    kind: "cli",
-    sandbox: { network: ["github.com"], fs: { write: ["/work"], read: ["/p"] } },
-  });
-  expect(withSandbox(server("git-tools"), {}, "git").tools[0]?.invocation).toMatchObject({
-    sandbox: { fs: { read: ["/p"] } },
-  });
+  const packaged = withSandbox(server("git-tools"), granted, "git");
+  expect(packaged.packageFolder).toBe("/p");
+  expect(packaged.tools[0]?.invocation).toMatchObject({ kind: "cli", sandbox: granted });
+  expect(withSandbox(server("git-tools"), {}, "git").tools[0]?.invocation).toMatchObject({ sandbox: {} });
 });
 
 test.each([

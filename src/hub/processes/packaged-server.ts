@@ -61,8 +61,7 @@ export async function readPackagedServer(
 
 /** The sandbox of the config is what a person approved, so that it replaces the one that the file itself names. */
 export function withSandbox(server: InvokedServer, granted: SandboxConfig, alias: string): InvokedServer {
-  const { fs, network = [] } = granted;
-  const sandbox: SandboxConfig = { ...granted, fs: { ...fs, read: [...(fs?.read ?? []), server.folder] } };
+  const { network = [] } = granted;
   const guarded = <
     T extends { readonly invocation: Invocation; readonly definition: { readonly name: string } },
   >(
@@ -70,12 +69,13 @@ export function withSandbox(server: InvokedServer, granted: SandboxConfig, alias
   ): T[] =>
     items.map((item) => {
       const { invocation, definition } = item;
-      if (invocation.kind === "cli") return { ...item, invocation: { ...invocation, sandbox } };
+      if (invocation.kind === "cli") return { ...item, invocation: { ...invocation, sandbox: granted } };
       checkHost(invocation, network, { alias, name: definition.name });
       return item;
     });
   return {
     ...server,
+    packageFolder: server.folder,
     tools: guarded(server.tools),
     prompts: guarded(server.prompts),
     resources: guarded(server.resources),

@@ -20,6 +20,8 @@ export interface SandboxContext {
   readonly name: string;
   readonly report: Report;
   readonly launchContext?: LaunchContext;
+  /** The folder of the package that the file comes from. */
+  readonly packageFolder?: string;
   /** Reports hosts that the sandbox refused to a command. */
   readonly reportDenied: ReportDenied;
 }
@@ -27,10 +29,11 @@ export interface SandboxContext {
 export async function sandboxCommand(
   command: BuiltCommand,
   invocation: CliInvocation,
-  { name, report, reportDenied, launchContext: context }: SandboxContext,
+  { name, report, reportDenied, launchContext: context, packageFolder }: SandboxContext,
 ): Promise<Spawnable> {
   const { spawnable } = await prepare({
     ...commandRequest(command, invocation, name),
+    programFolders: packageFolder === undefined ? [] : [packageFolder],
     report,
     context,
     onLaunch: (event) => {
@@ -83,6 +86,7 @@ export async function checkSandboxes(
       server: context.name,
       endpoint: { command: process.execPath, cwd: server.folder },
       settings: { sandbox, cwdImplied: true },
+      programFolders: server.packageFolder === undefined ? [] : [server.packageFolder],
       report: context.report,
       context: context.launchContext,
     });

@@ -15,6 +15,8 @@ export interface InvokedServer {
   readonly instructions?: string;
   /** Absolute path of the folder that relative paths start at, and the default working folder of commands. */
   readonly folder: string;
+  /** The file is part of a package in the store: the sandboxes of its commands show this folder. */
+  readonly packageFolder?: string;
   readonly tools: readonly InvokedTool[];
   readonly prompts: readonly InvokedPrompt[];
   readonly resources: readonly InvokedResource[];
