@@ -173,7 +173,7 @@ export async function openWorkspaceHub(
     driverPins: opened.driverPins,
     diagnostics,
     report,
-    settled: () => members.settled(),
+    settled: () => applying.then(() => members.settled()),
     close,
   };
 }

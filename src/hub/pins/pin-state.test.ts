@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import type { PinMode } from "../../model/index.ts";
+import { comparePins, type HashedTool, isWithheld, type LockState, withheldError } from "./pin-state.ts";
+
+const PINNED: LockState = { kind: "read", pins: new Map([["s", { a: "1", gone: "2" }]]) };
+const ABSENT: LockState = { kind: "absent" };
+const BROKEN: LockState = { kind: "broken", reason: "portolan.lock:3:1: no" };
+const OTHER: LockState = { kind: "read", pins: new Map([["other", { a: "1" }]]) };
+const SAME: readonly HashedTool[] = [["a", "1"]];
+const CHANGED: readonly HashedTool[] = [["a", "9"]];
+
+test.each<[PinMode | undefined, LockState, readonly HashedTool[] | undefined, string, boolean]>([
+  [undefined, ABSENT, SAME, "off", false],
+  [undefined, OTHER, SAME, "off", false],
+  [undefined, PINNED, SAME, "enforce", false],
+  [undefined, PINNED, CHANGED, "enforce", true],
+  [undefined, PINNED, undefined, "enforce unlisted", true],
+  [undefined, BROKEN, SAME, "enforce unreadable", true],
+  ["enforce", ABSENT, SAME, "enforce unpinned", true],
+  ["enforce", OTHER, SAME, "enforce unpinned", true],
+  ["enforce", PINNED, SAME, "enforce", false],
+  ["enforce", PINNED, [["a", null]], "enforce", true],
+  [
+    "enforce",
+    PINNED,
+    [
+      ["a", "9"],
+      ["a", "1"],
+    ],
+    "enforce",
+    true,
+  ],
+  ["warn", ABSENT, SAME, "warn unpinned", false],
+  ["warn", PINNED, CHANGED, "warn", false],
+  ["warn", BROKEN, CHANGED, "warn unreadable", false],
+  ["off", PINNED, CHANGED, "off", false],
+  ["off", BROKEN, CHANGED, "off", false],
+])("pins %s, lock %j, tools %j: %s", (mode, lock, tools, expected, withheld) => {
+  const state = comparePins("s", mode, lock, tools);
+  expect([state.mode, ...(state.obstacle === undefined ? [] : [state.obstacle.kind])].join(" ")).toBe(
+    expected,
+  );
+  expect(isWithheld(state, "a")).toBe(withheld);
+});
+
+test("a tool that nobody listed, and names of the language itself, are withheld", () => {
+  const state = comparePins("s", undefined, PINNED, [...SAME, ["toString", "1"]]);
+  expect(["a", "toString", "unknown"].map((name) => isWithheld(state, name))).toEqual([false, true, true]);
+  expect(state.removed).toEqual(["gone"]);
+});
+
+test("the error quotes a name for the shell", () => {
+  const state = comparePins("s", undefined, PINNED, [["it's", "1"]]);
+  expect(withheldError("s", "it's", state).hint).toContain(String.raw`portolan pins approve s 'it'\''s'`);
+});
