@@ -111,7 +111,7 @@ async function stage() {
   return { npm, user, file, settings, publish, attest, add, locked, forget };
 }
 
-it("verified: shown and locked; stripped, other and forged signers are refused by update and install", async () => {
+it("verified: shown and locked; stripped and other signers are refused by update, install and a start", async () => {
   const { npm, user, settings, publish, attest, add, locked, forget } = await stage();
   settings("  require: [provenance, signature]\n");
   await publish("1.0.0");
@@ -127,7 +127,7 @@ it("verified: shown and locked; stripped, other and forged signers are refused b
   expect(locked()["provenance"]).toEqual(remembered);
   expect(json(await user("update"))["servers"]).toMatchObject([{ state: "current" }]);
 
-  // The same version, without its provenance.
+  // The same version, by another signer and without a signature.
   await attest("1.0.0", { repositoryId: "43" });
   const other = envelope(await user("update"));
   expect(other.message).toContain(
@@ -146,8 +146,15 @@ it("verified: shown and locked; stripped, other and forged signers are refused b
   );
   await attest("1.0.0");
   expect(json(await user("install", "--frozen"))["servers"]).toMatchObject([{ state: "installed" }]);
+});
 
-  // The next version: unsigned, forged, of another repository, and right.
+it("the next version: unsigned, forged and of another repository are refused, and the right one is accepted", async () => {
+  const { npm, user, settings, publish, attest, add, locked } = await stage();
+  settings("  require: [provenance, signature]\n");
+  await publish("1.0.0");
+  await attest("1.0.0");
+  json(await add());
+  const { provenance: remembered } = locked();
   await publish("1.1.0");
   const refusal = async (): Promise<string> => {
     const { code, message } = envelope(await user("update", "--yes"));

@@ -99,6 +99,8 @@ async function checkNpm(source: NpmOrigin, { trust, now = new Date() }: OriginOp
         proofs.push(proof);
   }
   if (proofs.length > 0) return { state: "verified", proofs };
+  if (path !== undefined && answer === undefined)
+    return { state: "unchecked", reason: "the registry names attestations, and does not have them" };
   return signed.state === "unknown-key"
     ? { state: "untrusted", signer: `key ${signed.keyId}`, reason: "the key is not among the trusted ones" }
     : { state: "unsigned" };
