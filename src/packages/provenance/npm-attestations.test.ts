@@ -336,8 +336,9 @@ describe("the origin of an npm package", () => {
     ]);
   });
 
-  test("is unsigned without both, and where the registry has no attestations", async () => {
-    for (const dist of [undefined, {}, { signatures: [] }, attested, { attestations: { url: "x" } }])
+  test("is unsigned without both, and was not checked where named attestations are missing", async () => {
+    expect(await checkOrigin(source(attested), { trust })).toMatchObject({ state: "unchecked" });
+    for (const dist of [undefined, {}, { signatures: [] }, { attestations: { url: "x" } }])
       expect(await checkOrigin(source(dist), { trust })).toEqual({ state: "unsigned" });
     expect(await checkOrigin({ kind: "plain" }, { trust })).toEqual({ state: "unsigned" });
   });

@@ -83,12 +83,28 @@ test("signature and provenance, by the path of the URL at this registry", async 
   expect(requests).toEqual([VERSION, ATTESTATIONS]);
 });
 
-test("a registry without signatures, or without the version, gives an unsigned package", async () => {
+test("a registry without signatures gives an unsigned package; one without the version does not", async () => {
   answers = { [VERSION]: { body: { dist: { tarball: "x" } } } };
   expect(await check()).toEqual({ state: "unsigned" });
   answers = {};
-  expect(await check(trust(), "")).toEqual({ state: "unsigned" });
-  expect(requests).toEqual(["/@alice%2fnotes/1.0.0"]);
+  await expect(check(trust(), "")).rejects.toThrow("The npm registry has no @alice/notes@1.0.0.");
+  expect(requests).toEqual(["/@alice%2fnotes/1.0.0", "/@alice%2fnotes"]);
+});
+
+test("a registry that has only the document of all versions", async () => {
+  answers = {
+    "/npm/@alice%2fnotes": { body: { versions: { "1.0.0": { dist: { signatures: signatures() } } } } },
+  };
+  expect((await check()).state).toBe("verified");
+  expect(requests).toEqual([VERSION, "/npm/@alice%2fnotes"]);
+});
+
+test("attestations that the registry names and does not have were not checked", async () => {
+  const attestations = { url: `${base}${ATTESTATIONS}` };
+  answers = { [VERSION]: { body: { dist: { attestations } } } };
+  expect(await check()).toMatchObject({ state: "unchecked" });
+  answers = { [VERSION]: { body: { dist: { signatures: signatures(), attestations } } } };
+  expect(await check()).toMatchObject({ state: "verified", proofs: [{ kind: "npm-signature" }] });
 });
 
 test("the date of a version is asked for if its key is no longer in use", async () => {

@@ -39,7 +39,15 @@ export async function findNpmOrigin(
   const fetchJson = (path: string): Promise<unknown> => readDocument(new URL(path, base.origin), registry);
   const document = `${base.pathname.replace(/\/+$/, "")}/${name.replace("/", "%2f")}`;
   const found = await fetchJson(`${document}/${encodeURIComponent(version)}`);
-  const dist = isObject(found) ? found.dist : undefined;
+  // Some registries have only the document of all versions.
+  const all = found === undefined ? await fetchJson(document) : undefined;
+  const listed = isObject(all) && isObject(all.versions) ? all.versions[version] : undefined;
+  const own = found ?? listed;
+  if (!isObject(own))
+    throw new PortolanError("HTTP_ERROR", `The npm registry has no ${name}@${version}.`, {
+      hint: "Check npm's registry setting: npm config get registry.",
+    });
+  const { dist } = own;
   // The large document with all dates is needed only for a signature by a key that is no longer in use.
   const signatures: unknown = isObject(dist) ? dist.signatures : undefined;
   const hasOldKey = trust.npmKeys.some(
@@ -49,7 +57,7 @@ export async function findNpmOrigin(
       Array.isArray(signatures) &&
       signatures.some((one) => isObject(one) && one.keyid === id),
   );
-  const whole = hasOldKey ? await fetchJson(document) : undefined;
+  const whole = hasOldKey ? (all ?? (await fetchJson(document))) : undefined;
   const time = isObject(whole) && isObject(whole.time) ? whole.time[version] : undefined;
   return {
     ...{ kind: "npm", name, version, sha512, dist, fetchJson },
