@@ -70,22 +70,43 @@ export interface Platform {
   readonly arch: string;
 }
 
-/** The first package for this platform on stdio, then any other package, then the newest kind of remote. */
+/** The kinds of options in the order in which they are preferred: those that Portolan installs and locks come first. */
+export const OPTION_KINDS = ["npm", "mcpb", "pypi", "oci", "remote"] as const;
+
+export type OptionKind = (typeof OPTION_KINDS)[number];
+
+/** The options that Portolan can run or reach on this platform, the preferred one first. */
+export function usableOptions(options: readonly ServerOption[], platform: Platform): InstallableOption[] {
+  return options.filter((option) => isUsable(option, platform)).sort((a, b) => rankOf(a) - rankOf(b));
+}
+
 export function preferredOption(
   options: readonly ServerOption[],
   platform: Platform,
 ): InstallableOption | undefined {
-  const usable = options.filter(
-    (option): option is InstallableOption =>
-      option.kind !== "unsupported" && (option.kind !== "mcpb" || fitsPlatform(option.source, platform)),
-  );
-  const packaged = usable.filter((option) => option.kind !== "remote");
-  return (
-    packaged.find(({ transport }) => transport === "stdio") ??
-    packaged[0] ??
-    usable.find(({ transport }) => transport === "streamable-http") ??
-    usable[0]
-  );
+  return usableOptions(options, platform)[0];
+}
+
+/** Portolan connects with stdio to what it starts. Only an image may listen on HTTP, at the port of its URL. */
+function isUsable(option: ServerOption, platform: Platform): option is InstallableOption {
+  switch (option.kind) {
+    case "unsupported":
+      return false;
+    case "mcpb":
+      return option.transport === "stdio" && fitsPlatform(option.source, platform);
+    case "npm":
+    case "pypi":
+      return option.transport === "stdio";
+    case "oci":
+    case "remote":
+      return true;
+  }
+}
+
+const TRANSPORTS: readonly Transport[] = ["stdio", "streamable-http", "sse"];
+
+function rankOf({ kind, transport }: InstallableOption): number {
+  return OPTION_KINDS.indexOf(kind) * TRANSPORTS.length + TRANSPORTS.indexOf(transport);
 }
 
 const SYSTEM_WORDS: Readonly<Record<string, RegExp>> = {
