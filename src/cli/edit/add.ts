@@ -67,7 +67,7 @@ function packageIn({
   const reference = parsePackageReference(spec);
   if (typeof reference === "string")
     throw new PortolanError("USAGE", `${reference}.`, {
-      hint: "Write @user/name in lower case, io.github.user/name, or mcpb: and a file or URL.",
+      hint: "Write @user/name in lower case, or mcpb: and a file or URL.",
     });
   return { reference, alias: words.length === 2 ? words[0] : undefined };
 }

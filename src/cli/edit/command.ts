@@ -10,7 +10,6 @@ import type { RemoveOptions } from "./remove.ts";
 
 const PACKAGES = `Packages:
   @user/name[@version]         a package of a registry
-  io.github.user/name          a server of a registry with the official MCP registry API
   mcpb:<file or URL>           an MCPB bundle
   Portolan shows the package with its permissions, asks, starts it once in its sandbox, and pins its tools in portolan.lock. Without a terminal, --yes and --allow are both needed.`;
 

@@ -30,7 +30,14 @@ export function renderApproval(approval: Approval, { colors, width, now }: View)
       value: audit === undefined ? "none" : plainLine(auditText(audit), 400),
       paint: audit === undefined ? colors.yellow : undefined,
     },
-    ...(advisories.length === 0 ? [{ name: "advisories", value: "none are known" }] : []),
+    ...(advisories.length === 0
+      ? [
+          {
+            name: "advisories",
+            value: about.registry === undefined ? "not checked: it comes from no registry" : "none are known",
+          },
+        ]
+      : []),
     ...advisories.map(({ id, severity, title, action }) => ({
       name: "advisory",
       value: plainLine(`${id} (${severity}) ${title}`, 300),

@@ -51,7 +51,11 @@ export async function findCandidate(reference: PackageReference, context: FindCo
     case "mcpb":
       return readFile(reference, context);
     case "official":
-      throw new PortolanError("NOT_SUPPORTED", "This kind of package cannot be added yet.");
+      throw new PortolanError(
+        "NOT_SUPPORTED",
+        `${reference.name} is a server of the official registry, which portolan add does not read yet.`,
+        { hint: "Add its npm package as a command, or its URL: portolan add --help." },
+      );
   }
 }
 

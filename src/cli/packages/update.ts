@@ -133,13 +133,17 @@ async function updateOne(
   });
   const { facts, origin } = candidate;
   if (facts.version === locked.version) {
-    if (candidate.locked.metadata === locked.metadata) return { server: alias, state: "current" };
+    const { metadata, integrity } = candidate.locked;
+    if (metadata === locked.metadata && integrity === locked.integrity)
+      return { server: alias, state: "current" };
     throw new PortolanError(
       "FORBIDDEN",
-      `The registry now has another document for ${locked.name}@${locked.version} than the one in portolan.lock.`,
+      reference.kind === "mcpb"
+        ? `${reference.location} is another file than the ${locked.name}@${locked.version} of portolan.lock.`
+        : `The registry now has another document for ${locked.name}@${locked.version} than the one in portolan.lock.`,
       {
         server: alias,
-        hint: "A published version never changes. Do not install it; ask the operator of the registry.",
+        hint: "A published version never changes. Do not install it; ask its author or the operator of the registry.",
         data: { reason: "HASH_MISMATCH", locked: locked.metadata, found: candidate.locked.metadata },
       },
     );
