@@ -5,6 +5,7 @@ import type * as downloads from "./download.ts";
 import type * as ensure from "./ensure.ts";
 import type * as files from "./files.ts";
 import type * as bin from "./npm/bin.ts";
+import type * as registry from "./npm/registry.ts";
 import type * as pack from "./npm/pack.ts";
 import type * as packages from "./npm/package.ts";
 import type * as requires from "./requires.ts";
@@ -54,3 +55,6 @@ export const checkStore: typeof store.checkStore = async (...args) =>
 
 export const packNpmPackage: typeof pack.packNpmPackage = async (...args) =>
   (await import("./npm/pack.ts")).packNpmPackage(...args);
+
+export const findNpmRegistry: typeof registry.findNpmRegistry = async (...args) =>
+  (await import("./npm/registry.ts")).findNpmRegistry(...args);

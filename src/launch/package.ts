@@ -1,5 +1,6 @@
 // Replaces a package in a launch request by the program that the lock file names.
 
+import { dirname } from "node:path";
 import { PortolanError } from "../errors/index.ts";
 import { type LaunchSettings, type LocalProgram, type ParsedProgram, parseProgram } from "../model/index.ts";
 import {
@@ -10,6 +11,7 @@ import {
 } from "../packages/index.ts";
 import { hostedFileUrl, readHostedDocument, readOfficialServer } from "../registry/index.ts";
 import { checkAdvisories } from "./package-advisories.ts";
+import { checkLockedOrigin } from "./package-origin.ts";
 import type { LaunchRequest } from "./prepare.ts";
 
 type Package = ParsedProgram & { readonly kind: "package" };
@@ -38,6 +40,7 @@ export async function resolvePackage(request: LaunchRequest, program: Package): 
     },
   );
   await checkAdvisories(found.locked, request);
+  if (!dryRun) await checkLockedOrigin(found, request, dirname(lock.file));
   const { env } = endpoint;
   // Relative paths of a bundle begin in its own folder.
   const cwd = settings?.cwdImplied === true ? (found.cwd ?? endpoint.cwd) : (endpoint.cwd ?? found.cwd);

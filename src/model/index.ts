@@ -56,6 +56,7 @@ export {
   type AdvisoryThreshold,
   PACKAGE_POLICY_DEFAULTS,
   type PackagePolicy,
+  type TrustSettings,
   type PackageProof,
   type RegistryApi,
   type RegistrySetting,

@@ -17,13 +17,14 @@ export {
   readLockedPackage,
 } from "./sources/check-lock.ts";
 export { keepDocument, MAX_DOCUMENT_BYTES, readDocument } from "./sources/documents.ts";
-export { installPackage } from "./sources/install-package.ts";
+export { installPackage, toNpmProgram } from "./sources/install-package.ts";
 export {
   type LockedContext,
   openLockedMetadata,
   openLockedPackage,
   type PackageProgram,
 } from "./sources/locked-program.ts";
+export { checkNpmOrigin, type NpmOriginOptions } from "./sources/npm-origin.ts";
 export {
   lockedSourceOf,
   optionOf,

@@ -2,9 +2,10 @@
 
 import { PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { InstallReport } from "../../launch/index.ts";
-import type { ServerConfig, HttpProgram, StdioEndpoint } from "../../model/index.ts";
+import type { HttpProgram, PackagePolicy, ServerConfig, StdioEndpoint } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { refuseBothSides } from "../options/usage-error.ts";
+import { noteDiagnostic } from "../output/diagnostic.ts";
 import { exitCodeOf } from "../output/output.ts";
 import { withSpinner } from "../output/progress.ts";
 import { takeTarget } from "../target/connect.ts";
@@ -50,7 +51,7 @@ export async function installServers(
         lines.push(
           program === undefined
             ? { server: server.alias, none: noProgram(server) }
-            : await installOne(cli, server, program, update, spinner),
+            : await installOne(cli, server, program, { update, spinner, policy: source?.config.packages }),
         );
       }
     });
@@ -111,19 +112,27 @@ async function chosen(cli: Cli, { words, server }: Words): Promise<Chosen> {
   return { source, servers: [...own, ...driverServers(source)] };
 }
 
+interface InstallOptions {
+  readonly update: boolean;
+  readonly spinner: Spinner;
+  readonly policy: PackagePolicy | undefined;
+}
+
 async function installOne(
-  { interrupt }: Cli,
+  cli: Cli,
   { alias, launch: settings }: ServerConfig,
   endpoint: StdioEndpoint | HttpProgram,
-  update: boolean,
-  spinner: Spinner,
+  { update, spinner, policy }: InstallOptions,
 ): Promise<Line> {
-  const { installNow } = await import("../../launch/index.ts");
+  const { interrupt } = cli;
+  const { createLaunchContext, installNow } = await import("../../launch/index.ts");
   spinner.start(alias);
   try {
     const report = await installNow(
       {
         ...{ server: alias, endpoint, settings, signal: interrupt.signal },
+        context: { ...createLaunchContext(), packagePolicy: policy },
+        report: (diagnostic) => noteDiagnostic(diagnostic, cli),
         onLaunch: (event) => {
           if (event.type !== "progress") return;
           if (event.bytes !== undefined) spinner.update(formatDownload(event.bytes));

@@ -88,6 +88,8 @@ export function originText(origin: OriginCheck): string {
       return "not signed";
     case "untrusted":
       return `signed by ${plainLine(origin.signer, 200)}, which is not trusted: ${plainLine(origin.reason, 300)}`;
+    case "unchecked":
+      return `not checked: ${plainLine(origin.reason, 400)}`;
     case "invalid":
       return `not valid: ${plainLine(origin.reason, 400)}`;
   }

@@ -6,10 +6,13 @@ import { integrityOf, parseIntegrity, toSri } from "../../base/text/integrity.ts
 import { PortolanError } from "../../errors/index.ts";
 import type { PackageReference } from "../../model/index.ts";
 import {
-  type Bundle,
+  checkNpmOrigin,
+  checkOrigin,
+  loadTrust,
   type LockedPackage,
   type OriginCheck,
   readBundle,
+  toNpmProgram,
   toPackageSource,
 } from "../../packages/index.ts";
 import {
@@ -76,11 +79,17 @@ async function findInRegistries(
   const index = await registry?.index();
   const source = toPackageSource(found.metadata);
   const first = parseIntegrity(found.metadata.source.hash ?? source.integrity);
+  const trust = await loadTrust(settings.policy.trust ?? {}, settings.folder);
+  const { env } = cli.io;
+  const facts = factsOf(found);
+  const { repository } = facts;
   return {
-    reference,
-    facts: factsOf(found),
+    ...{ reference, facts },
     advisories: found.advisories,
-    origin: { state: "unsigned" },
+    origin:
+      source.type === "npm"
+        ? await checkNpmOrigin(toNpmProgram(source), { trust, repository, env, signal: cli.interrupt.signal })
+        : await checkOrigin({ kind: "plain" }, { trust }),
     looksLike: index && findLookAlikes(index).get(scopeOf(name) ?? ""),
     document: found.document,
     locked: {
@@ -98,36 +107,26 @@ async function findInRegistries(
 /** The hash of the file is what the person approves; only its signed part is read. */
 async function readFile(
   { location }: PackageReference & { readonly kind: "mcpb" },
-  { cli, settings: { folder } }: FindContext,
+  { cli, settings: { folder, policy } }: FindContext,
 ): Promise<Candidate> {
   // portolan.yaml has the path relative to its own folder.
   const path = isHttpUrl(location) ? location : relative(folder, resolve(cli.io.cwd, location));
   const written = isHttpUrl(location) || /^\.{0,2}[/\\]/.test(path) ? path : `./${path}`;
+  const trust = await loadTrust(policy.trust ?? {}, folder);
   const { manifest, document, integrity, size, signature } = await readBundle(written, {
-    ...{ folder, signal: cli.interrupt.signal },
+    ...{ folder, trusted: trust.certificates, signal: cli.interrupt.signal },
   });
   return {
     reference: { kind: "mcpb", location: written },
     facts: factsOfManifest(manifest, written, size),
     advisories: [],
-    origin: originOf(signature),
+    origin: await checkOrigin({ kind: "mcpb", signature }, { trust }),
     document,
     locked: {
       ...{ name: manifest.name, version: manifest.version, source: `mcpb:${written}`, integrity },
       metadata: toSri(integrityOf(document)),
     },
   };
-}
-
-function originOf(signature: Bundle["signature"]): OriginCheck {
-  switch (signature.state) {
-    case "verified":
-      return { state: "verified", proofs: [{ kind: "mcpb-signature", signer: signature.signer }] };
-    case "untrusted":
-      return { state: "untrusted", signer: signature.signer, reason: signature.reason };
-    case "unsigned":
-      return { state: "unsigned" };
-  }
 }
 
 async function firstWith(

@@ -35,7 +35,8 @@ export async function tryServer(cli: Cli, request: TrialRequest): Promise<LiveTo
   for (const { store } of request.values) if (store !== undefined) redactor.add(store.value);
   try {
     const lock = lockFileOf(own);
-    const entry = { ...locked, source: fromHere(locked.source, folder) };
+    // Its origin was checked for the approval, and files that are trusted are not beside this lock file.
+    const entry = { ...locked, source: fromHere(locked.source, folder), provenance: undefined };
     await writeFile(lock, renderLock({ lockfileVersion: 1, servers: { [alias]: { package: entry } } }));
     const source: Source = {
       // As for servers of other clients, nothing about this server is stored.

@@ -7,6 +7,7 @@ import { definedOnly, filled, toSandboxFields } from "../../formats/manifest/ind
 import { changeServer, parseWorkspace, type ServerFields } from "../../formats/workspace/index.ts";
 import { parsePackageReference, type SandboxConfig, type ServerConfig } from "../../model/index.ts";
 import {
+  compareWithRemembered,
   keepDocument,
   type Lock,
   lockFileOf,
@@ -134,8 +135,10 @@ async function updateOne(
   const { facts, origin } = candidate;
   if (facts.version === locked.version) {
     const { metadata, integrity } = candidate.locked;
-    if (metadata === locked.metadata && integrity === locked.integrity)
+    if (metadata === locked.metadata && integrity === locked.integrity) {
+      refuseOtherOrigin(candidate, locked, alias);
       return { server: alias, state: "current" };
+    }
     throw new PortolanError(
       "FORBIDDEN",
       reference.kind === "mcpb"
@@ -166,6 +169,21 @@ async function updateOne(
     command: `portolan update ${alias}`,
   });
   return accept(cli, { target, candidate, difference, settings, raw, before });
+}
+
+/** A signature that vanished from a version that is installed: the registry changed, and the next version cannot be trusted. */
+function refuseOtherOrigin({ origin }: Candidate, locked: LockedPackage, server: string): void {
+  const compared = compareWithRemembered(origin, locked.provenance);
+  if (compared.state !== "invalid" || origin.state === "unchecked") return;
+  throw new PortolanError(
+    "FORBIDDEN",
+    `${locked.name}@${locked.version} has another origin than portolan.lock says: ${plainLine(compared.reason, 1_000)}.`,
+    {
+      server,
+      hint: "The installed files are still those with the locked hash. Ask the operator of the registry.",
+      data: { reason: "ORIGIN_CHANGED" },
+    },
+  );
 }
 
 interface Acceptance {

@@ -15,6 +15,7 @@ test("everything that registries and packages can say", () => {
   - { url: https://official.example.com, api: official }
 packages:
   require: [provenance, audit]
+  trust: { certificates: [team.pem], sigstore_root: root.json, npm_keys: keys.json }
   min_release_age: 3d
   advisories: { warn: low, refuse: high }
 `,
@@ -28,6 +29,7 @@ packages:
   ]);
   expect(settings.packages).toEqual({
     require: ["provenance", "audit"],
+    trust: { certificates: ["team.pem"], sigstoreRoot: "root.json", npmKeys: "keys.json" },
     minReleaseAgeMs: 3 * 86_400_000,
     advisories: { warn: "low", refuse: "high" },
   });

@@ -88,6 +88,15 @@ export const PACKAGES = object(
       oneOf("", ["provenance", "signature", "audit"]),
       { unique: true },
     ),
+    trust: object("Files with what is trusted when an origin is checked, relative to this folder.", {
+      certificates: list(
+        "Certificates of those who sign MCPB bundles, or of their authorities, in PEM form.",
+        text(),
+        { unique: true },
+      ),
+      sigstoreRoot: text("The trusted_root.json of another Sigstore; it replaces the built-in root."),
+      npmKeys: text("The keys of another npm registry; they replace the built-in ones."),
+    }),
     minReleaseAgeMs: AGE_TEXT.key("min_release_age"),
     advisories: object("What happens to a version with a known vulnerability, by its severity.", {
       warn: THRESHOLD("Warn from this severity on. By default medium."),

@@ -27,6 +27,8 @@ export interface NpmEnd {
   readonly reason: string;
   /** npm's error code, such as E404 or ENOSPC. */
   readonly kind: string | undefined;
+  /** Everything that npm printed. It may have credentials. */
+  readonly output: string;
 }
 
 const MOST_OUTPUT = 64 * 1024;
@@ -77,9 +79,9 @@ export async function runNpm({ args, cwd, writable, signal, env = process.env }:
   const words = [...guard, npm, ...args];
   const program = { file: process.execPath, args: words, cwd, env: environment };
   const { code, output, lost } = await run(program, signal);
-  if (lost !== undefined) return { code, kind: lost, reason: `nothing was answered (${lost})` };
+  if (lost !== undefined) return { code, output, kind: lost, reason: `nothing was answered (${lost})` };
   const kind = /^npm (?:error|ERR!) code (\w+)/m.exec(output)?.[1];
-  return { code, kind, reason: reasonOf(output, environment, npmrc) };
+  return { code, output, kind, reason: reasonOf(output, environment, npmrc) };
 }
 
 async function run(
@@ -129,7 +131,7 @@ function npmEnvironment(env: NodeJS.ProcessEnv, npmrc: string): Record<string, s
   return childEnvironment(chosen);
 }
 
-async function readUserSettings(env: NodeJS.ProcessEnv): Promise<string> {
+export async function readUserSettings(env: NodeJS.ProcessEnv): Promise<string> {
   const file =
     env.npm_config_userconfig ?? env.NPM_CONFIG_USERCONFIG ?? join(env.HOME ?? homedir(), ".npmrc");
   return readFile(file, "utf8").catch(() => "");

@@ -15,10 +15,17 @@ export interface NpmArchive {
   readonly bytes: Buffer;
 }
 
+export interface PackOptions {
+  /** The registry, in place of npm's setting. */
+  readonly registry?: string;
+  readonly signal?: AbortSignal;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
 /** `what` is `name@version`, or the absolute path of a folder with a package.json. */
 export async function packNpmPackage(
   what: string,
-  { signal, env = process.env }: { readonly signal?: AbortSignal; readonly env?: NodeJS.ProcessEnv } = {},
+  { registry, signal, env = process.env }: PackOptions = {},
 ): Promise<NpmArchive> {
   const folder = await mkdtemp(join(tmpdir(), "portolan-pack-"));
   try {
@@ -28,6 +35,7 @@ export async function packNpmPackage(
       args: [
         ...["pack", what, "--pack-destination", folder, "--ignore-scripts", "--no-workspaces"],
         ...["--cache", cache, "--no-update-notifier", "--loglevel=error"],
+        ...(registry === undefined ? [] : [`--registry=${registry}`]),
       ],
       ...{ cwd: folder, writable: [folder, cache], signal, env },
     });

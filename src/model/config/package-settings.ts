@@ -23,9 +23,20 @@ export type AdvisoryThreshold = AdvisorySeverity | "never";
 
 export type PackageProof = "provenance" | "signature" | "audit";
 
+/** Files that replace or extend what is trusted, relative to the folder of portolan.yaml. */
+export interface TrustSettings {
+  /** Certificates of bundle signers or their authorities, in PEM form. */
+  readonly certificates?: readonly string[];
+  /** trusted_root.json of another Sigstore than the public one. */
+  readonly sigstoreRoot?: string;
+  /** The keys of another npm registry than the public one. */
+  readonly npmKeys?: string;
+}
+
 export interface PackagePolicy {
   /** The proofs that every package must have. */
   readonly require?: readonly PackageProof[];
+  readonly trust?: TrustSettings;
   /** A version that was published more recently is refused. */
   readonly minReleaseAgeMs?: number;
   readonly advisories?: { readonly warn?: AdvisoryThreshold; readonly refuse?: AdvisoryThreshold };

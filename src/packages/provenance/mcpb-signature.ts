@@ -133,3 +133,8 @@ function withoutComment(archive: Buffer, blockLength: number): Buffer | undefine
 function toSigner(subject: string, anchor: Certificate): string {
   return `${subject} (under sha256:${anchor.fingerprint})`;
 }
+
+/** The subject of a signer, without the certificate that is trusted. */
+export function subjectOf(signer: string): string {
+  return signer.replace(/ \(under sha256:[0-9a-f:]+\)$/i, "");
+}

@@ -25,6 +25,8 @@ export interface NpmOrigin extends NpmSubject {
 export type OriginSource =
   | NpmOrigin
   | { readonly kind: "mcpb"; readonly signature: McpbSignatureCheck }
+  /** The registry did not say what it has. */
+  | { readonly kind: "unknown"; readonly reason: string }
   /** Files without any kind of signature: of GitHub, of a gist, or a program. */
   | { readonly kind: "plain" };
 
@@ -49,6 +51,8 @@ async function checkSource(source: OriginSource, options: OriginOptions): Promis
       return checkNpm(source, options);
     case "mcpb":
       return toOrigin(source.signature);
+    case "unknown":
+      return { state: "unchecked", reason: source.reason };
     case "plain":
       return { state: "unsigned" };
   }

@@ -82,6 +82,12 @@ describe("the lock file's signers", () => {
       [provenance(), registry],
       /provenance is missing.*registry's signature is/,
     ],
+    [
+      "the registry does not answer",
+      { state: "unchecked", reason: "status 503" },
+      [provenance()],
+      /provenance cannot be checked \(status 503\)/,
+    ],
   ])("refused: %s", (_, check, remembered, reason) => {
     const result = compareWithRemembered(check, remembered);
     expect(result).toMatchObject({ state: "invalid", problem: "signer-changed" });
@@ -119,6 +125,12 @@ describe("the policy", () => {
       verified(registry),
       false,
       ["the workspace requires provenance, and the package is signed by npm, without provenance"],
+    ],
+    [
+      ["signature"],
+      { state: "unchecked", reason: "status 503" },
+      false,
+      ["the workspace requires a signature, and the package was not checked: status 503"],
     ],
     [["audit", "audit"], UNSIGNED, false, ["the workspace requires an audit, and the package names none"]],
   ])("%j", (required, origin, hasAudit, expected) => {

@@ -20,6 +20,8 @@ export type OriginCheck =
   | { readonly state: "unsigned" }
   /** The bytes are those that `signer` signed, but no trusted certificate vouches for it. It counts as unsigned. */
   | { readonly state: "untrusted"; readonly signer: string; readonly reason: string }
+  /** It could not be checked, because the registry did not answer. It counts as unsigned. */
+  | { readonly state: "unchecked"; readonly reason: string }
   /**
    * A signature is forged, is of another repository than the metadata names, or is not the one that the lock file
    * remembers. The package must not be installed.
@@ -52,7 +54,9 @@ export function compareWithRemembered(check: OriginCheck, remembered: Remembered
         ? `the ${LABELS[kind]} is now by ${now.map((proof) => proof.signer).join(" and ")}`
         : check.state === "untrusted" && kind === "mcpb-signature"
           ? `the ${LABELS[kind]} is now by ${check.signer}, which is not trusted (${check.reason})`
-          : `the ${LABELS[kind]} is missing now`;
+          : check.state === "unchecked"
+            ? `the ${LABELS[kind]} cannot be checked (${check.reason})`
+            : `the ${LABELS[kind]} is missing now`;
     return [`${found}; the lock file remembers ${signer}`];
   });
   return problems.length === 0
@@ -110,6 +114,8 @@ export function describeOrigin(origin: OriginCheck): string {
       return "is unsigned";
     case "untrusted":
       return `is signed by ${origin.signer}, which is not trusted: ${origin.reason}`;
+    case "unchecked":
+      return `was not checked: ${origin.reason}`;
     case "invalid":
       return `has a wrong origin: ${origin.reason}`;
   }

@@ -17,7 +17,8 @@ import { PortolanError } from "../../errors/index.ts";
 import { type McpbManifest, mcpbProgram, mcpbSettings, parseMcpbManifest } from "../../formats/mcpb/index.ts";
 import { defaultStoreRoot, downloadNew, findFile, installFile, readZipFile } from "../../install/index.ts";
 import type { Certificate } from "../provenance/certificate.ts";
-import { checkMcpbSignature, type McpbSignatureCheck } from "../provenance/mcpb-signature.ts";
+import { checkMcpbSignature, type McpbSignatureCheck, subjectOf } from "../provenance/mcpb-signature.ts";
+import type { RememberedProofs } from "../provenance/proof.ts";
 import type { PackageContext } from "./types.ts";
 
 const MANIFEST_NAME = "manifest.json";
@@ -101,6 +102,8 @@ export interface BundleSource {
   /** The hash of the whole file, as SRI. */
   readonly integrity: string;
   readonly size?: number;
+  /** The proofs of the lock file. */
+  readonly remembered?: RememberedProofs;
 }
 
 /** Installs a bundle with a known hash. Returns the folder with its files; undefined if it is missing and `install` is false. */
@@ -115,6 +118,7 @@ export async function installBundle(
   const slice = (bytes: Buffer): Buffer => {
     const check = checkMcpbSignature(bytes, { trusted: [], now: new Date() });
     if (check.state === "invalid") throw bundleError(label, check.reason);
+    refuseOtherSigner(source, check);
     return check.archive;
   };
   const content = { kind: "bundle", program: MANIFEST_NAME, slice } as const;
@@ -125,6 +129,21 @@ export async function installBundle(
   const { signal, onProgress } = context;
   return (await installFile({ urls, integrity, size: source.size, content, root, signal, onProgress }))
     .folder;
+}
+
+/**
+ * Certificates may have expired since the bundle was approved, and its hash is the approved one: only the name of the signer is
+ * compared.
+ */
+function refuseOtherSigner(
+  { label, remembered = [] }: BundleSource,
+  check: Exclude<McpbSignatureCheck, { state: "invalid" }>,
+): void {
+  const known = remembered.find(({ kind }) => kind === "mcpb-signature")?.signer;
+  const signer = check.state === "unsigned" ? undefined : check.signer;
+  if (known === undefined || (signer !== undefined && subjectOf(signer) === subjectOf(known))) return;
+  const now = signer === undefined ? "it is not signed now" : `it is signed by ${signer} now`;
+  throw bundleError(label, `${now}; the lock file remembers ${known}`);
 }
 
 /** The manifest of an installed bundle. `expected` is its hash as SRI, if the lock file names it. */

@@ -176,7 +176,13 @@ async function openBundle(
 ): Promise<PackageProgram> {
   const label = `${locked.name}@${locked.version}`;
   const facts = { locked, source: `${label} (${locked.source} ${locked.integrity})`, sandboxRequired: false };
-  const source = { label, location, folder: dirname(lock.file), integrity: locked.integrity };
+  const source = {
+    label,
+    location,
+    folder: dirname(lock.file),
+    integrity: locked.integrity,
+    remembered: locked.provenance,
+  };
   const folder = await installBundle(source, context, install);
   if (folder === undefined) return { ...facts, program: { kind: "absent" }, args: [], env: {} };
   // The document of an official server is not the manifest of its bundle.
