@@ -1,6 +1,7 @@
 // The ways to install or reach the server of a server.json: packages and URLs, each with its settings.
 
 import { parseIntegrity, toSri } from "../../base/text/integrity.ts";
+import { parseVersion } from "../../base/text/versions.ts";
 import type { JsonObject } from "../../model/index.ts";
 import { variableOf } from "../package/index.ts";
 import type { ServerJsonDocument } from "./read.ts";
@@ -142,11 +143,14 @@ function toPackageOption(entry: PackageEntry): ServerOption {
       if (!/^(@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/i.test(identifier))
         return unsupported("its identifier is not the name of an npm package");
       if (version === undefined) return unsupported("it names no version");
+      if (parseVersion(version) === undefined) return unsupported("its version is not one of npm");
       return { kind: "npm", name: identifier, version, ...toPackaged(entry) };
     case "pypi":
       if (!/^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(identifier))
         return unsupported("its identifier is not the name of a Python package");
       if (version === undefined) return unsupported("it names no version");
+      if (!/^[A-Za-z0-9][A-Za-z0-9._!+-]*$/.test(version))
+        return unsupported("its version is not one of a Python package");
       return { kind: "pypi", name: identifier, version, ...toPackaged(entry) };
     case "oci":
       return /^[A-Za-z0-9][A-Za-z0-9._/:@-]*$/.test(identifier)
