@@ -85,7 +85,7 @@ async function startOfficial(...versions: { readonly server: Loose; readonly sta
   return web;
 }
 
-it("an npm package: configured, locked with its hash, called, installed elsewhere, updated within its range", async () => {
+it("an npm package: configured, locked with its hash, called, and updated within its range", async () => {
   const npm = await startNpm();
   onTestFinished(() => npm.close());
   const release = (version: string): { server: Loose } => {
@@ -248,7 +248,7 @@ it("refuses a foreign answer, a reference to a secret of this machine, and what 
     const web = await startOfficial({ server });
     const ran = await run("add", name, "--registry", web.url, "--yes", "--allow", "none", ...more);
     expect(ran.out + ran.err).not.toContain(SECRET);
-    return envelope(ran) as unknown as Loose;
+    return envelope(ran);
   };
   const remote = { type: "streamable-http", url: "https://notes.example.com" };
   expect((await add({ name: "io.github.mallory/notes", remotes: [remote] }))["message"]).toContain(
