@@ -24,7 +24,7 @@ import {
 } from "./configuration-prompt.ts";
 import { type RawConsentOptions, refuseByPolicy, requireConsent } from "./consent.ts";
 import { compareTools, type ComparedTools } from "./live-tools.ts";
-import { findOfficial, type ServerCandidate } from "./official-candidate.ts";
+import { findOfficial, type ServerCandidate } from "./official/candidate.ts";
 import { saveDecision } from "./save.ts";
 import { toFields, toTrialFields } from "./server-fields.ts";
 import { tryServer } from "./trial.ts";

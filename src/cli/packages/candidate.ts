@@ -26,7 +26,7 @@ import type { Cli } from "../context.ts";
 import { clientOptions, type RawRegistryOptions, registriesOf } from "../registry/options.ts";
 import type { PackageSettings } from "../registry/settings.ts";
 import { factsOf, factsOfManifest, type PackageFacts } from "./facts.ts";
-import { findOfficialPackage } from "./official-candidate.ts";
+import { findOfficialPackage } from "./official/candidate.ts";
 
 export interface Candidate {
   readonly reference: PackageReference;

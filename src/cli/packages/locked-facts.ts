@@ -3,7 +3,7 @@
 import { parseMcpbManifest } from "../../formats/mcpb/index.ts";
 import { type LockedPackage, parseDocument, readDocument } from "../../packages/index.ts";
 import { factsOfManifest, factsOfMetadata, type PackageFacts } from "./facts.ts";
-import { lockedServerFacts } from "./official-facts.ts";
+import { lockedServerFacts } from "./official/facts.ts";
 
 /** Undefined if the document is not on this machine. */
 export async function lockedFacts(locked: LockedPackage): Promise<PackageFacts | undefined> {

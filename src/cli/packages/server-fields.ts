@@ -9,7 +9,7 @@ import { throwUsageErrors } from "../options/usage-error.ts";
 import type { Approval } from "./approval.ts";
 import type { Candidate } from "./candidate.ts";
 import type { SettingValue } from "./configuration.ts";
-import type { ServerCandidate } from "./official-candidate.ts";
+import type { ServerCandidate } from "./official/candidate.ts";
 
 export function toFields(
   cli: Cli,

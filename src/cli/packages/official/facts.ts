@@ -5,11 +5,11 @@ import {
   type InstallableOption,
   type ServerJsonDocument,
   toServerOptions,
-} from "../../formats/server-json/index.ts";
-import type { McpbManifest } from "../../formats/mcpb/index.ts";
-import { optionOf, parseServerDocument } from "../../packages/index.ts";
-import type { OfficialServer } from "../../registry/index.ts";
-import { factsOfManifest, type PackageFacts, type Setting, settingsOf } from "./facts.ts";
+} from "../../../formats/server-json/index.ts";
+import type { McpbManifest } from "../../../formats/mcpb/index.ts";
+import { optionOf, parseServerDocument } from "../../../packages/index.ts";
+import type { OfficialServer } from "../../../registry/index.ts";
+import { factsOfManifest, type PackageFacts, type Setting, settingsOf } from "../facts.ts";
 
 export interface ServerFacts {
   readonly document: ServerJsonDocument;

@@ -1,9 +1,9 @@
 // A server of a registry with the official MCP registry API that may be added: as a package of the lock file, or as an ordinary server.
 
-import { isHttpUrl } from "../../base/net/urls.ts";
-import { integrityOf, toSri } from "../../base/text/integrity.ts";
-import { PortolanError } from "../../errors/index.ts";
-import type { McpbManifest } from "../../formats/mcpb/index.ts";
+import { isHttpUrl } from "../../../base/net/urls.ts";
+import { integrityOf, toSri } from "../../../base/text/integrity.ts";
+import { PortolanError } from "../../../errors/index.ts";
+import type { McpbManifest } from "../../../formats/mcpb/index.ts";
 import {
   type InstallableOption,
   OPTION_KINDS,
@@ -11,10 +11,10 @@ import {
   type ServerJsonDocument,
   toServerOptions,
   usableOptions,
-} from "../../formats/server-json/index.ts";
-import type { ServerFields } from "../../formats/workspace/index.ts";
-import { packNpmPackage } from "../../install/index.ts";
-import type { PackageReference } from "../../model/index.ts";
+} from "../../../formats/server-json/index.ts";
+import type { ServerFields } from "../../../formats/workspace/index.ts";
+import { packNpmPackage } from "../../../install/index.ts";
+import type { PackageReference } from "../../../model/index.ts";
 import {
   checkNpmOrigin,
   checkOrigin,
@@ -24,12 +24,12 @@ import {
   parseServerDocument,
   readBundle,
   toServerFields,
-} from "../../packages/index.ts";
-import { findOfficialServer, type OfficialServer } from "../../registry/index.ts";
-import { clientOptions, registriesOf } from "../registry/options.ts";
-import type { Candidate, FindContext } from "./candidate.ts";
-import type { PackageFacts } from "./facts.ts";
-import { factsOfServer } from "./official-facts.ts";
+} from "../../../packages/index.ts";
+import { findOfficialServer, type OfficialServer } from "../../../registry/index.ts";
+import { clientOptions, registriesOf } from "../../registry/options.ts";
+import type { Candidate, FindContext } from "../candidate.ts";
+import type { PackageFacts } from "../facts.ts";
+import { factsOfServer } from "./facts.ts";
 
 export type OfficialReference = PackageReference & { readonly kind: "official" };
 
