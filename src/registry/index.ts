@@ -21,7 +21,7 @@ export {
   type RegistrySettings,
 } from "./client/client.ts";
 export { hostedFileUrl, type HostedOptions, readHostedDocument } from "./client/hosted.ts";
-export { readOfficialServer } from "./client/official.ts";
+export { findOfficialServer, type OfficialServer, readOfficialServer } from "./client/official.ts";
 export { cachedAdvisories, defaultStateFolder } from "./client/cached-advisories.ts";
 export { openRegistries, type Registries } from "./client/registries.ts";
 export { REGISTRY_DEFAULTS, type RegistryServer, startRegistryServer } from "./server/server.ts";

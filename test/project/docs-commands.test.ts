@@ -199,6 +199,7 @@ async function stage(page: string, { at, files = {} }: Page) {
       .replaceAll("https://mcp.example.com/mcp", example.mcp)
       .replaceAll("https://api.githubcopilot.com/mcp/", example.mcp)
       .replaceAll("https://api.example.com/mcp", example.mcp)
+      .replaceAll("https://mcp-registry.example.com", example.api)
       .replaceAll("https://api.example.com", example.api)
       .replaceAll("http://localhost:8080", example.api)
       .replaceAll("http://localhost:3001/sse", example.sse)
@@ -333,13 +334,23 @@ function escaped(text: string): string {
 }
 
 /** The hosts of the examples: an MCP server for each transport, and an API with a description. */
+/** The server of the pages about the official MCP registry API, as such a registry lists it. */
+function listed(url: string): string {
+  const remotes = [{ type: "streamable-http", url, headers: [{ name: "X-Region", default: "eu" }] }];
+  return JSON.stringify({
+    server: { name: "io.github.example/search", description: "Searches.", version: "1.2.0", remotes },
+    _meta: { "io.modelcontextprotocol.registry/official": { status: "active" } },
+  });
+}
+
 async function startExample(): Promise<{ mcp: string; api: string; sse: string; socket: string }> {
   const mcp = await startHttpServer({ era: "modern" });
   const sse = await startSseServer();
   const socket = await startWsServer();
   const api = createServer((request, response) => {
+    const { url = "" } = request;
     response.setHeader("content-type", "application/json");
-    response.end(/openapi/.test(request.url ?? "") ? PETSTORE : "{}");
+    response.end(/openapi/.test(url) ? PETSTORE : url.startsWith("/v0.1/servers/") ? listed(mcp.url) : "{}");
   });
   await new Promise<void>((resolve) => void api.listen(0, "127.0.0.1", resolve));
   onTestFinished(async () => {

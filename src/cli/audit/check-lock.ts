@@ -10,7 +10,7 @@ import { isPortolanError } from "../../errors/index.ts";
 import { sandboxFromPermissions } from "../../formats/package/index.ts";
 import { type Lock, type LockedPackage, lockProblem, openLockedPackage } from "../../packages/index.ts";
 import { createApproval } from "../packages/approval.ts";
-import { lockedFacts } from "../packages/facts.ts";
+import { lockedFacts } from "../packages/locked-facts.ts";
 import type { AuditRule, Finding, FindingSeverity } from "./findings.ts";
 
 export interface AuditContext {

@@ -61,9 +61,9 @@ function packageIn({
 }: Words): { readonly reference: PackageReference; readonly alias: string | undefined } | undefined {
   const spec = words.at(-1);
   if (server !== undefined || spec === undefined || words.length > 2) return undefined;
-  // A name of a server has no slash and no colon; a package has one of them.
-  if (!spec.startsWith("@") && !/^[\w.-]+\.[\w-]+\/[\w.-]+(@|$)/.test(spec) && !spec.startsWith("mcpb:"))
-    return undefined;
+  // A name of a server has no slash and no colon; a package has one of them. After a name, a/b is the path of a program.
+  const isOfficial = words.length === 1 ? /^[\w-][\w.-]*\/[\w.-]+(@|$)/ : /^[\w.-]+\.[\w-]+\/[\w.-]+(@|$)/;
+  if (!spec.startsWith("@") && !isOfficial.test(spec) && !spec.startsWith("mcpb:")) return undefined;
   const reference = parsePackageReference(spec);
   if (typeof reference === "string")
     throw new PortolanError("USAGE", `${reference}.`, {
@@ -86,6 +86,7 @@ function refusePackageOptions({
   config,
   configFile,
   registry,
+  from,
   allowLookAlike,
 }: AddOptions): void {
   const options = {
@@ -95,6 +96,7 @@ function refusePackageOptions({
     config,
     "config-file": configFile,
     registry,
+    from,
     "allow-look-alike": allowLookAlike,
   };
   const given = Object.entries(options)

@@ -49,6 +49,7 @@ export function addEditCommands({ program, explain, run, server }: CommandHost):
       "portolan add @alice/github-mcp",
       "portolan add @alice/github-mcp@1.2.0 --yes --allow network,github-api --config 'github_token={{GITHUB_TOKEN}}'",
       "portolan add mcpb:./weather.mcpb",
+      "portolan add io.github.user/name --registry https://mcp-registry.example.com --from npm",
     ],
     sections: [PACKAGES, WORKSPACE, WORKSPACE_EXIT_CODES],
   });

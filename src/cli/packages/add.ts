@@ -1,15 +1,13 @@
 // `portolan add <package>`: finds a package, shows it, asks, configures, starts it once, pins its tools, and writes both files.
 
 import { PortolanError } from "../../errors/index.ts";
-import { definedOnly, filled, toAlias, toSandboxFields } from "../../formats/manifest/index.ts";
-import { addServer, parseWorkspace, type ServerFields } from "../../formats/workspace/index.ts";
-import { isObject, type PackageReference, type SandboxConfig } from "../../model/index.ts";
+import { filled, toAlias } from "../../formats/manifest/index.ts";
+import { addServer, parseWorkspace } from "../../formats/workspace/index.ts";
+import type { PackageReference } from "../../model/index.ts";
 import { keepDocument, type LockedPackage, toRemembered } from "../../packages/index.ts";
 import type { SecretStore } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
 import { editWorkspaceFile } from "../edit/workspace-file.ts";
-import { networkOf } from "../options/sandbox.ts";
-import { throwUsageErrors } from "../options/usage-error.ts";
 import { withSpinner } from "../output/progress.ts";
 import type { RawRegistryOptions } from "../registry/options.ts";
 import { openSecrets, type PackageSettings, readPackageSettings } from "../registry/settings.ts";
@@ -17,7 +15,7 @@ import { count } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { type Approval, createApproval } from "./approval.ts";
 import { renderApproval } from "./approval-view.ts";
-import { type Candidate, findCandidate } from "./candidate.ts";
+import { type Candidate, findCandidate, type FindContext } from "./candidate.ts";
 import { resolveConfiguration, type SettingValue } from "./configuration.ts";
 import {
   completeConfiguration,
@@ -26,13 +24,27 @@ import {
 } from "./configuration-prompt.ts";
 import { type RawConsentOptions, refuseByPolicy, requireConsent } from "./consent.ts";
 import { compareTools, type ComparedTools } from "./live-tools.ts";
+import { findOfficial, type ServerCandidate } from "./official/candidate.ts";
 import { saveDecision } from "./save.ts";
+import { toFields, toTrialFields } from "./server-fields.ts";
 import { tryServer } from "./trial.ts";
 
 export interface RawPackageOptions extends RawRegistryOptions, RawConsentOptions, RawConfigurationOptions {
   name?: string;
   allowLookAlike?: boolean;
+  /** Which part of a server of the official registry: npm, mcpb, pypi, oci or remote. */
+  from?: string;
   dryRun?: boolean;
+}
+
+/** A server of the official registry may be no package of the lock file. */
+async function find(reference: PackageReference, context: FindContext): Promise<Candidate | ServerCandidate> {
+  if (reference.kind === "official") return findOfficial(reference, context);
+  if (context.from === undefined) return findCandidate(reference, context);
+  throw new PortolanError(
+    "USAGE",
+    "--from is for servers of the official registry, such as io.github.user/name.",
+  );
 }
 
 export async function addPackage(
@@ -47,7 +59,7 @@ export async function addPackage(
   await refuseTaken(cli, alias);
   const candidate = await withSpinner(cli, async (spinner) => {
     spinner.start(`finding ${plainLine(labelOf(reference), 80)}`);
-    return findCandidate(reference, { cli, settings, raw });
+    return find(reference, { cli, settings, raw, from: raw.from });
   });
   const approval = approve(candidate, settings, raw);
   const view = { colors: output.noteColors, width: cli.io.stderr.columns, now: new Date() };
@@ -70,21 +82,26 @@ export async function addPackage(
     else output.print(planned.after);
     return 0;
   }
-  const locked = toLocked(candidate, wanted);
-  await keepDocument(candidate.document);
+  const locked = "locked" in candidate ? toLocked(candidate, wanted) : undefined;
+  if ("document" in candidate) await keepDocument(candidate.document);
+  const text =
+    "locked" in candidate
+      ? planned.after
+      : addServer(planned.text, alias, toTrialFields(cli, candidate, approval, values));
   const live = await tryServer(cli, {
-    ...{ alias, locked, values, text: planned.after, file: planned.file },
+    ...{ alias, locked, values, text, file: planned.file },
     ...{ folder: settings.folder, envFile: settings.envFile },
   });
   cli.interrupt.signal.throwIfAborted();
   const tools = compareTools(live, facts);
   const saved = await saveDecision(cli, {
     ...{ alias, values, secrets },
-    change: ({ text }) => addServer(text, alias, fields),
+    change: (own) => addServer(own.text, alias, fields),
     entry: { package: locked, tools: tools.pins },
   });
   // A registry that cannot count must not fail an installation that is done.
-  await candidate.registry?.countDownload(facts.name, facts.version).catch(() => undefined);
+  if ("registry" in candidate)
+    await candidate.registry?.countDownload(facts.name, facts.version).catch(() => undefined);
   report(cli, {
     alias,
     candidate,
@@ -98,10 +115,12 @@ export async function addPackage(
 }
 
 export function approve(
-  { facts, advisories, origin, looksLike }: Candidate,
+  candidate: Candidate | ServerCandidate,
   { policy }: Pick<PackageSettings, "policy">,
   { allowLookAlike }: Pick<RawPackageOptions, "allowLookAlike">,
 ): Approval {
+  const { facts, advisories, origin } = candidate;
+  const looksLike = "looksLike" in candidate ? candidate.looksLike : undefined;
   return createApproval({
     ...{ facts, advisories, origin, policy, now: new Date() },
     looksLike: allowLookAlike === true ? undefined : looksLike,
@@ -133,50 +152,6 @@ export function toLocked({ locked, origin }: Candidate, permissions: readonly st
   };
 }
 
-/** The server as portolan.yaml gets it. */
-function toFields(
-  cli: Cli,
-  { reference, facts }: Candidate,
-  { sandbox = {} }: Approval,
-  values: readonly SettingValue[],
-): ServerFields {
-  const problems: string[] = [];
-  const { network, read, write, mode } = cli.options.sandbox;
-  const hosts = networkOf(network, problems);
-  throwUsageErrors(problems);
-  const granted: SandboxConfig = {
-    ...sandbox,
-    mode: mode ?? sandbox.mode,
-    network: [...new Set([...(sandbox.network ?? []), ...hosts])],
-    fs: definedOnly({
-      read: filled([...read, ...pathsOf(values, "file")]),
-      write: filled([...write, ...pathsOf(values, "directory")]),
-    }),
-  };
-  const env = Object.fromEntries(values.map(({ setting, text }) => [setting.variable, text]));
-  return definedOnly<ServerFields>({
-    package: writtenReference(reference, facts.version),
-    env: filled(env),
-    sandbox: toSandboxFields(definedOnly(granted)),
-  });
-}
-
-/** Folders and files that a person chose as settings of this server are granted with them. */
-function pathsOf(values: readonly SettingValue[], format: "file" | "directory"): string[] {
-  return values.flatMap(({ setting: { schema }, text }) => {
-    const own = isObject(schema.items) ? schema.items.format : schema.format;
-    if (own !== format || text === "" || text.includes("${")) return [];
-    return schema.type === "array" && text.startsWith("[") ? (JSON.parse(text) as string[]) : [text];
-  });
-}
-
-/** What the user wrote; without a version, all that are compatible with the one that was found. */
-export function writtenReference(reference: PackageReference, version: string): string {
-  if (reference.kind === "mcpb") return `mcpb:${reference.location}`;
-  const range = reference.range ?? (reference.kind === "official" ? version : `^${version}`);
-  return `${reference.name}@${range}`;
-}
-
 function labelOf(reference: PackageReference): string {
   return reference.kind === "mcpb" ? reference.location : reference.name;
 }
@@ -200,13 +175,18 @@ async function refuseTaken(cli: Cli, alias: string): Promise<void> {
 }
 
 /** The command line that adds exactly what was shown, for the hint. */
-function commandOf({ reference, facts }: Candidate, alias: string, raw: RawPackageOptions): string {
+function commandOf(
+  { reference, facts }: Pick<Candidate, "reference" | "facts">,
+  alias: string,
+  raw: RawPackageOptions,
+): string {
   const spec =
     reference.kind === "mcpb" ? `mcpb:${reference.location}` : `${reference.name}@${facts.version}`;
   return [
     `portolan add ${spec}`,
     ...(alias === aliasOf(reference) ? [] : [`--name ${alias}`]),
     ...(raw.registry ?? []).map((url) => `--registry ${url}`),
+    ...(raw.from === undefined ? [] : [`--from ${raw.from}`]),
     ...(raw.configFile === undefined ? [] : [`--config-file ${raw.configFile}`]),
     ...(raw.config ?? []).map((pair) => `--config '${pair}'`),
   ].join(" ");
@@ -214,7 +194,7 @@ function commandOf({ reference, facts }: Candidate, alias: string, raw: RawPacka
 
 interface Added {
   readonly alias: string;
-  readonly candidate: Candidate;
+  readonly candidate: Pick<Candidate, "facts">;
   readonly tools: ComparedTools;
   readonly values: readonly SettingValue[];
   readonly file: string;

@@ -4,7 +4,7 @@ import type { OriginCheck } from "../../packages/index.ts";
 import type { Colors } from "../terminal/colors.ts";
 import { count, formatBytes, renderRows, type Row, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
-import { type Approval, describeAge, type GrantedPermission } from "./approval.ts";
+import { type Approval, describeAge } from "./approval.ts";
 
 interface View {
   readonly colors: Colors;
@@ -15,7 +15,7 @@ interface View {
 const MAX_TOOLS = 20;
 
 export function renderApproval(approval: Approval, { colors, width, now }: View): string {
-  const { package: about, permissions, tools, settings, audit, advisories, provenance } = approval;
+  const { package: about, tools, settings, audit, advisories, provenance } = approval;
   const head = `${colors.bold(plainLine(about.name, 214))} ${plainLine(about.version, 60)}`;
   const rows: Row[] = [
     { name: "author", value: plainLine(about.author, 300) },
@@ -43,7 +43,7 @@ export function renderApproval(approval: Approval, { colors, width, now }: View)
       value: plainLine(`${id} (${severity}) ${title}`, 300),
       paint: action === "refuse" ? colors.red : action === "warn" ? colors.yellow : undefined,
     })),
-    ...permissionRows(permissions, colors),
+    ...permissionRows(approval, colors),
     { name: "sandbox", value: sandboxText(approval) },
     { name: "tools", value: toolsText(tools) },
     { name: "settings", value: settingsText(settings) },
@@ -60,7 +60,11 @@ export function renderApproval(approval: Approval, { colors, width, now }: View)
   ].join("\n");
 }
 
-function permissionRows(permissions: readonly GrantedPermission[], colors: Colors): Row[] {
+function permissionRows({ permissions, declaresPermissions, place }: Approval, colors: Colors): Row[] {
+  if (place === "remote")
+    return [{ name: "permissions", value: "none on this machine: the server runs elsewhere" }];
+  if (!declaresPermissions)
+    return [{ name: "permissions", value: "not declared by this format; none are granted (--allow none)" }];
   if (permissions.length === 0)
     return [{ name: "permissions", value: "none: no network, no other programs, no files of yours" }];
   return permissions.map(({ name, means, reach }) => ({
@@ -111,7 +115,9 @@ function auditText({ reviewer, lastReviewed, report }: NonNullable<Approval["aud
   return `by ${reviewer} on ${lastReviewed}, as the author says: ${report}`;
 }
 
-function sandboxText({ sandbox, sandboxNotes }: Approval): string {
+function sandboxText({ sandbox, sandboxNotes, place }: Approval): string {
+  if (place === "remote")
+    return "none: its operator sees the settings and everything that its tools are called with";
   if (sandbox === undefined) return "cannot be enforced";
   const { network = [], exec } = sandbox;
   const hosts = network.map(String);

@@ -42,6 +42,10 @@ export interface Approval {
   /** The sandbox that the server would get. Undefined if it cannot be enforced: then the package is refused. */
   readonly sandbox?: SandboxConfig;
   readonly sandboxNotes: readonly string[];
+  /** Where it runs, if not as a program of this machine. */
+  readonly place?: PackageFacts["place"];
+  /** False for a format that declares no permissions. */
+  readonly declaresPermissions: boolean;
   readonly tools?: readonly { readonly name: string; readonly description: string }[];
   readonly settings: readonly {
     readonly key: string;
@@ -93,12 +97,14 @@ export function createApproval(request: ApprovalRequest): Approval {
     sandbox: result.ok ? result.sandbox : undefined,
     sandboxNotes: [
       ...(result.ok ? result.notes.map(({ message, hint }) => `${capital(message)}. ${hint}`) : []),
-      ...(facts.permissions === undefined
+      ...(facts.permissions === undefined && facts.place !== "remote"
         ? [
             "This format declares no permissions. Grant hosts and folders: --allow-net, --allow-read, --allow-write.",
           ]
         : []),
     ],
+    place: facts.place,
+    declaresPermissions: facts.permissions !== undefined,
     tools: facts.tools?.map(({ name, description = "" }) => ({
       name: texts.show("the name of a tool", name),
       description: texts.show(`the description of ${name}`, description),

@@ -26,6 +26,7 @@ import type { Cli } from "../context.ts";
 import { clientOptions, type RawRegistryOptions, registriesOf } from "../registry/options.ts";
 import type { PackageSettings } from "../registry/settings.ts";
 import { factsOf, factsOfManifest, type PackageFacts } from "./facts.ts";
+import { findOfficialPackage } from "./official/candidate.ts";
 
 export interface Candidate {
   readonly reference: PackageReference;
@@ -45,6 +46,8 @@ export interface FindContext {
   readonly cli: Cli;
   readonly settings: PackageSettings;
   readonly raw: RawRegistryOptions;
+  /** The kind of package of a server with several. */
+  readonly from?: string;
 }
 
 export async function findCandidate(reference: PackageReference, context: FindContext): Promise<Candidate> {
@@ -54,11 +57,7 @@ export async function findCandidate(reference: PackageReference, context: FindCo
     case "mcpb":
       return readFile(reference, context);
     case "official":
-      throw new PortolanError(
-        "NOT_SUPPORTED",
-        `${reference.name} is a server of the official registry, which portolan add does not read yet.`,
-        { hint: "Add its npm package as a command, or its URL: portolan add --help." },
-      );
+      return findOfficialPackage(reference, context);
   }
 }
 

@@ -27,6 +27,7 @@ const consentOptions: OptionGroup = (command) =>
 export const packageOptions: OptionGroup = (command) =>
   consentOptions(registryOption(command))
     .option("--name <alias>", "the name of the server (packages; default: from the package)")
+    .option("--from <kind>", "npm, mcpb, pypi, oci or remote (servers of the official registry)")
     .option("--allow-look-alike", "accept a scope that looks like an older one");
 
 export function addPackageCommands({ program, explain, run }: CommandHost): void {

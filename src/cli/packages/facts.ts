@@ -1,9 +1,8 @@
 // Facts about a package for the person who decides about it, the same for every format of metadata.
 
-import { mcpbConfiguration, type McpbManifest, parseMcpbManifest } from "../../formats/mcpb/index.ts";
+import { mcpbConfiguration, type McpbManifest } from "../../formats/mcpb/index.ts";
 import { type PackageMetadata, variableOf } from "../../formats/package/index.ts";
 import { isObject, type JsonObject } from "../../model/index.ts";
-import { type LockedPackage, parseDocument, readDocument } from "../../packages/index.ts";
 import type { FoundPackage } from "../../registry/index.ts";
 
 export interface PackageFacts {
@@ -26,6 +25,8 @@ export interface PackageFacts {
   /** Undefined for a format that does not list them. */
   readonly tools?: readonly { readonly name: string; readonly description?: string }[];
   readonly settings: readonly Setting[];
+  /** Where it runs, if not as a program of this machine. */
+  readonly place?: "container" | "remote";
 }
 
 /** One setting that the server gets as an environment variable. */
@@ -70,20 +71,6 @@ export function factsOfManifest(manifest: McpbManifest, location: string, size?:
       isJsonList: true,
     })),
   };
-}
-
-/** The facts of an accepted version, from its document in the store. Undefined if it is not on this machine. */
-export async function lockedFacts({
-  name,
-  version,
-  metadata,
-  source,
-}: LockedPackage): Promise<PackageFacts | undefined> {
-  const bytes = metadata === undefined ? undefined : await readDocument(metadata);
-  if (bytes === undefined) return undefined;
-  if (!source.startsWith("mcpb:")) return factsOfMetadata(parseDocument(bytes, `${name}@${version}`));
-  const { manifest } = parseMcpbManifest(bytes.toString("utf8"), `${name}@${version}`);
-  return manifest && factsOfManifest(manifest, source.slice("mcpb:".length));
 }
 
 export function factsOfMetadata(metadata: PackageMetadata): PackageFacts {

@@ -22,7 +22,8 @@ export interface TrialRequest {
   readonly file: string;
   readonly folder: string;
   readonly envFile?: string;
-  readonly locked: LockedPackage;
+  /** Undefined for a server that is no package of the lock file. */
+  readonly locked: LockedPackage | undefined;
   /** Secrets among them are not stored yet. */
   readonly values: readonly SettingValue[];
 }
@@ -36,7 +37,7 @@ export async function tryServer(cli: Cli, request: TrialRequest): Promise<LiveTo
   try {
     const lock = lockFileOf(own);
     // Its origin was checked for the approval, and files that are trusted are not beside this lock file.
-    const entry = { ...locked, source: fromHere(locked.source, folder), provenance: undefined };
+    const entry = locked && { ...locked, source: fromHere(locked.source, folder), provenance: undefined };
     await writeFile(lock, renderLock({ lockfileVersion: 1, servers: { [alias]: { package: entry } } }));
     const source: Source = {
       // As for servers of other clients, nothing about this server is stored.
@@ -86,9 +87,29 @@ function fromHere(source: string, folder: string): string {
 
 /** The server as the future portolan.yaml has it, with the lock file of the trial and the values of new secrets. */
 function toServer({ alias, text, file, folder, values }: TrialRequest, lock: string): ServerConfig {
-  const found = parseWorkspace(text, file).servers.find((server) => server.alias === alias);
-  if (found === undefined || found.endpoint.transport !== "stdio" || found.endpoint.kind !== "package")
-    throw new PortolanError("INTERNAL", `The server ${alias} cannot be read from the new portolan.yaml.`);
+  const { servers, diagnostics } = parseWorkspace(text, file);
+  const found = servers.find((server) => server.alias === alias);
+  if (found === undefined) {
+    const problem = diagnostics.find(({ severity }) => severity === "error");
+    throw new PortolanError(
+      "FILE_INVALID",
+      `The server ${alias} cannot be written: ${problem?.message ?? ""}`,
+      {
+        hint: problem?.hint,
+      },
+    );
+  }
+  if (found.endpoint.transport !== "stdio") return { ...found, enabled: true };
+  if (found.endpoint.kind !== "package") {
+    const { endpoint } = found;
+    const isImplied = endpoint.cwd === undefined;
+    return {
+      ...found,
+      enabled: true,
+      endpoint: { ...endpoint, cwd: endpoint.cwd ?? folder },
+      launch: { ...found.launch, ...(isImplied ? { cwdImplied: true } : {}) },
+    };
+  }
   const typed = values.flatMap(({ setting, store }) =>
     store === undefined ? [] : [[setting.variable, escapeReferences(store.value.reveal())]],
   );

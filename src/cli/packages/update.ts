@@ -30,8 +30,9 @@ import type { SettingValue } from "./configuration.ts";
 import { orCancelled } from "./configuration-prompt.ts";
 import { refuseByPolicy, requireConsent } from "./consent.ts";
 import { comparePackages, type PackageDifference, refuseUpdate, renderDifference } from "./difference.ts";
-import { lockedFacts, type PackageFacts } from "./facts.ts";
+import type { PackageFacts } from "./facts.ts";
 import { compareTools, type LiveTool } from "./live-tools.ts";
+import { lockedFacts } from "./locked-facts.ts";
 import { saveDecision } from "./save.ts";
 import { tryServer } from "./trial.ts";
 
@@ -130,7 +131,8 @@ async function updateOne(
   if (typeof reference === "string") throw new PortolanError("FILE_INVALID", `${alias}: ${reference}.`);
   const candidate = await withSpinner(cli, async (spinner) => {
     spinner.start(`looking for updates of ${plainLine(alias, 60)}`);
-    return findCandidate(reference, { cli, settings, raw });
+    const [from] = locked.source.split(":", 1);
+    return findCandidate(reference, { cli, settings, raw, from });
   });
   const { facts, origin } = candidate;
   if (facts.version === locked.version) {

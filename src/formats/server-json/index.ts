@@ -4,11 +4,14 @@ export { fillOption, type FilledOption } from "./fill.ts";
 export {
   type ArgumentTemplate,
   type InstallableOption,
+  OPTION_KINDS,
+  type OptionKind,
   type Platform,
   preferredOption,
   type ServerOption,
   type ServerSettings,
   toServerOptions,
+  usableOptions,
 } from "./options.ts";
 export {
   looksLikeServerJson,

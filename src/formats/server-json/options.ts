@@ -1,6 +1,7 @@
 // The ways to install or reach the server of a server.json: packages and URLs, each with its settings.
 
 import { parseIntegrity, toSri } from "../../base/text/integrity.ts";
+import { parseVersion } from "../../base/text/versions.ts";
 import type { JsonObject } from "../../model/index.ts";
 import { variableOf } from "../package/index.ts";
 import type { ServerJsonDocument } from "./read.ts";
@@ -70,22 +71,43 @@ export interface Platform {
   readonly arch: string;
 }
 
-/** The first package for this platform on stdio, then any other package, then the newest kind of remote. */
+/** The kinds of options in the order in which they are preferred: those that Portolan installs and locks come first. */
+export const OPTION_KINDS = ["npm", "mcpb", "pypi", "oci", "remote"] as const;
+
+export type OptionKind = (typeof OPTION_KINDS)[number];
+
+/** The options that Portolan can run or reach on this platform, the preferred one first. */
+export function usableOptions(options: readonly ServerOption[], platform: Platform): InstallableOption[] {
+  return options.filter((option) => isUsable(option, platform)).sort((a, b) => rankOf(a) - rankOf(b));
+}
+
 export function preferredOption(
   options: readonly ServerOption[],
   platform: Platform,
 ): InstallableOption | undefined {
-  const usable = options.filter(
-    (option): option is InstallableOption =>
-      option.kind !== "unsupported" && (option.kind !== "mcpb" || fitsPlatform(option.source, platform)),
-  );
-  const packaged = usable.filter((option) => option.kind !== "remote");
-  return (
-    packaged.find(({ transport }) => transport === "stdio") ??
-    packaged[0] ??
-    usable.find(({ transport }) => transport === "streamable-http") ??
-    usable[0]
-  );
+  return usableOptions(options, platform)[0];
+}
+
+/** Portolan connects with stdio to what it starts. Only an image may listen on HTTP, at the port of its URL. */
+function isUsable(option: ServerOption, platform: Platform): option is InstallableOption {
+  switch (option.kind) {
+    case "unsupported":
+      return false;
+    case "mcpb":
+      return option.transport === "stdio" && fitsPlatform(option.source, platform);
+    case "npm":
+    case "pypi":
+      return option.transport === "stdio";
+    case "oci":
+    case "remote":
+      return true;
+  }
+}
+
+const TRANSPORTS: readonly Transport[] = ["stdio", "streamable-http", "sse"];
+
+function rankOf({ kind, transport }: InstallableOption): number {
+  return OPTION_KINDS.indexOf(kind) * TRANSPORTS.length + TRANSPORTS.indexOf(transport);
 }
 
 const SYSTEM_WORDS: Readonly<Record<string, RegExp>> = {
@@ -121,11 +143,14 @@ function toPackageOption(entry: PackageEntry): ServerOption {
       if (!/^(@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/i.test(identifier))
         return unsupported("its identifier is not the name of an npm package");
       if (version === undefined) return unsupported("it names no version");
+      if (parseVersion(version) === undefined) return unsupported("its version is not one of npm");
       return { kind: "npm", name: identifier, version, ...toPackaged(entry) };
     case "pypi":
       if (!/^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(identifier))
         return unsupported("its identifier is not the name of a Python package");
       if (version === undefined) return unsupported("it names no version");
+      if (!/^[A-Za-z0-9][A-Za-z0-9._!+-]*$/.test(version))
+        return unsupported("its version is not one of a Python package");
       return { kind: "pypi", name: identifier, version, ...toPackaged(entry) };
     case "oci":
       return /^[A-Za-z0-9][A-Za-z0-9._/:@-]*$/.test(identifier)

@@ -1,6 +1,6 @@
 // Reads a server.json: text in, document and diagnostics out.
 
-import { parseUrl } from "../../base/net/urls.ts";
+import { isSecureUrl, parseUrl } from "../../base/net/urls.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
 import { Diagnostics, entryOf, nodeAt, quoted, readJson, type TextNode, toLabel } from "../document/index.ts";
@@ -74,7 +74,8 @@ function check(
       error([...path, "version"], `${quoted(one)} is not an exact version`, "Write one version: 1.2.3.");
     if (registryType === "mcpb" && fileSha256 === undefined)
       warn(path, "is a bundle without fileSha256, so nothing says which bytes belong to it");
-    if (registryType === "mcpb" && parseUrl(identifier)?.protocol !== "https:")
+    const url = parseUrl(identifier);
+    if (registryType === "mcpb" && (url === undefined || !isSecureUrl(url)))
       error(
         [...path, "identifier"],
         `${quoted(identifier)} is not an https URL`,

@@ -13,7 +13,8 @@ export type PackageReference =
 
 const MAX_LENGTH = 2_000;
 const PACKAGE_NAME = /^@[a-z0-9][a-z0-9-]*\/[a-z0-9][a-z0-9-]*$/;
-const OFFICIAL_NAME = /^[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+\/[a-zA-Z0-9._-]+$/;
+/** A namespace is a reversed domain; private registries also have plain ones. */
+const OFFICIAL_NAME = /^[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)*\/[a-zA-Z0-9._-]+$/;
 /** A tag, or the beginning of a hash. */
 const TAG = /^(?:[a-z][\w.-]*|[0-9a-f]{4,128})$/i;
 

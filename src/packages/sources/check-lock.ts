@@ -57,7 +57,7 @@ export function lockProblem(
   const { range } = reference;
   // A tag may have moved since; the lock keeps the version that was approved. A hash was compared when it was approved.
   const isRange = range !== undefined && !/^[a-z]/i.test(range) && parseRange(range) !== undefined;
-  if (!isRange || satisfies(locked.version, range)) return undefined;
+  if (!isRange || range === locked.version || satisfies(locked.version, range)) return undefined;
   return {
     message: `portolan.yaml wants ${name}@${range}, and portolan.lock has the version ${locked.version}.`,
     hint: "Approve a version of that range: portolan update.",

@@ -43,13 +43,20 @@ export function changedLock({ name, version }: LockedPackage, field: string, ser
   );
 }
 
+/**
+ * Portolan starts a package with stdio, whatever else it speaks. The metadata has no field for the port and path of the other
+ * transports, so a package without stdio has no address.
+ */
 export function checkTransport({ mcp, name, version }: PackageMetadata, server: string): void {
   const { transport = [] } = mcp;
   if (transport.includes("stdio")) return;
   throw new PortolanError(
     "NOT_SUPPORTED",
-    `${name}@${version} speaks ${transport.join(", ")} and not stdio, so Portolan cannot start it.`,
-    { server, hint: "Start it yourself, and give its url in place of package." },
+    `${name}@${version} speaks ${transport.join(", ")} and not stdio. Its metadata does not say at which address, so Portolan cannot start it.`,
+    {
+      server,
+      hint: "Start it yourself, and give its url in place of package; or ask its author for stdio.",
+    },
   );
 }
 

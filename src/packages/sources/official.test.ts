@@ -97,3 +97,17 @@ test("the other parts become servers of portolan.yaml", () => {
     { transport: "streamable-http", url: "https://search.example.com/mcp" },
   ]);
 });
+
+test("a text of the document that looks like a reference stays a text, and cannot be put together from two parts", () => {
+  const header = { name: "X-Key", value: "${GITHUB_TOKEN} {key}", variables: { key: { isSecret: true } } };
+  const toFields = (input: object, env: Record<string, string>): unknown => {
+    const remotes = [{ type: "streamable-http", url: "https://search.example.com/mcp", headers: [input] }];
+    const document = parseServerDocument(toServerDocument({ ...SERVER, packages: [], remotes }), "search");
+    return toServerFields(toServerOptions(document)[0] as InstallableOption, env);
+  };
+  expect(toFields(header, { KEY: "${secret:own}" })).toMatchObject({
+    headers: { "X-Key": "$${GITHUB_TOKEN} ${secret:own}" },
+  });
+  const parts = { name: "X-Key", value: "${part}", variables: { part: { default: "{GITHUB_TOKEN}" } } };
+  expect(() => toFields(parts, {})).toThrow("asks for ${GITHUB_TOKEN} of this machine");
+});

@@ -4,14 +4,17 @@
 import { parseUrl } from "../../base/net/urls.ts";
 import { PortolanError } from "../../errors/index.ts";
 import {
+  type ArgumentTemplate,
   fillOption,
+  type FilledOption,
   type InstallableOption,
   parseServerJson,
   type ServerJsonDocument,
+  type Template,
   toServerOptions,
 } from "../../formats/server-json/index.ts";
 import type { ServerFields } from "../../formats/manifest/index.ts";
-import { isObject } from "../../model/index.ts";
+import { escapeReferences, isObject, parseReferences } from "../../model/index.ts";
 import { toCanonicalJson } from "../pins/canonical-json.ts";
 
 /**
@@ -53,20 +56,25 @@ export function optionOf(document: ServerJsonDocument, source: string): Installa
 
 /**
  * An option that is not a package of the lock file, as a server of portolan.yaml: a Python package with uvx, an image with docker, or
- * a URL. `env` has the settings by their variables; its values may be references such as `${NAME}`.
+ * a URL. `env` has the settings by their variables; its values may be references such as `${NAME}`. Texts of the document itself are
+ * no references: a stranger could name a secret of this machine in them.
  */
 export function toServerFields(
   option: InstallableOption,
   env: Readonly<Record<string, string>>,
 ): ServerFields | undefined {
-  const filled = fillOption(option, env);
+  const filled = fillEscaped(option, env);
   switch (option.kind) {
     case "pypi": {
-      const args = [...filled.runtimeArgs, `${option.name}@${option.version}`, ...filled.args];
+      const args = [
+        ...filled.runtimeArgs,
+        escapeReferences(`${option.name}@${option.version}`),
+        ...filled.args,
+      ];
       return option.transport === "stdio" ? { command: "uvx", args, env: filled.env } : undefined;
     }
     case "oci": {
-      const common = { docker: option.image, args: [...filled.args], env: filled.env };
+      const common = { docker: escapeReferences(option.image), args: [...filled.args], env: filled.env };
       if (option.transport === "stdio") return common;
       const url = parseUrl(filled.url ?? "");
       if (url === undefined || url.port === "") return undefined;
@@ -79,4 +87,54 @@ export function toServerFields(
     default:
       return undefined;
   }
+}
+
+/** Fills an option whose own texts are escaped. What looks like a reference afterwards must come from `env`. */
+function fillEscaped(option: InstallableOption, env: Readonly<Record<string, string>>): FilledOption {
+  const filled = fillOption(escapeOption(option), env);
+  const given = new Set(Object.values(env).flatMap(referencesIn));
+  const { args, runtimeArgs, env: variables, headers, url = "" } = filled;
+  const texts = [...args, ...runtimeArgs, ...Object.values(variables), ...Object.values(headers), url];
+  // A dollar sign of the document and a brace of a default value may meet.
+  const foreign = texts.flatMap(referencesIn).find((name) => !given.has(name));
+  if (foreign === undefined) return filled;
+  throw new PortolanError("FORBIDDEN", `The document of the server asks for ${foreign} of this machine.`, {
+    hint: "Only you can give a server a secret or a variable. Do not add it.",
+    data: { reason: "FOREIGN_REFERENCE" },
+  });
+}
+
+function referencesIn(text: string): string[] {
+  return parseReferences(text).parts.flatMap((part) =>
+    part.kind === "text" ? [] : [text.slice(part.start, part.end)],
+  );
+}
+
+function escapeOption<Option extends InstallableOption>(option: Option): Option {
+  const escapeAll = (templates: Readonly<Record<string, Template>>): Record<string, Template> =>
+    Object.fromEntries(Object.entries(templates).map(([name, template]) => [name, escapeTemplate(template)]));
+  const own = {
+    ...option,
+    headers: escapeAll(option.headers),
+    url: option.url && escapeTemplate(option.url),
+  };
+  if (own.kind === "remote" || option.kind === "remote") return own;
+  return {
+    ...own,
+    env: escapeAll(option.env),
+    args: option.args.map(escapeArgument),
+    runtimeArgs: option.runtimeArgs.map(escapeArgument),
+  };
+}
+
+function escapeArgument({ name, value, flag }: ArgumentTemplate): ArgumentTemplate {
+  return {
+    name: name === undefined ? undefined : escapeReferences(name),
+    value: value === undefined ? undefined : escapeTemplate(value),
+    flag,
+  };
+}
+
+function escapeTemplate(template: Template): Template {
+  return template.map((part) => (typeof part === "string" ? escapeReferences(part) : part));
 }
