@@ -1,12 +1,14 @@
 // Replaces a package in a launch request by the program that the lock file names.
 
 import { PortolanError } from "../errors/index.ts";
+import { describeFault } from "../install/index.ts";
 import { type LaunchSettings, type LocalProgram, type ParsedProgram, parseProgram } from "../model/index.ts";
 import {
   type LockedContext,
   openLockedMetadata,
   openLockedPackage,
   type PackageProgram,
+  verifyLockedPackage,
 } from "../packages/index.ts";
 import { hostedFileUrl, readHostedDocument, readOfficialServer } from "../registry/index.ts";
 import { checkAdvisories } from "./package-advisories.ts";
@@ -53,6 +55,15 @@ export async function resolvePackage(request: LaunchRequest, program: Package): 
       sandboxRequired: found.sandboxRequired,
     },
   };
+}
+
+/** Compares every file of an installed package, and marks a damaged one as broken. Returns the faults as text. */
+export async function discardDamaged({ server, endpoint }: LaunchRequest): Promise<readonly string[]> {
+  const program = parseProgram(endpoint);
+  if (program.kind !== "package") return [];
+  const { reference, lock } = program;
+  const verified = await verifyLockedPackage({ server, reference, lock }, { discard: true });
+  return verified?.faults.map(describeFault) ?? [];
 }
 
 /** A package whose program is an mcpfile: Portolan itself runs its tools. */

@@ -15,9 +15,18 @@ import {
 } from "../../base/text/integrity.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { type McpbManifest, mcpbProgram, mcpbSettings, parseMcpbManifest } from "../../formats/mcpb/index.ts";
-import { defaultStoreRoot, downloadNew, findFile, installFile, readZipFile } from "../../install/index.ts";
+import {
+  defaultStoreRoot,
+  downloadNew,
+  findFile,
+  installFile,
+  readZipFile,
+  verifyFile,
+  type Verified,
+} from "../../install/index.ts";
 import type { Certificate } from "../provenance/certificate.ts";
 import { checkMcpbSignature, type McpbSignatureCheck } from "../provenance/mcpb-signature.ts";
+import type { VerifyOptions } from "./install-package.ts";
 import type { PackageContext } from "./types.ts";
 
 const MANIFEST_NAME = "manifest.json";
@@ -127,6 +136,17 @@ export async function installBundle(
     .folder;
 }
 
+/** Compares every installed file of a bundle with its hash. Undefined if the bundle is not installed. */
+export async function verifyBundle(
+  source: Pick<BundleSource, "label" | "integrity">,
+  { root, discard }: VerifyOptions,
+): Promise<Verified | undefined> {
+  return verifyFile({
+    ...{ integrity: requireIntegrity(source), root: root ?? (await defaultStoreRoot()), discard },
+    content: { kind: "bundle", program: MANIFEST_NAME },
+  });
+}
+
 /** The manifest of an installed bundle. `expected` is its hash as SRI, if the lock file names it. */
 export async function manifestOf(
   folder: string,
@@ -172,7 +192,7 @@ export function missingSettings(server: string, problems: readonly string[]): Po
   });
 }
 
-function requireIntegrity({ integrity, label }: BundleSource): Integrity {
+function requireIntegrity({ integrity, label }: Pick<BundleSource, "label" | "integrity">): Integrity {
   const parsed = parseIntegrity(integrity);
   if (parsed !== undefined) return parsed;
   throw bundleError(label, "it has no hash");
