@@ -26,6 +26,8 @@ export interface FileOptions {
     | { readonly kind: "file" | "archive" | "package"; readonly program: string }
     | { readonly kind: "bundle"; readonly program: string; readonly slice: (bytes: Buffer) => Buffer };
   readonly root: string;
+  /** The bearer token for a URL; undefined for foreign hosts. */
+  readonly token?: (url: string) => Promise<string | undefined>;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
   readonly pause?: Pause;
@@ -66,7 +68,7 @@ export async function verifyFile(
 }
 
 export async function installFile(options: FileOptions): Promise<InstalledFile> {
-  const { root, integrity, urls, size, content, signal, onProgress } = options;
+  const { root, integrity, urls, size, content, signal, onProgress, token } = options;
   const store = openStore(root, "files", options.pause);
   const spec = specOf(options);
   const record = await store.add(
@@ -77,7 +79,7 @@ export async function installFile(options: FileOptions): Promise<InstalledFile> 
       onProgress?.({ what });
       const file = join(folder, "download");
       await download({
-        ...{ urls, integrity, size, file, signal, partials: join(root, "files", "partial") },
+        ...{ urls, integrity, size, file, signal, token, partials: join(root, "files", "partial") },
         onBytes: (bytes) => onProgress?.({ what, bytes }),
       });
       onProgress?.({ what: `downloaded ${shown}` });

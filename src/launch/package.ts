@@ -10,7 +10,7 @@ import {
   type PackageProgram,
   verifyLockedPackage,
 } from "../packages/index.ts";
-import { hostedFileUrl, readHostedDocument, readOfficialServer } from "../registry/index.ts";
+import { hostedFileUrl, isHostedBy, readHostedDocument, readOfficialServer } from "../registry/index.ts";
 import { checkAdvisories } from "./package-advisories.ts";
 import type { LaunchRequest } from "./prepare.ts";
 
@@ -99,9 +99,10 @@ export async function findPackagedMcpfile(request: LaunchRequest): Promise<Packa
 }
 
 function contextOf(
-  { server, endpoint, signal, onLaunch }: LaunchRequest,
+  { server, endpoint, signal, onLaunch, context }: LaunchRequest,
   isOfficial: boolean,
 ): LockedContext {
+  const tokenOf = async (registry: string): Promise<string | undefined> => context?.registryToken?.(registry);
   return {
     server,
     signal,
@@ -111,13 +112,15 @@ function contextOf(
       if (registry !== undefined)
         return isOfficial
           ? readOfficialServer(registry, name, version, { signal })
-          : readHostedDocument(registry, metadata, { signal });
+          : readHostedDocument(registry, metadata, { signal, token: () => tokenOf(registry) });
       throw new PortolanError("INSTALL_FAILED", `portolan.lock names no registry of ${name}@${version}.`, {
         hint: "Approve the package again: portolan update.",
       });
     },
     mirrorsOf: ({ registry }, integrity) =>
       registry === undefined || isOfficial ? [] : [hostedFileUrl(registry, integrity)],
+    tokenFor: async ({ registry }, url) =>
+      registry !== undefined && !isOfficial && isHostedBy(registry, url) ? tokenOf(registry) : undefined,
   };
 }
 

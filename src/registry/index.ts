@@ -20,7 +20,8 @@ export {
   type RegistryOptions,
   type RegistrySettings,
 } from "./client/client.ts";
-export { hostedFileUrl, type HostedOptions, readHostedDocument } from "./client/hosted.ts";
+export { hostedFileUrl, type HostedOptions, isHostedBy, readHostedDocument } from "./client/hosted.ts";
+export { tokenOfRegistry } from "./client/tokens.ts";
 export { readOfficialServer } from "./client/official.ts";
 export { cachedAdvisories, defaultStateFolder } from "./client/cached-advisories.ts";
 export { openRegistries, type Registries } from "./client/registries.ts";

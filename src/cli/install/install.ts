@@ -112,18 +112,21 @@ async function chosen(cli: Cli, { words, server }: Words): Promise<Chosen> {
 }
 
 async function installOne(
-  { interrupt }: Cli,
+  cli: Cli,
   { alias, launch: settings }: ServerConfig,
   endpoint: StdioEndpoint | HttpProgram,
   update: boolean,
   spinner: Spinner,
 ): Promise<Line> {
-  const { installNow } = await import("../../launch/index.ts");
+  const { interrupt } = cli;
+  const { createLaunchContext, installNow } = await import("../../launch/index.ts");
+  const context = createLaunchContext();
+  context.registryToken = (registry) => registryTokenOf(cli, registry);
   spinner.start(alias);
   try {
     const report = await installNow(
       {
-        ...{ server: alias, endpoint, settings, signal: interrupt.signal },
+        ...{ server: alias, endpoint, settings, context, signal: interrupt.signal },
         onLaunch: (event) => {
           if (event.type !== "progress") return;
           if (event.bytes !== undefined) spinner.update(formatDownload(event.bytes));
@@ -137,6 +140,14 @@ async function installOne(
     interrupt.signal.throwIfAborted();
     return { server: alias, error: toPortolanError(thrown, { server: alias }) };
   }
+}
+
+async function registryTokenOf(cli: Cli, registry: string): Promise<string | undefined> {
+  const { tokenOfRegistry } = await import("../../registry/index.ts");
+  const { readPackageSettings, tokenResolver } = await import("../registry/settings.ts");
+  const settings = await readPackageSettings(cli);
+  const { registries } = settings;
+  return tokenOfRegistry(registry, { registries, env: cli.io.env, resolve: tokenResolver(cli, settings) });
 }
 
 function toJson({ server, report, none, error }: Line): Record<string, unknown> {

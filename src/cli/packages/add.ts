@@ -11,7 +11,7 @@ import { editWorkspaceFile } from "../edit/workspace-file.ts";
 import { networkOf } from "../options/sandbox.ts";
 import { throwUsageErrors } from "../options/usage-error.ts";
 import { withSpinner } from "../output/progress.ts";
-import type { RawRegistryOptions } from "../registry/options.ts";
+import { type RawRegistryOptions, registriesOf } from "../registry/options.ts";
 import { openSecrets, type PackageSettings, readPackageSettings } from "../registry/settings.ts";
 import { count } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
@@ -75,6 +75,7 @@ export async function addPackage(
   const live = await tryServer(cli, {
     ...{ alias, locked, values, text: planned.after, file: planned.file },
     ...{ folder: settings.folder, envFile: settings.envFile },
+    registries: registriesOf(cli, raw, settings),
   });
   cli.interrupt.signal.throwIfAborted();
   const tools = compareTools(live, facts);

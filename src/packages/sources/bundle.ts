@@ -131,9 +131,9 @@ export async function installBundle(
   if (found !== undefined || !install) return found?.folder;
   const url = isHttpUrl(location) ? location : pathToFileURL(resolve(folder, location)).href;
   const urls = [url, ...(context.mirrors?.(source.integrity) ?? [])];
-  const { signal, onProgress } = context;
-  return (await installFile({ urls, integrity, size: source.size, content, root, signal, onProgress }))
-    .folder;
+  const { signal, onProgress, token } = context;
+  const { size } = source;
+  return (await installFile({ urls, integrity, size, content, root, signal, onProgress, token })).folder;
 }
 
 /** Compares every installed file of a bundle with its hash. Undefined if the bundle is not installed. */

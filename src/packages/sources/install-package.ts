@@ -91,12 +91,14 @@ async function fromNpm(source: PackageSource, context: PackageContext): Promise<
 }
 
 async function fromFile(source: PackageSource, context: PackageContext): Promise<InstalledPackage> {
-  const { signal, onProgress, mirrors } = context;
+  const { signal, onProgress, mirrors, token } = context;
   const root = context.root ?? (await defaultStoreRoot());
   const integrity = requireIntegrity(source);
   const urls = [source.url, ...(mirrors?.(source.integrity) ?? [])];
   const content = contentOf(source);
-  const found = await installFile({ urls, integrity, size: source.size, content, root, signal, onProgress });
+  const found = await installFile({
+    ...{ urls, integrity, size: source.size, content, root, signal, onProgress, token },
+  });
   return toInstalled(source, found);
 }
 
