@@ -41,6 +41,8 @@ export interface DownloadOptions {
   /** The size that the publisher declares. */
   readonly size?: number;
   readonly maxBytes?: number;
+  /** The bearer token for a URL; undefined for foreign hosts. */
+  readonly token?: (url: string) => Promise<string | undefined>;
   readonly signal?: AbortSignal;
   /** Called now and then with the number of bytes received. */
   readonly onBytes?: (bytes: NonNullable<Progress["bytes"]>) => void;
@@ -193,10 +195,10 @@ async function receive(
   partial: string,
   state: Partial | undefined,
 ): Promise<void> {
-  const { size, signal } = options;
+  const { size, signal, token } = options;
   const response = await fetchFile(url, {
     from: state,
-    signal,
+    ...{ signal, token },
     fail: (why, more) => downloadError(url, why, more),
   });
   try {

@@ -4,12 +4,14 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { boundedFetch, FetchError, type FetchResponse } from "../base/net/bounded-fetch.ts";
-import { parseUrl } from "../base/net/urls.ts";
+import { isSecureUrl, parseUrl } from "../base/net/urls.ts";
 import type { PortolanError } from "../errors/index.ts";
 
 export interface FileRequest {
   /** The bytes that are there, and the validator of the file that they belong to. */
   readonly from?: { readonly size: number; readonly validator: string };
+  /** The bearer token for the URL. */
+  readonly token?: (url: string) => Promise<string | undefined>;
   readonly signal?: AbortSignal;
   /** Creates the error of a request that must not be repeated. */
   readonly fail: (why: string, more?: { reason?: string; cause?: unknown }) => PortolanError;
@@ -54,14 +56,20 @@ export async function fetchFile(url: string, request: FileRequest): Promise<File
   };
 }
 
-async function send(url: URL, { from, signal, fail }: FileRequest): Promise<FetchResponse> {
+async function send(url: URL, { from, signal, token, fail }: FileRequest): Promise<FetchResponse> {
+  const secret = isSecureUrl(url) ? await token?.(url.href) : undefined;
   try {
     return await boundedFetch(url, {
-      headers: { "accept-encoding": "identity" },
+      headers: {
+        "accept-encoding": "identity",
+        ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
+      },
       resume: from === undefined ? undefined : { offset: from.size, validator: from.validator },
       // The caller limits the size, because it knows which one the publisher declares.
       maxBytes: Number.POSITIVE_INFINITY,
-      ...{ silenceMs: SILENCE_MS, redirects: "public", signal },
+      ...{ silenceMs: SILENCE_MS, signal },
+      // A redirect would take the token to another host.
+      redirects: secret === undefined ? "public" : "none",
     });
   } catch (error) {
     throw error instanceof FetchError ? fail(error.message, { cause: error }) : error;

@@ -10,7 +10,7 @@ import { type Integrity, toSri } from "../base/text/integrity.ts";
 import { PortolanError } from "../errors/index.ts";
 import { safePath, unpack } from "./archive/unpack.ts";
 import { download, type Progress } from "./download.ts";
-import { openStore, type Pause } from "./store/store.ts";
+import { openStore, type Pause, type Verified } from "./store/store.ts";
 
 export interface FileOptions {
   /** Places of the same file, tried in order. */
@@ -26,6 +26,8 @@ export interface FileOptions {
     | { readonly kind: "file" | "archive" | "package"; readonly program: string }
     | { readonly kind: "bundle"; readonly program: string; readonly slice: (bytes: Buffer) => Buffer };
   readonly root: string;
+  /** The bearer token for a URL; undefined for foreign hosts. */
+  readonly token?: (url: string) => Promise<string | undefined>;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
   readonly pause?: Pause;
@@ -52,8 +54,21 @@ export async function findFile(
   return record && toInstalled(store.folderOf(record.key), record.name);
 }
 
+/** What identifies an installed file. */
+export interface FileIdentity {
+  readonly integrity: Integrity;
+  readonly content: Pick<FileOptions["content"], "kind" | "program">;
+}
+
+/** Compares an installed file, or everything that was unpacked from it, with its hashes. Undefined if it is not installed. */
+export async function verifyFile(
+  options: FileIdentity & { readonly root: string; readonly discard?: boolean },
+): Promise<Verified | undefined> {
+  return openStore(options.root, "files").verify(specOf(options), options);
+}
+
 export async function installFile(options: FileOptions): Promise<InstalledFile> {
-  const { root, integrity, urls, size, content, signal, onProgress } = options;
+  const { root, integrity, urls, size, content, signal, onProgress, token } = options;
   const store = openStore(root, "files", options.pause);
   const spec = specOf(options);
   const record = await store.add(
@@ -64,7 +79,7 @@ export async function installFile(options: FileOptions): Promise<InstalledFile> 
       onProgress?.({ what });
       const file = join(folder, "download");
       await download({
-        ...{ urls, integrity, size, file, signal, partials: join(root, "files", "partial") },
+        ...{ urls, integrity, size, file, signal, token, partials: join(root, "files", "partial") },
         onBytes: (bytes) => onProgress?.({ what, bytes }),
       });
       onProgress?.({ what: `downloaded ${shown}` });
@@ -84,10 +99,7 @@ export async function installFile(options: FileOptions): Promise<InstalledFile> 
 }
 
 /** The entry is found by its hash, not by its URL. */
-function specOf({
-  integrity,
-  content: { kind, program },
-}: Pick<FileOptions, "integrity" | "content">): string {
+function specOf({ integrity, content: { kind, program } }: FileIdentity): string {
   const hash = `${integrity.algorithm}:${integrity.digest.toString("hex")}`;
   return kind === "file"
     ? `${hash} `

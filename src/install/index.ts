@@ -15,7 +15,8 @@ import type * as root from "./store/store.ts";
 export { splitCommand } from "./command-words.ts";
 export type { Progress } from "./download.ts";
 export { makeFolder } from "./store/make-folder.ts";
-export type { Inspected } from "./store/store.ts";
+export { describeFault, type FileFault } from "./store/file-fault.ts";
+export type { Inspected, Verified } from "./store/store.ts";
 
 export const ensureInstalled: typeof ensure.ensureInstalled = async (...args) =>
   (await import("./ensure.ts")).ensureInstalled(...args);
@@ -34,6 +35,12 @@ export const readZipFile: typeof zip.readZipFile = async (...args) =>
 
 export const findFile: typeof files.findFile = async (...args) =>
   (await import("./files.ts")).findFile(...args);
+
+export const verifyFile: typeof files.verifyFile = async (...args) =>
+  (await import("./files.ts")).verifyFile(...args);
+
+export const verifyNpm: typeof packages.verifyNpm = async (...args) =>
+  (await import("./npm/package.ts")).verifyNpm(...args);
 
 export const interpreterOf: typeof bin.interpreterOf = async (...args) =>
   (await import("./npm/bin.ts")).interpreterOf(...args);

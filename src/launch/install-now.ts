@@ -5,6 +5,7 @@ import { PortolanError } from "../errors/index.ts";
 import { ensureInstalled, type Inspected, inspectPackage } from "../install/index.ts";
 import { loadDocker } from "../sandbox/index.ts";
 import { install } from "./launch.ts";
+import { discardDamaged } from "./package.ts";
 import { type LaunchRequest, resolveProgram } from "./prepare.ts";
 import type { LaunchPlan } from "./types.ts";
 
@@ -31,6 +32,7 @@ export async function installNow(asked: LaunchRequest, { update }: InstallOption
     if (news.type === "progress") isFetched = true;
     asked.onLaunch?.(news);
   };
+  const damaged = await discardDamaged(asked);
   const { request, program } = await resolveProgram({ ...asked, onLaunch });
   const { server, endpoint, settings, signal, report = () => {}, package: from } = request;
   if (program.kind === "docker") {
@@ -55,6 +57,7 @@ export async function installNow(asked: LaunchRequest, { update }: InstallOption
   const shown = (from?.source ?? source).replace(/ \(.*\)$| sha\d+[-:]\S+$/, "");
   if (!isFetched)
     return { kind, state: own === undefined && from === undefined ? "none" : "there", source: shown };
+  if (damaged.length > 0) return { kind, source: shown, state: "mended", broken: damaged };
   return { kind, source: shown, ...comparedTo(before, version) };
 }
 

@@ -2,14 +2,16 @@
 
 import { dirname } from "node:path";
 import { PortolanError } from "../errors/index.ts";
+import { describeFault } from "../install/index.ts";
 import { type LaunchSettings, type LocalProgram, type ParsedProgram, parseProgram } from "../model/index.ts";
 import {
   type LockedContext,
   openLockedMetadata,
   openLockedPackage,
   type PackageProgram,
+  verifyLockedPackage,
 } from "../packages/index.ts";
-import { hostedFileUrl, readHostedDocument, readOfficialServer } from "../registry/index.ts";
+import { hostedFileUrl, isHostedBy, readHostedDocument, readOfficialServer } from "../registry/index.ts";
 import { checkAdvisories } from "./package-advisories.ts";
 import { checkLockedOrigin } from "./package-origin.ts";
 import type { LaunchRequest } from "./prepare.ts";
@@ -58,6 +60,15 @@ export async function resolvePackage(request: LaunchRequest, program: Package): 
   };
 }
 
+/** Compares every file of an installed package, and marks a damaged one as broken. Returns the faults as text. */
+export async function discardDamaged({ server, endpoint }: LaunchRequest): Promise<readonly string[]> {
+  const program = parseProgram(endpoint);
+  if (program.kind !== "package") return [];
+  const { reference, lock } = program;
+  const verified = await verifyLockedPackage({ server, reference, lock }, { discard: true });
+  return verified?.faults.map(describeFault) ?? [];
+}
+
 /** A package whose program is an mcpfile: Portolan itself runs its tools. */
 export interface PackagedMcpfile {
   readonly file: string;
@@ -91,9 +102,10 @@ export async function findPackagedMcpfile(request: LaunchRequest): Promise<Packa
 }
 
 function contextOf(
-  { server, endpoint, signal, onLaunch }: LaunchRequest,
+  { server, endpoint, signal, onLaunch, context }: LaunchRequest,
   isOfficial: boolean,
 ): LockedContext {
+  const tokenOf = async (registry: string): Promise<string | undefined> => context?.registryToken?.(registry);
   return {
     server,
     signal,
@@ -103,13 +115,15 @@ function contextOf(
       if (registry !== undefined)
         return isOfficial
           ? readOfficialServer(registry, name, version, { signal })
-          : readHostedDocument(registry, metadata, { signal });
+          : readHostedDocument(registry, metadata, { signal, token: () => tokenOf(registry) });
       throw new PortolanError("INSTALL_FAILED", `portolan.lock names no registry of ${name}@${version}.`, {
         hint: "Approve the package again: portolan update.",
       });
     },
     mirrorsOf: ({ registry }, integrity) =>
       registry === undefined || isOfficial ? [] : [hostedFileUrl(registry, integrity)],
+    tokenFor: async ({ registry }, url) =>
+      registry !== undefined && !isOfficial && isHostedBy(registry, url) ? tokenOf(registry) : undefined,
   };
 }
 

@@ -72,6 +72,8 @@ export interface LaunchContext {
   readonly writes: WriteHistory;
   /** The policy of the workspace for packages. */
   packagePolicy?: PackagePolicy;
+  /** The token of a registry of the workspace, by its URL. It is sent to that registry only. */
+  registryToken?: (registry: string) => Promise<string | undefined>;
   /** Results of version commands, by program and file time. */
   readonly versions: Map<string, RunResult>;
   /** Images without a digest that were reported. */

@@ -33,6 +33,7 @@ export {
   toServerFields,
 } from "./sources/official.ts";
 export { parseDocument, thisPlatform, toPackageSource } from "./sources/read-document.ts";
+export { verifyLockedPackage } from "./sources/verify-package.ts";
 export type { InstalledPackage, PackageContext, PackageSource } from "./sources/types.ts";
 export { type Lock, LOCK, type LockedPackage, type LockedServer } from "./lock/schema.ts";
 export {

@@ -20,8 +20,9 @@ export {
   type RegistryOptions,
   type RegistrySettings,
 } from "./client/client.ts";
-export { hostedFileUrl, type HostedOptions, readHostedDocument } from "./client/hosted.ts";
+export { hostedFileUrl, type HostedOptions, isHostedBy, readHostedDocument } from "./client/hosted.ts";
 export { findOfficialServer, type OfficialServer, readOfficialServer } from "./client/official.ts";
+export { tokenOfRegistry } from "./client/tokens.ts";
 export { cachedAdvisories, defaultStateFolder } from "./client/cached-advisories.ts";
 export { openRegistries, type Registries } from "./client/registries.ts";
 export { REGISTRY_DEFAULTS, type RegistryServer, startRegistryServer } from "./server/server.ts";

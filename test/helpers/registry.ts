@@ -36,10 +36,11 @@ export interface TestRegistry {
 export async function startRegistry(
   folder: string = temporaryFolder(),
   scope = "alice",
+  ...words: string[]
 ): Promise<TestRegistry> {
   const registry = join(folder, "registry");
   const env = { XDG_DATA_HOME: join(folder, "data") };
-  const running = start(["registry", "serve", registry, "--port", "0", "--json"], { env });
+  const running = start(["registry", "serve", registry, "--port", "0", "--json", ...words], { env });
   const url = await new Promise<string>((resolve, reject) => {
     let out = "";
     running.child.stdout?.on("data", (text: string) => {

@@ -6,8 +6,8 @@ import { advisoriesFor, assessAdvisories, openRegistry, type RegistryIndex } fro
 import type { Cli } from "../context.ts";
 import { clientOptions } from "../registry/options.ts";
 import type { PackageSettings } from "../registry/settings.ts";
-import { type AuditedPackage, findingAt } from "./check-lock.ts";
-import type { Finding } from "./findings.ts";
+import type { AuditedPackage } from "./check-lock.ts";
+import { type Finding, findingAt } from "./findings.ts";
 
 export async function checkAdvisories(
   cli: Cli,

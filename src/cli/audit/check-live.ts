@@ -4,8 +4,8 @@ import { comparePins, removedTools } from "../../packages/index.ts";
 import type { Cli } from "../context.ts";
 import { healthError, withWorkspace } from "../workspace/open.ts";
 import type { Source } from "../workspace/source.ts";
-import { type AuditContext, findingAt } from "./check-lock.ts";
-import type { Finding } from "./findings.ts";
+import type { AuditContext } from "./check-lock.ts";
+import { type Finding, findingAt } from "./findings.ts";
 
 /** Starts the servers that have pins, with the pins off, so that withheld tools are seen too. */
 export async function auditLive(

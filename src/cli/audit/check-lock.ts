@@ -11,7 +11,8 @@ import { sandboxFromPermissions } from "../../formats/package/index.ts";
 import { type Lock, type LockedPackage, lockProblem, openLockedPackage } from "../../packages/index.ts";
 import { createApproval } from "../packages/approval.ts";
 import { lockedFacts } from "../packages/locked-facts.ts";
-import type { AuditRule, Finding, FindingSeverity } from "./findings.ts";
+import { checkFiles } from "./check-files.ts";
+import { type Finding, findingAt, type FindingSeverity } from "./findings.ts";
 
 export interface AuditContext {
   readonly lockFile: string;
@@ -26,18 +27,6 @@ export interface AuditedPackage {
   readonly server: ServerConfig;
   readonly written: string;
   readonly locked: LockedPackage;
-}
-
-type Details = Pick<Finding, "message" | "hint">;
-
-export function findingAt(
-  server: ServerConfig,
-  rule: AuditRule,
-  severity: FindingSeverity,
-  details: Details,
-): Finding {
-  const { file, line } = server.origin;
-  return { rule, severity, server: server.alias, ...details, file, line };
 }
 
 export function packageOf({ endpoint }: ServerConfig): string | undefined {
@@ -110,15 +99,15 @@ async function checkPackage(
   if (typeof reference === "string" || lockProblem(reference, locked) !== undefined) return [];
   const { endpoint, alias } = server;
   if (endpoint.transport !== "stdio" || endpoint.kind !== "package") return [];
+  const request = { server: alias, reference, lock: endpoint.lock };
+  let files: readonly Finding[] = [];
   try {
-    const opened = await openLockedPackage(
-      { server: alias, reference, lock: endpoint.lock },
-      { server: alias },
-      { install: false },
-    );
+    files = await checkFiles(server, request, locked);
+    await openLockedPackage(request, { server: alias }, { install: false });
     const facts = await lockedFacts(locked);
     if (facts === undefined)
       return [
+        ...files,
         findingAt(server, "document-missing", "note", {
           message: `The metadata of ${locked.name}@${locked.version} is not on this machine.`,
           hint: `portolan install ${alias}`,
@@ -134,14 +123,7 @@ async function checkPackage(
       policy: { ...PACKAGE_POLICY_DEFAULTS, require: policy.require },
     });
     return [
-      ...(opened.program.kind === "absent"
-        ? [
-            findingAt(server, "files-missing", "note", {
-              message: `The files of ${locked.name}@${locked.version} are not on this machine.`,
-              hint: `portolan install ${alias}`,
-            }),
-          ]
-        : []),
+      ...files,
       ...refusals.map(({ reason, hint }) => findingAt(server, "policy", "error", { message: reason, hint })),
       ...checkSandbox(server, locked, facts.sandbox?.required === true),
     ];
@@ -149,6 +131,7 @@ async function checkPackage(
     if (!isPortolanError(error)) throw error;
     const isMissing = error.code === "INSTALL_FAILED";
     return [
+      ...files,
       findingAt(server, isMissing ? "document-missing" : "document-invalid", isMissing ? "note" : "error", {
         message: error.message,
         hint: error.hint,

@@ -1,5 +1,7 @@
 // Findings of an audit, and the rules that make them.
 
+import type { ServerConfig } from "../../model/index.ts";
+
 export type FindingSeverity = "error" | "warning" | "note";
 
 /** Every rule of `portolan audit`, with what it means. */
@@ -33,4 +35,18 @@ export interface Finding {
   /** An absolute path. */
   readonly file: string;
   readonly line?: number;
+  /** The part of the server that the finding is about, such as a file: it makes its fingerprint unique. */
+  readonly part?: string;
+}
+
+type Details = Pick<Finding, "message" | "hint" | "part">;
+
+export function findingAt(
+  server: ServerConfig,
+  rule: AuditRule,
+  severity: FindingSeverity,
+  details: Details,
+): Finding {
+  const { file, line } = server.origin;
+  return { rule, severity, server: server.alias, ...details, file, line };
 }

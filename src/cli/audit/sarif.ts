@@ -19,7 +19,7 @@ export function toSarif(
       {
         tool: { driver: { name: "portolan", version, rules } },
         columnKind: "utf16CodeUnits",
-        results: findings.map(({ rule, severity, server, message, hint, file, line }) => ({
+        results: findings.map(({ rule, severity, server, message, hint, file, line, part }) => ({
           ruleId: rule,
           ruleIndex: rules.findIndex(({ id }) => id === rule),
           level: severity,
@@ -33,7 +33,9 @@ export function toSarif(
               logicalLocations: [{ name: server, kind: "module" }],
             },
           ],
-          partialFingerprints: { "portolan/v1": `${rule}/${server}` },
+          partialFingerprints: {
+            "portolan/v1": [rule, server, ...(part === undefined ? [] : [part])].join("/"),
+          },
         })),
       },
     ],

@@ -126,12 +126,13 @@ async function installOne(
 ): Promise<Line> {
   const { interrupt } = cli;
   const { createLaunchContext, installNow } = await import("../../launch/index.ts");
+  const context = { ...createLaunchContext(), packagePolicy: policy };
+  context.registryToken = (registry) => registryTokenOf(cli, registry);
   spinner.start(alias);
   try {
     const report = await installNow(
       {
-        ...{ server: alias, endpoint, settings, signal: interrupt.signal },
-        context: { ...createLaunchContext(), packagePolicy: policy },
+        ...{ server: alias, endpoint, settings, context, signal: interrupt.signal },
         report: (diagnostic) => noteDiagnostic(diagnostic, cli),
         onLaunch: (event) => {
           if (event.type !== "progress") return;
@@ -146,6 +147,14 @@ async function installOne(
     interrupt.signal.throwIfAborted();
     return { server: alias, error: toPortolanError(thrown, { server: alias }) };
   }
+}
+
+async function registryTokenOf(cli: Cli, registry: string): Promise<string | undefined> {
+  const { tokenOfRegistry } = await import("../../registry/index.ts");
+  const { readPackageSettings, tokenResolver } = await import("../registry/settings.ts");
+  const settings = await readPackageSettings(cli);
+  const { registries } = settings;
+  return tokenOfRegistry(registry, { registries, env: cli.io.env, resolve: tokenResolver(cli, settings) });
 }
 
 function toJson({ server, report, none, error }: Line): Record<string, unknown> {

@@ -9,7 +9,7 @@ import type { SecretStore } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
 import { editWorkspaceFile } from "../edit/workspace-file.ts";
 import { withSpinner } from "../output/progress.ts";
-import type { RawRegistryOptions } from "../registry/options.ts";
+import { type RawRegistryOptions, registriesOf } from "../registry/options.ts";
 import { openSecrets, type PackageSettings, readPackageSettings } from "../registry/settings.ts";
 import { count } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
@@ -91,6 +91,7 @@ export async function addPackage(
   const live = await tryServer(cli, {
     ...{ alias, locked, values, text, file: planned.file },
     ...{ folder: settings.folder, envFile: settings.envFile },
+    registries: registriesOf(cli, raw, settings),
   });
   cli.interrupt.signal.throwIfAborted();
   const tools = compareTools(live, facts);

@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { isHttpUrl } from "../../base/net/urls.ts";
 import { changedError, isPortolanError, PortolanError } from "../../errors/index.ts";
 import { parseWorkspace } from "../../formats/workspace/index.ts";
-import { escapeReferences, type ServerConfig } from "../../model/index.ts";
+import { escapeReferences, type RegistrySetting, type ServerConfig } from "../../model/index.ts";
 import { lockFileOf, type LockedPackage, renderLock } from "../../packages/index.ts";
 import { createRedactor } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
@@ -22,6 +22,8 @@ export interface TrialRequest {
   readonly file: string;
   readonly folder: string;
   readonly envFile?: string;
+  /** The registries of the command, with their tokens. */
+  readonly registries?: readonly RegistrySetting[];
   /** Undefined for a server that is no package of the lock file. */
   readonly locked: LockedPackage | undefined;
   /** Secrets among them are not stored yet. */
@@ -30,7 +32,7 @@ export interface TrialRequest {
 
 /** Starts the server once and returns its tools. Writes nothing but the store of downloads. */
 export async function tryServer(cli: Cli, request: TrialRequest): Promise<LiveTool[]> {
-  const { alias, locked, folder, envFile } = request;
+  const { alias, locked, folder, envFile, registries } = request;
   const own = await mkdtemp(join(tmpdir(), "portolan-add-"));
   const redactor = createRedactor();
   for (const { store } of request.values) if (store !== undefined) redactor.add(store.value);
@@ -42,7 +44,7 @@ export async function tryServer(cli: Cli, request: TrialRequest): Promise<LiveTo
     const source: Source = {
       // As for servers of other clients, nothing about this server is stored.
       ...{ kind: "clients", path: folder, files: [], diagnostics: [], ofDrivers: [], leftOut: [] },
-      config: { servers: [toServer(request, lock)], folder, envFile },
+      config: { servers: [toServer(request, lock)], folder, envFile, registries },
     };
     const { sandbox: _, ...options } = cli.options;
     const trial = {

@@ -21,6 +21,7 @@ import { editWorkspaceFile } from "../edit/workspace-file.ts";
 import { answersRequests } from "../input/handlers.ts";
 import { withSpinner } from "../output/progress.ts";
 import { openSecrets, type PackageSettings, readPackageSettings } from "../registry/settings.ts";
+import { registriesOf } from "../registry/options.ts";
 import { count } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { approve, configure, noteTools, type RawPackageOptions, toLocked } from "./add.ts";
@@ -211,6 +212,7 @@ async function accept(cli: Cli, acceptance: Acceptance): Promise<Outcome> {
   const live = await tryServer(cli, {
     ...{ alias, locked, values, text: planned.after, file: planned.file },
     ...{ folder: settings.folder, envFile: settings.envFile },
+    registries: registriesOf(cli, raw, settings),
   });
   const compared = compareTools(live, candidate.facts);
   noteTools(cli, alias, compared);

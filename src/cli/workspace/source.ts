@@ -46,7 +46,7 @@ export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Sour
     const merged = mergeClients(cli, path, await cli.io.importClients(computerOf(cli.io, path)));
     return { ...merged, config: { ...merged.config, usedPaths: catalog.usedPaths, lock: catalog.lock } };
   }
-  const { naming, descriptionPrefix, envFile, gateway, packages } = catalog.settings;
+  const { naming, descriptionPrefix, envFile, gateway, packages, registries } = catalog.settings;
   const servers = catalog.servers.map((server) => runIn(server, catalog.folder));
   return {
     kind: "workspace",
@@ -58,6 +58,7 @@ export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Sour
       envFile,
       gateway,
       packages,
+      registries,
       folder: catalog.folder,
       usedPaths: catalog.usedPaths,
       lock: catalog.lock,

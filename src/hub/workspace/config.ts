@@ -2,7 +2,13 @@
 
 import { type Catalog, fatalErrors, type LockText, type UsedPaths } from "../../catalog/index.ts";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
-import { type GatewaySettings, isObject, type PackagePolicy, type ServerConfig } from "../../model/index.ts";
+import {
+  type GatewaySettings,
+  isObject,
+  type PackagePolicy,
+  type RegistrySetting,
+  type ServerConfig,
+} from "../../model/index.ts";
 
 /** The servers of a program, in place of a folder. */
 export interface WorkspaceConfig {
@@ -13,6 +19,8 @@ export interface WorkspaceConfig {
   readonly gateway?: GatewaySettings;
   /** The policy for packages. */
   readonly packages?: PackagePolicy;
+  /** The registries of packages, with references to their tokens. */
+  readonly registries?: readonly RegistrySetting[];
   /** The folder that paths and references are relative to. */
   readonly folder?: string;
   /** The lock file, with the approved definitions of tools. */
@@ -52,10 +60,11 @@ export function fromCatalog(catalog: Catalog, report: (diagnostic: Diagnostic) =
     });
   }
   for (const diagnostic of catalog.diagnostics) report(diagnostic);
-  const { naming, descriptionPrefix, envFile, gateway, packages } = catalog.settings;
+  const { naming, descriptionPrefix, envFile, gateway, packages, registries } = catalog.settings;
   const servers = catalog.servers.map((server) => inWorkspaceFolder(server, catalog.folder));
   const { folder, usedPaths, lock } = catalog;
-  return { servers, naming, descriptionPrefix, envFile, gateway, packages, folder, usedPaths, lock };
+  const settings = { naming, descriptionPrefix, envFile, gateway, packages, registries };
+  return { servers, ...settings, folder, usedPaths, lock };
 }
 
 /** A program without a `cwd` runs in the workspace folder, wherever the caller is. */

@@ -15,6 +15,7 @@ import type { EventBus, HubEvent, PinsComparedEvent } from "../events.ts";
 import type { Hub } from "../hub.ts";
 import type { DriverPins } from "../pins/driver-pins.ts";
 import type { PinBook } from "../pins/pin-book.ts";
+import { registryTokens } from "./registry-tokens.ts";
 import { Members } from "./members.ts";
 import { type HubOptions, mergeSettings, openHub } from "../open-hub.ts";
 
@@ -108,6 +109,7 @@ export async function openWorkspaceHub(
     promptPassphrase: options.promptPassphrase,
     report,
   });
+  launchContext.registryToken = registryTokens(config, secrets);
   const { naming, descriptionPrefix } = config;
   const opened = await openHub({
     ...options,
@@ -138,6 +140,8 @@ export async function openWorkspaceHub(
     for (const diagnostic of changed.catalog.diagnostics) report(diagnostic);
     launchContext.servers = changed.catalog.servers;
     launchContext.packagePolicy = changed.catalog.settings.packages;
+    const { registries } = changed.catalog.settings;
+    launchContext.registryToken = registryTokens({ registries, folder: changed.catalog.folder }, secrets);
     configFiles.add(changed.catalog.usedPaths);
     noteGateway(changed.catalog.settings.gateway);
     if (changed.settingsChanged) hub.configure(mergeSettings(changed.catalog.settings));

@@ -5,7 +5,14 @@ import { type Integrity, toSri } from "../../base/text/integrity.ts";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { type PackageSpec, parsePackageSpec } from "../../model/index.ts";
 import type { Progress } from "../download.ts";
-import { defaultStoreRoot, type Inspected, openStore, type Pause, type StoreRecord } from "../store/store.ts";
+import {
+  defaultStoreRoot,
+  type Inspected,
+  openStore,
+  type Pause,
+  type StoreRecord,
+  type Verified,
+} from "../store/store.ts";
 import { findBin } from "./bin.ts";
 import { listOf, npmInstall } from "./install.ts";
 
@@ -57,6 +64,13 @@ export async function isPackageInstalled(
 /** The record of a package in the user's own store, and its broken parts. */
 export async function inspectPackage(spec: string, integrity?: Integrity): Promise<Inspected | undefined> {
   return openStore(await defaultStoreRoot(), "npm").inspect(keyOf({ spec }, { integrity }));
+}
+
+/** Compares every file of an installed package and of its dependencies with its hash. Undefined if it is not installed. */
+export async function verifyNpm(
+  options: Pick<NpmOptions, "spec" | "root" | "integrity"> & { readonly discard?: boolean },
+): Promise<Verified | undefined> {
+  return openStore(options.root, "npm").verify(keyOf(parse(options.spec), options), options);
 }
 
 /** A package whose hash was checked has a record of its own, so that the check need not be repeated. */

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { isObject } from "../../model/index.ts";
 import { readLock, type Lock } from "../npm/lock.ts";
 import { createHash } from "node:crypto";
+import { describeFault, type FileFault } from "./file-fault.ts";
 
 /** npm's list of what it installed. */
 export const PUT_THERE = "node_modules/.package-lock.json";
@@ -13,19 +14,29 @@ const AGREED = "package-lock.json";
 
 /** Human-readable; empty if the entry is intact. Does not read the files of dependencies. */
 export async function brokenParts(folder: string, seals: unknown): Promise<string[]> {
+  return (await findFaults(folder, seals)).map(describeFault);
+}
+
+/** The faults that the seals and the list of npm show. */
+export async function findFaults(folder: string, seals: unknown): Promise<FileFault[]> {
   const sealed = isObject(seals) ? Object.entries(seals) : [];
   const files = await Promise.all(
-    sealed.map(async ([path, seal]) => {
+    sealed.map(async ([path, seal]): Promise<FileFault[]> => {
       if (await isIntact(join(folder, path), seal as Partial<Seal>)) return [];
       const isThere = await access(join(folder, path)).then(
         () => true,
         () => false,
       );
-      return [`${path} ${isThere ? "was changed" : "is missing"}`];
+      return [{ path, state: isThere ? "changed" : "missing" }];
     }),
   );
   const isPackage = sealed.some(([path]) => path === AGREED);
-  return [...new Set([...files.flat(), ...(await missingParts(folder, isPackage))])];
+  const missing = await missingParts(folder, isPackage);
+  const known = new Set(files.flat().map(({ path }) => path));
+  return [
+    ...files.flat(),
+    ...missing.filter((path) => !known.has(path)).map((path) => ({ path, state: "missing" }) as const),
+  ];
 }
 
 /** Checks the folders of packages only. */
@@ -37,8 +48,8 @@ export function missingPlaces(folder: string, lock: Lock): string[] {
 async function missingParts(folder: string, isPackage: boolean): Promise<string[]> {
   const lock = await readLock(join(folder, PUT_THERE)).catch(() => undefined);
   // A download has no such list.
-  if (lock === undefined) return isPackage ? [`${PUT_THERE} is missing`] : [];
-  return missingPlaces(folder, lock).map((place) => `${place} is missing`);
+  if (lock === undefined) return isPackage ? [PUT_THERE] : [];
+  return missingPlaces(folder, lock);
 }
 
 /** A file as it was installed. A change is detected by size and time, and by content if the time differs. */

@@ -9,7 +9,9 @@ import { withFileLock } from "../../base/files/file-lock.ts";
 import { isPortolanError, machineFault, PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
 import { makeFolder } from "./make-folder.ts";
-import { brokenParts, sealFiles, type Seals } from "./broken-parts.ts";
+import { brokenParts, findFaults, sealFiles, type Seals } from "./broken-parts.ts";
+import type { FileFault } from "./file-fault.ts";
+import { compareWithList, writeFileList } from "./file-list.ts";
 
 /** The package or file that a spec resolved to. */
 export interface StoreRecord {
@@ -21,10 +23,12 @@ export interface StoreRecord {
   readonly key: string;
   /** Seals of some files; in the record inside of the folder. */
   readonly seals?: Seals;
+  /** The hash of the list of all files. Entries of older versions of Portolan have no list. */
+  readonly files?: string;
 }
 
 /** The result of an installation in a work folder. */
-export interface Made extends Omit<StoreRecord, "spec" | "seals"> {
+export interface Made extends Omit<StoreRecord, "spec" | "seals" | "files"> {
   /** Paths of the files that are verified each time the entry is used. */
   readonly sealed: readonly string[];
 }
@@ -40,11 +44,20 @@ export interface Inspected {
   readonly broken: readonly string[];
 }
 
+/** The result of comparing every file of an entry with its hash. */
+export interface Verified {
+  readonly faults: readonly FileFault[];
+  /** False if the entry has no list of its files, so that only some of them were compared. */
+  readonly isComplete: boolean;
+}
+
 export interface Store {
   /** Finds an entry without network. Undefined if it is missing or broken. */
   find(spec: string): Promise<StoreRecord | undefined>;
   /** Undefined if it is missing. */
   inspect(spec: string): Promise<Inspected | undefined>;
+  /** Compares every file. Undefined if the entry is missing. With `discard`, a faulty entry is marked as broken. */
+  verify(spec: string, options?: { readonly discard?: boolean }): Promise<Verified | undefined>;
   folderOf(key: string): string;
   /**
    * Lets `make` fill a work folder and keeps the result. One process at a time installs a spec; a process that
@@ -129,12 +142,21 @@ export function openStore(root: string, kind: "npm" | "files", pause: Pause = as
     await removeLeftovers(recordOf(record.spec));
   };
 
+  const spoil = (key: string): Promise<void> => rm(join(folderOf(key), MARKER), { force: true });
+
   return {
     find,
     inspect,
     list,
     folderOf,
-    spoil: (key) => rm(join(folderOf(key), MARKER), { force: true }),
+    spoil,
+    async verify(spec, { discard = false } = {}) {
+      const record = await readRecord(recordOf(spec));
+      if (record === undefined || record.spec !== spec) return undefined;
+      const verified = await verifyEntry(folderOf(record.key), record);
+      if (discard && verified !== undefined && verified.faults.length > 0) await spoil(record.key);
+      return verified;
+    },
     async add(spec, make, { again = false, signal } = {}) {
       const id = idOf(spec);
       const lock = join(work, id);
@@ -149,7 +171,8 @@ export function openStore(root: string, kind: "npm" | "files", pause: Pause = as
           await mkdir(folder, { mode: 0o755 });
           await pause("begun");
           const { sealed, ...found } = await make({ folder });
-          const made: StoreRecord = { spec, ...found, seals: await sealFiles(folder, sealed) };
+          const seals = await sealFiles(folder, sealed);
+          const made: StoreRecord = { spec, ...found, seals, files: await writeFileList(folder, [MARKER]) };
           await pause("made");
           await keep(folder, made);
           return made;
@@ -205,6 +228,19 @@ async function brokenEntry(folder: string, record: StoreRecord): Promise<string[
     return brokenParts(folder, marker.seals);
   const isThere = await stat(folder).catch(() => undefined);
   return [isThere === undefined ? "its folder is missing" : "its folder is not whole"];
+}
+
+async function verifyEntry(folder: string, record: StoreRecord): Promise<Verified | undefined> {
+  if ((await stat(folder).catch(() => undefined)) === undefined) return undefined;
+  const marker = await readRecord(join(folder, MARKER));
+  if (marker?.integrity !== record.integrity || marker.key !== record.key)
+    return {
+      faults: [{ path: MARKER, state: marker === undefined ? "missing" : "changed" }],
+      isComplete: false,
+    };
+  if (marker.files === undefined)
+    return { faults: await findFaults(folder, marker.seals), isComplete: false };
+  return { faults: await compareWithList(folder, marker.files, [MARKER]), isComplete: true };
 }
 
 async function readRecord(path: string): Promise<StoreRecord | undefined> {

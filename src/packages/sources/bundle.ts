@@ -15,10 +15,19 @@ import {
 } from "../../base/text/integrity.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { type McpbManifest, mcpbProgram, mcpbSettings, parseMcpbManifest } from "../../formats/mcpb/index.ts";
-import { defaultStoreRoot, downloadNew, findFile, installFile, readZipFile } from "../../install/index.ts";
+import {
+  defaultStoreRoot,
+  downloadNew,
+  findFile,
+  installFile,
+  readZipFile,
+  verifyFile,
+  type Verified,
+} from "../../install/index.ts";
 import type { Certificate } from "../provenance/certificate.ts";
 import { checkMcpbSignature, type McpbSignatureCheck, subjectOf } from "../provenance/mcpb-signature.ts";
 import type { RememberedProofs } from "../provenance/proof.ts";
+import type { VerifyOptions } from "./install-package.ts";
 import type { PackageContext } from "./types.ts";
 
 const MANIFEST_NAME = "manifest.json";
@@ -126,9 +135,20 @@ export async function installBundle(
   if (found !== undefined || !install) return found?.folder;
   const url = isHttpUrl(location) ? location : pathToFileURL(resolve(folder, location)).href;
   const urls = [url, ...(context.mirrors?.(source.integrity) ?? [])];
-  const { signal, onProgress } = context;
-  return (await installFile({ urls, integrity, size: source.size, content, root, signal, onProgress }))
-    .folder;
+  const { signal, onProgress, token } = context;
+  const { size } = source;
+  return (await installFile({ urls, integrity, size, content, root, signal, onProgress, token })).folder;
+}
+
+/** Compares every installed file of a bundle with its hash. Undefined if the bundle is not installed. */
+export async function verifyBundle(
+  source: Pick<BundleSource, "label" | "integrity">,
+  { root, discard }: VerifyOptions,
+): Promise<Verified | undefined> {
+  return verifyFile({
+    ...{ integrity: requireIntegrity(source), root: root ?? (await defaultStoreRoot()), discard },
+    content: { kind: "bundle", program: MANIFEST_NAME },
+  });
 }
 
 /**
@@ -191,7 +211,7 @@ export function missingSettings(server: string, problems: readonly string[]): Po
   });
 }
 
-function requireIntegrity({ integrity, label }: BundleSource): Integrity {
+function requireIntegrity({ integrity, label }: Pick<BundleSource, "label" | "integrity">): Integrity {
   const parsed = parseIntegrity(integrity);
   if (parsed !== undefined) return parsed;
   throw bundleError(label, "it has no hash");

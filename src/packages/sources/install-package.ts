@@ -3,7 +3,16 @@
 import { extname } from "node:path";
 import { parseIntegrity, type Integrity } from "../../base/text/integrity.ts";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
-import { defaultStoreRoot, findFile, installFile, installNpm, interpreterOf } from "../../install/index.ts";
+import {
+  defaultStoreRoot,
+  findFile,
+  installFile,
+  installNpm,
+  interpreterOf,
+  verifyFile,
+  verifyNpm,
+  type Verified,
+} from "../../install/index.ts";
 import type { InstalledPackage, PackageContext, PackageSource } from "./types.ts";
 
 /** An exact version of a package, as the source of a package names it. */
@@ -32,6 +41,23 @@ export async function findPackageFile(
   const integrity = requireIntegrity(source);
   const found = await findFile({ integrity, root, content: contentOf(source) });
   return found && toInstalled(source, found);
+}
+
+/** Compares every installed file of a package with its hash. Undefined if the package is not installed. */
+export async function verifyPackageFiles(
+  source: PackageSource,
+  { discard, ...context }: VerifyOptions,
+): Promise<Verified | undefined> {
+  const root = context.root ?? (await defaultStoreRoot());
+  if (source.type === "npm") return verifyNpm({ ...toNpmProgram(source), root, discard });
+  return verifyFile({ integrity: requireIntegrity(source), content: contentOf(source), root, discard });
+}
+
+export interface VerifyOptions {
+  /** The folder of the store. Default: the user's own. */
+  readonly root?: string;
+  /** Marks a damaged package as broken, so that the next installation replaces it. */
+  readonly discard?: boolean;
 }
 
 /** The spec of npm, its hash, and the program in it. */
@@ -65,12 +91,14 @@ async function fromNpm(source: PackageSource, context: PackageContext): Promise<
 }
 
 async function fromFile(source: PackageSource, context: PackageContext): Promise<InstalledPackage> {
-  const { signal, onProgress, mirrors } = context;
+  const { signal, onProgress, mirrors, token } = context;
   const root = context.root ?? (await defaultStoreRoot());
   const integrity = requireIntegrity(source);
   const urls = [source.url, ...(mirrors?.(source.integrity) ?? [])];
   const content = contentOf(source);
-  const found = await installFile({ urls, integrity, size: source.size, content, root, signal, onProgress });
+  const found = await installFile({
+    ...{ urls, integrity, size: source.size, content, root, signal, onProgress, token },
+  });
   return toInstalled(source, found);
 }
 

@@ -26,9 +26,11 @@ import { optionOf, parseServerDocument } from "./official.ts";
 import { parseDocument, toPackageSource } from "./read-document.ts";
 import type { PackageContext, PackageSource } from "./types.ts";
 
-export interface LockedContext extends Omit<PackageContext, "mirrors"> {
+export interface LockedContext extends Omit<PackageContext, "mirrors" | "token"> {
   /** URLs of further copies of a file, by the lock entry and the hash. */
   readonly mirrorsOf?: (locked: LockedPackage, integrity: string) => readonly string[];
+  /** The bearer token for a URL, by the lock entry. */
+  readonly tokenFor?: (locked: LockedPackage, url: string) => Promise<string | undefined>;
   /** The variables of the server config: settings of bundles are among them. */
   readonly variables?: Readonly<Record<string, string>>;
   /** Fetches a metadata document that is not in the store. Its hash is checked afterwards. */
@@ -76,7 +78,11 @@ export async function openLockedPackage(
 ): Promise<PackageProgram> {
   const { reference } = request;
   const locked = await readLockedPackage(request);
-  const own = { ...context, mirrors: (hash: string) => context.mirrorsOf?.(locked, hash) ?? [] };
+  const own = {
+    ...context,
+    mirrors: (hash: string) => context.mirrorsOf?.(locked, hash) ?? [],
+    token: async (url: string) => context.tokenFor?.(locked, url),
+  };
   const opening = { ...request, locked };
   switch (reference.kind) {
     case "package":

@@ -23,6 +23,8 @@ export interface PackageContext {
   readonly root?: string;
   /** URLs of further copies of a file, by its hash: a registry may host it. */
   readonly mirrors?: (integrity: string) => readonly string[];
+  /** The bearer token for a URL of a file. It is called for each URL, and must return undefined for foreign hosts. */
+  readonly token?: (url: string) => Promise<string | undefined>;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
   /** Replaces this process's own environment: the settings of npm. */

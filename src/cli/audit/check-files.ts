@@ -1,0 +1,59 @@
+// Check of an audit for the installed files of a package: each one is compared with the hash of its installation.
+
+import type { ServerConfig } from "../../model/index.ts";
+import { describeFault, type FileFault } from "../../install/index.ts";
+import { type LockedPackage, type LockedReference, verifyLockedPackage } from "../../packages/index.ts";
+import { type Finding, findingAt } from "./findings.ts";
+
+/** More findings of one package help nobody. */
+const MAX_FILES = 50;
+/** Python writes compiled modules beside the sources, if the server runs without a sandbox. */
+const PYTHON_CACHE = /(?:^|\/)__pycache__\/[^/]+\.pyc$/;
+
+export async function checkFiles(
+  server: ServerConfig,
+  reference: LockedReference,
+  { name, version }: LockedPackage,
+): Promise<Finding[]> {
+  const label = `${name}@${version}`;
+  const hint = `Install it again: portolan install ${server.alias}`;
+  const verified = await verifyLockedPackage(reference);
+  if (verified === undefined)
+    return [
+      findingAt(server, "files-missing", "note", {
+        message: `The files of ${label} are not on this machine.`,
+        hint: `portolan install ${server.alias}`,
+      }),
+    ];
+  const { faults, isComplete } = verified;
+  const more = faults.length - MAX_FILES;
+  return [
+    ...faults.slice(0, MAX_FILES).map((fault) =>
+      findingAt(server, "files-damaged", isHarmless(fault) ? "warning" : "error", {
+        message: `${label}: ${describeFault(fault)} since it was installed.`,
+        hint,
+        part: fault.path,
+      }),
+    ),
+    ...(more > 0
+      ? [
+          findingAt(server, "files-damaged", "error", {
+            message: `${label}: ${more} more files differ.`,
+            hint,
+            part: "more",
+          }),
+        ]
+      : []),
+    ...(isComplete || faults.length > 0
+      ? []
+      : [
+          findingAt(server, "not-checked", "note", {
+            message: `${label} was installed without a list of its files, so only its main files were compared.`,
+          }),
+        ]),
+  ];
+}
+
+function isHarmless({ path, state }: FileFault): boolean {
+  return state === "added" && PYTHON_CACHE.test(path);
+}
