@@ -59,15 +59,18 @@ tools:
   expect(files.requests.filter((one) => one.includes("users.tar"))).toHaveLength(1);
 });
 
-it("a command of a package runs in its sandbox, and reads the files beside it", needs("bubblewrap"), async () => {
-  const files = await startFileServer();
-  const folder = packageFolder();
-  const env = { XDG_DATA_HOME: join(folder, "data"), PORTOLAN_SANDBOX: "" };
-  const run = (...words: string[]): Promise<Ran> => portolan(words, { cwd: folder, env });
-  writeFileSync(join(folder, "greeting.txt"), "Hello from the package.");
-  writeFileSync(
-    join(folder, "greet.mcpfile.yaml"),
-    `kind: MCPToolDefinitions
+it(
+  "a command of a package runs in its sandbox, and reads the files beside it",
+  needs("bubblewrap"),
+  async () => {
+    const files = await startFileServer();
+    const folder = packageFolder();
+    const env = { XDG_DATA_HOME: join(folder, "data"), PORTOLAN_SANDBOX: "" };
+    const run = (...words: string[]): Promise<Ran> => portolan(words, { cwd: folder, env });
+    writeFileSync(join(folder, "greeting.txt"), "Hello from the package.");
+    writeFileSync(
+      join(folder, "greet.mcpfile.yaml"),
+      `kind: MCPToolDefinitions
 schemaVersion: "0.2.0"
 name: greet
 version: "1.0.0"
@@ -78,15 +81,16 @@ tools:
     invocation:
       cli: { command: cat greeting.txt }
 `,
-  );
-  const words = ["pack", "greet.mcpfile.yaml", "--name", "@alice/greet", "--include", "greeting.txt"];
-  expect((await run(...words, "--out", "out", "--json")).code).toBe(0);
-  const document = JSON.parse(readFileSync(join(folder, "out", "mcp-package.json"), "utf8")) as Loose;
-  document["source"].url = files.serve("/greet.tar", readFileSync(join(folder, "out", "greet-1.0.0.tar")));
-  Object.assign(document, { description: "Greets", author: { name: "Alice" } });
-  document["security"].sandbox = { required: true, type: "process" };
-  document["metadata"] = { license: "MIT", publishedAt: "2026-01-15T10:00:00Z" };
-  await writePackageWorkspace(document, { folder });
-  appendFileSync(join(folder, "portolan.yaml"), "    sandbox: { mode: enforce, exec: { spawn: true } }\n");
-  expect(resultText(await run("call", "tiny.greet", "--json"))).toContain("Hello from the package.");
-});
+    );
+    const words = ["pack", "greet.mcpfile.yaml", "--name", "@alice/greet", "--include", "greeting.txt"];
+    expect((await run(...words, "--out", "out", "--json")).code).toBe(0);
+    const document = JSON.parse(readFileSync(join(folder, "out", "mcp-package.json"), "utf8")) as Loose;
+    document["source"].url = files.serve("/greet.tar", readFileSync(join(folder, "out", "greet-1.0.0.tar")));
+    Object.assign(document, { description: "Greets", author: { name: "Alice" } });
+    document["security"].sandbox = { required: true, type: "process" };
+    document["metadata"] = { license: "MIT", publishedAt: "2026-01-15T10:00:00Z" };
+    await writePackageWorkspace(document, { folder });
+    appendFileSync(join(folder, "portolan.yaml"), "    sandbox: { mode: enforce, exec: { spawn: true } }\n");
+    expect(resultText(await run("call", "tiny.greet", "--json"))).toContain("Hello from the package.");
+  },
+);
