@@ -90,12 +90,16 @@ export function argumentPaths(value: unknown): string[] {
   return textsIn(value).filter((text) => /^(?:~?\/|file:\/)/.test(text));
 }
 
-function textsIn(value: unknown, depth = 0): string[] {
-  if (typeof value === "string") return value.length <= 4_096 ? [value] : [];
-  if (typeof value !== "object" || value === null || depth > 3) return [];
-  return Object.values(value)
-    .slice(0, 100)
-    .flatMap((inner) => textsIn(inner, depth + 1));
+/** Adds to one list, because it runs for every call. */
+function textsIn(value: unknown, depth = 0, found: string[] = []): string[] {
+  if (typeof value === "string") {
+    if (value.length <= 4_096) found.push(value);
+  } else if (typeof value === "object" && value !== null && depth <= 3) {
+    const inner: unknown[] = Object.values(value);
+    const count = Math.min(inner.length, 100);
+    for (let index = 0; index < count; index += 1) textsIn(inner[index], depth + 1, found);
+  }
+  return found;
 }
 
 /** Long texts are read at the beginning and the end only, where errors are. */
