@@ -7,14 +7,14 @@ import { toSarif } from "./sarif.ts";
 const FINDINGS: readonly Finding[] = [
   {
     ...{ rule: "advisory", severity: "error", server: "github", message: "It leaks.", hint: "Update it." },
-    ...{ file: "/work/my folder/portolan.yaml", line: 7 },
+    ...{ file: "/home/me/my folder/portolan.yaml", line: 7 },
   },
   {
     rule: "lock-orphan",
     severity: "note",
     server: "old",
     message: "Left over.",
-    file: "/work/my folder/portolan.lock",
+    file: "/home/me/my folder/portolan.lock",
   },
 ];
 
@@ -87,7 +87,7 @@ const REQUIRED = {
 };
 
 test("findings have the structure of SARIF 2.1.0", async () => {
-  const sarif = toSarif(FINDINGS, { folder: "/work/my folder", version: "1.2.3" });
+  const sarif = toSarif(FINDINGS, { folder: "/home/me/my folder", version: "1.2.3" });
   const validator = await createValidator(REQUIRED, { budgetMs: 10_000 });
   expect(validator.check(sarif)).toEqual({ valid: true });
   const [run] = isObject(sarif) && Array.isArray(sarif.runs) ? sarif.runs : [];

@@ -41,7 +41,7 @@ export async function installServers(
   const { servers, source } = await chosen(cli, words);
   const lines: Line[] = [];
   if (frozen) lines.push(...(await differences(servers, words.words.length === 0 ? source : undefined)));
-  // Nothing is installed if one of them differs.
+  // If one package differs from the lock file, no package is installed.
   const isSame = lines.length === 0;
   if (isSame)
     await withSpinner(cli, async (spinner) => {

@@ -32,7 +32,7 @@ export interface PackReport {
   /** Whether the document is new, and its fields that changed or were kept. */
   readonly isNew: boolean;
   readonly changes: readonly DocumentChange[];
-  /** What a person must still fill in before the package can be published. */
+  /** The fields that a person must still fill in before the package can be published. */
   readonly missing: readonly Diagnostic[];
   readonly warnings: readonly Diagnostic[];
   readonly notes: readonly string[];

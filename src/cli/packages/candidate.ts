@@ -37,7 +37,7 @@ export interface Candidate {
   readonly looksLike?: string;
   /** The metadata document, which the store keeps under its hash. */
   readonly document: Uint8Array;
-  /** What the lock file says about it, apart from the decision of the person. */
+  /** The entry for the lock file, without the permissions and the date, which the approval adds. */
   readonly locked: Pick<LockedPackage, "name" | "version" | "source" | "integrity" | "metadata" | "registry">;
   readonly registry?: RegistryClient;
 }

@@ -5,7 +5,7 @@ import { findHiddenText } from "../../packages/index.ts";
 export interface RevealedText {
   /** The text with each hidden character as <U+200B>. */
   readonly shown: string;
-  /** What was hidden or looks like something else; empty for a plain text. */
+  /** The hidden characters and look-alikes that were found; empty for a plain text. */
   readonly kinds: readonly string[];
   /** The text that tag characters spell out. */
   readonly decoded?: string;

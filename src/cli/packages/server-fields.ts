@@ -102,7 +102,7 @@ function pathsOf(values: readonly SettingValue[], format: "file" | "directory"):
   });
 }
 
-/** What the user wrote; without a version, all that are compatible with the one that was found. */
+/** The reference as the user wrote it. Without a version: the range of versions compatible with the found one. */
 export function writtenReference(reference: PackageReference, version: string): string {
   if (reference.kind === "mcpb") return `mcpb:${reference.location}`;
   const range = reference.range ?? (reference.kind === "official" ? version : `^${version}`);

@@ -155,7 +155,7 @@ export interface McpbRequirements {
   readonly runtime: { readonly node?: string; readonly python?: string };
 }
 
-/** What the bundle needs of the machine, in the form of a package's `requirements`. */
+/** The requirements of the bundle (system, runtimes), in the form of a package's `requirements`. */
 export function mcpbRequirements({ compatibility }: McpbManifest): McpbRequirements {
   const { platforms, runtimes: { node, python } = {} } = compatibility ?? {};
   return {

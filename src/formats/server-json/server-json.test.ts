@@ -355,7 +355,7 @@ describe("a package", () => {
 });
 
 describe("a remote", () => {
-  test("has its URL and headers with gaps, and secrets are marked", () => {
+  test("has its URL and headers with placeholders, and secrets are marked", () => {
     const remote = installable(options(document()).at(-1));
     expect(remote).toMatchObject({
       kind: "remote",

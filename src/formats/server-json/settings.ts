@@ -1,9 +1,9 @@
-// Inputs of a server.json as settings: texts with gaps, and a JSON Schema of what the user fills in.
+// Inputs of a server.json as settings: texts with placeholders, and a JSON Schema of the values that the user gives.
 
 import type { JsonObject } from "../../model/index.ts";
 import type { InputValue } from "./schema.ts";
 
-/** A text with gaps. A gap is filled with the value of a setting. */
+/** A text with placeholders, each of which stands for the value of a setting. */
 export type Template = readonly (string | { readonly setting: string })[];
 
 export interface Setting {

@@ -75,7 +75,7 @@ function mergeSettings(own: readonly Setting[], others: readonly Setting[]): Set
   ];
 }
 
-/** What would be started or reached. The words of the command are those of the document, with the names of settings in gaps. */
+/** The command or URL of the server, as the document writes it: placeholders show the names of settings. */
 function describeOption(option: InstallableOption): string {
   const { runtimeArgs, args, url } = fillOption(option, shownValues(option));
   const tail = (words: readonly string[]): string => (words.length === 0 ? "" : ` ${words.join(" ")}`);

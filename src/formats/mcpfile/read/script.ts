@@ -13,7 +13,7 @@ const CALCULATING: Readonly<Record<string, readonly string[]>> = {
 };
 const MARKS = /\(\(|\)\)|\$\[|\[\[|\]\]|\$\{|\}|\w\[|\]/g;
 
-/** True when every placeholder may stand where it stands; if not, the reasons are told. */
+/** Whether every placeholder is at a place that the shell allows. Each one that is not gets a diagnostic. */
 export function checkScript(
   pieces: readonly Piece[],
   isNumber: (placeholder: PlaceholderPiece) => boolean,
