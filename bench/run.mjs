@@ -19,6 +19,7 @@ hub      how long 50 servers take to be ready together
 gateway  calls through the gateway, against a bare relay, direct calls and other gateways
   --quick, --rounds N (5), --duration MS (250), --in-flight, --payload   as for client
   --pins               also a gateway whose tools are compared with a lock file
+  --observe            also a gateway with metrics and the audit log
   --calls N            instead: what it holds after N calls and 10,000 abandoned sessions (try 100000)
 mcpfile  HTTP and CLI tools of a mcpfile, against the same done directly
   --quick, --rounds N (9), --duration MS (400)   as for client
@@ -53,6 +54,7 @@ const { positionals, values } = parseArgs({
     quick: { type: "boolean" },
     json: { type: "boolean" },
     pins: { type: "boolean" },
+    observe: { type: "boolean" },
     only: { type: "string" },
     client: { type: "string" },
     rounds: { type: "string" },

@@ -2,8 +2,8 @@
 // one plain line, `tests: 12 passed, 0 failed`, for people and for CI.
 // A file that cannot be loaded and an error outside of any test count as failed, so that the line never reads better than the run.
 // With TEST_FORBID_SKIPS=1 a skipped test fails the run: CI has everything that the tests need.
-// A run with TEST_RECORD_PASSED=FILE records the files whose tests all passed; vitest.config.ts leaves them out of a run with
-// TEST_LEAVE_OUT=FILE, whose line counts them as passed.
+// A run with TEST_RECORD_PASSED=FILE records what passed. A run with TEST_LEAVE_OUT=FILE leaves it out, and its line counts it as
+// passed: vitest.config.ts leaves out the files of which every test passed, test/helpers/setup.ts the passed tests of the others.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -11,7 +11,7 @@ import { dirname } from "node:path";
 export default class CountReporter {
   onTestRunEnd(testModules, unhandledErrors) {
     const tests = testModules.flatMap((module) => [...module.children.allTests()]);
-    const skipped = tests.filter((test) => test.result().state === "skipped");
+    const skipped = tests.filter((test) => test.result().state === "skipped" && !hasPassedBefore(test));
     const isForbidden = process.env.TEST_FORBID_SKIPS === "1" && skipped.length > 0;
     const counts = countResults(testModules, unhandledErrors, isForbidden ? skipped : []);
     const leftOut = process.env.TEST_LEAVE_OUT;
@@ -34,16 +34,29 @@ function write(file, content) {
   writeFileSync(file, content);
 }
 
-/** The files in which no test failed or was skipped, and the number of their tests. */
+/** test/helpers/setup.ts has skipped it, because it passed in a run before. */
+const hasPassedBefore = (test) => test.meta().passedBefore === true;
+
+/** The files in which no test failed or was skipped, the number of their tests, and the passed tests of the other files by name. */
 function passedFiles(testModules) {
-  const passed = testModules.filter(
-    (module) =>
-      module.ok() && [...module.children.allTests()].every((test) => test.result().state === "passed"),
-  );
+  const isWhole = (module) =>
+    module.ok() && [...module.children.allTests()].every((test) => test.result().state === "passed");
+  const whole = testModules.filter(isWhole);
+  const others = testModules.filter((module) => module.ok() && !isWhole(module));
   return {
-    files: passed.map((module) => module.relativeModuleId),
-    tests: passed.reduce((sum, module) => sum + [...module.children.allTests()].length, 0),
+    files: whole.map((module) => module.relativeModuleId),
+    tests: whole.reduce((sum, module) => sum + [...module.children.allTests()].length, 0),
+    passed: Object.fromEntries(others.map((module) => [module.relativeModuleId, passedNames(module)])),
   };
+}
+
+/** The names whose tests all passed: a name may belong to several tests. */
+function passedNames(module) {
+  const tests = [...module.children.allTests()];
+  const others = new Set(
+    tests.filter((test) => test.result().state !== "passed").map((test) => test.fullName),
+  );
+  return [...new Set(tests.map((test) => test.fullName))].filter((name) => !others.has(name));
 }
 
 function countResults(testModules, unhandledErrors, forbidden) {
@@ -52,7 +65,7 @@ function countResults(testModules, unhandledErrors, forbidden) {
     let failedHere = 0;
     for (const test of module.children.allTests()) {
       const { state } = test.result();
-      if (state === "passed") counts.passed += 1;
+      if (state === "passed" || hasPassedBefore(test)) counts.passed += 1;
       else if (state === "skipped") counts.skipped += 1;
       else failedHere += 1;
     }

@@ -23,6 +23,7 @@ export {
   type McpDriverDefinition,
   type McpServer,
   type ParseToolResultArgs,
+  type RefreshArgs,
   type RefreshResult,
   type Resolution,
   type SecretDefinition,

@@ -1,7 +1,7 @@
 // Entry `portolan/gateway`: a gateway inside of another program.
 
 import { type Gateway, type GatewayOptions, openGateway as open } from "./gateway/index.ts";
-import type { WorkspaceConfig } from "./hub/index.ts";
+import type { WorkspaceSource } from "./hub/index.ts";
 
 export {
   type Access,
@@ -11,13 +11,13 @@ export {
   type GatewayOptions,
   openAccess,
 } from "./gateway/index.ts";
-export type { WorkspaceConfig } from "./hub/index.ts";
+export type { BridgeManifest, WorkspaceConfig, WorkspaceFields, WorkspaceSource } from "./hub/index.ts";
 export type { GatewayCaller, GatewaySettings } from "./model/index.ts";
 
 /**
  * Serves the workspace of a folder, a file or a config as one MCP server, for clients of both protocol eras. Pass the requests of
  * your server to `handle` or `fetch`, and close the gateway at the end.
  */
-export function openGateway(source: string | WorkspaceConfig, options?: GatewayOptions): Promise<Gateway> {
+export function openGateway(source: WorkspaceSource, options?: GatewayOptions): Promise<Gateway> {
   return open(source, options);
 }

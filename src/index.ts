@@ -8,6 +8,9 @@ export {
   PortolanError,
 } from "./errors/index.ts";
 export {
+  type Bridge,
+  type BridgeManifest,
+  createBridge,
   type ContextItem,
   type EventBus,
   type HubEvent,
@@ -21,9 +24,25 @@ export {
   type ServerState,
   type Workspace,
   type WorkspaceConfig,
+  type WorkspaceFields,
   type WorkspaceOptions,
+  type WorkspaceSource,
 } from "./hub/index.ts";
 export type { LaunchPlan } from "./launch/index.ts";
+export type {
+  AuthHeaders,
+  AuthorizedRequest,
+  Credential,
+  CredentialChange,
+  CredentialKey,
+  CredentialStore,
+  DeviceCode,
+  LoginPage,
+  OpenLoginPage,
+  Refusal,
+  RequestAuth,
+  ShowDeviceCode,
+} from "./oauth/index.ts";
 export type {
   AudioContent,
   CallToolResult,
@@ -47,6 +66,10 @@ export type {
   Limits,
   LogLevel,
   LogMessage,
+  ClientKey,
+  IdentityProvider,
+  OAuthGrant,
+  OAuthSettings,
   Progress,
   PromptArgument,
   PromptDefinition,
@@ -73,11 +96,15 @@ export {
   type McpConnection,
   type McpHandlers,
   type McpHttpConfig,
+  type McpOAuth,
   type McpOptions,
   type McpStdioConfig,
   type RequestOptions,
   type ServerDescription,
   type Tool,
+  type ToolCallOptions,
+  type ToolExecute,
   type ToolResult,
 } from "./client/index.ts";
+export type { SecretLookup } from "./secrets/index.ts";
 export type { UpstreamStats } from "./upstream/index.ts";

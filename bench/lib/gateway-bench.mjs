@@ -32,7 +32,8 @@ export async function runGatewayBench(options) {
     settings,
     groups: [],
   };
-  const gateways = listGateways({ filter: options.client, quick: options.quick, pins: options.pins });
+  const { client: filter, quick, pins, observe } = options;
+  const gateways = listGateways({ filter, quick, pins, observe });
   for (const upstream of UPSTREAMS.filter(({ id }) => !options.only || options.only === id)) {
     report.groups.push(await runGroup(upstream, gateways, settings));
   }

@@ -4,6 +4,7 @@
 // is the ratio to the relay of the same run.
 
 const CPU_OF_LIMIT = 1.3;
+const OBSERVED_OF_PLAIN = 1.1;
 const OF_RIVAL = 2;
 const IDLE_RSS_MB = 90;
 const AFTER_LOAD_RSS_MB = 200;
@@ -13,6 +14,7 @@ const CPU_US = { stdio: "110 µs", http: "160 µs", large: "900 µs" };
 export function judgeGatewayGoals({ groups, idle }) {
   const goals = groups.flatMap(({ id, cells }) => [
     ...cells.flatMap((cell) => cell.rows.filter(isOurs).flatMap((row) => judgeCell(id, cell, row))),
+    ...cells.flatMap((cell) => judgeObserved(id, cell)),
     ...cells[0].rows.filter(isOurs).flatMap((row) => judgeMemory(id, row)),
   ]);
   for (const row of idle.filter(isOurs)) {
@@ -60,6 +62,23 @@ function judgeCell(upstream, { payload, inFlight, fastestRival }, row) {
     });
   }
   return lines;
+}
+
+/** What metrics and audit log add, against the same gateway without them in the same run. */
+function judgeObserved(upstream, { payload, inFlight, rows }) {
+  const observed = rows.find(({ role, failure }) => role === "observed" && failure === undefined);
+  const plain = rows.find((row) => isOurs(row) && row.name.includes("modern"));
+  const ratio = observed?.cpuUsPerCall / plain?.cpuUsPerCall;
+  if (inFlight !== 16 || payload !== "small" || !Number.isFinite(ratio)) return [];
+  return [
+    {
+      what: `CPU per call with metrics and audit -> ${upstream}, 32 B, 16 in flight`,
+      name: observed.name,
+      goal: `<= ${OBSERVED_OF_PLAIN}x without them`,
+      reached: `${ratio.toFixed(2)}x, ${observed.cpuUsPerCall.toFixed(0)} µs`,
+      met: ratio <= OBSERVED_OF_PLAIN,
+    },
+  ];
 }
 
 function judgeMemory(upstream, { name, rssAfterMb }) {

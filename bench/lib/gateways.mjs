@@ -72,6 +72,14 @@ const ROWS = [
     quick: true,
     ...portolan({ isPinned: true }),
   },
+  // Takes part with --observe: what metrics and the audit log cost.
+  {
+    name: "portolan observed, modern client",
+    role: "observed",
+    era: "modern",
+    quick: true,
+    ...portolan({ isObserved: true }),
+  },
   { name: "portolan, legacy client", role: "ours", era: "legacy", quick: true, ...portolan() },
   {
     name: "mcp-hub",
@@ -122,16 +130,20 @@ const ROWS = [
 ];
 
 /** The rows for an upstream transport; `filter` keeps the direct calls, the limit, and the names that contain it. */
-export function listGateways({ filter = "", quick = false, pins = false }) {
+export function listGateways({ filter = "", quick = false, pins = false, observe = false }) {
   const asked = ({ name, role }) =>
     role === "direct" || role === "limit" || name.toLowerCase().includes(filter.toLowerCase());
   // With a filter, even a quick look has whoever was asked for.
   return ROWS.filter(
-    (row) => (pins || row.role !== "pinned") && asked(row) && (!quick || filter !== "" || row.quick),
+    (row) =>
+      (pins || row.role !== "pinned") &&
+      (observe || row.role !== "observed") &&
+      asked(row) &&
+      (!quick || filter !== "" || row.quick),
   );
 }
 
-function portolan({ isPinned = false } = {}) {
+function portolan({ isPinned = false, isObserved = false } = {}) {
   return {
     readyPath: "/readyz",
     start: async ({ port, folder, upstreams }) => {
@@ -143,6 +155,7 @@ function portolan({ isPinned = false } = {}) {
         naming: upstreams.length === 1 ? "{tool}" : "{alias}_{tool}",
         defaults: { start: "eager" },
         servers: asServers(upstreams),
+        ...(isObserved ? { telemetry: { prometheus: true }, audit: { folder: "audit" } } : {}),
       });
       const aliases = upstreams.map(({ alias }) => alias);
       if (isPinned) await run(process.execPath, [PORTOLAN, "pin", ...aliases, "-w", workspace]);

@@ -1,49 +1,39 @@
-// The client half of the suite: its servers against test/conformance/client.mjs.
-//
-// A required scenario may fail only when test/conformance/expected-failures.yaml lists it, and must be taken out when it passes.
+// The client half of the suite: its servers against test/conformance/client.mjs. No required scenario may fail.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import {
   readChecks,
   readRequired,
-  readYamlList,
   results as resultsFolder,
   runSuite,
   scenarioOf,
   selection,
-  SETS,
 } from "./conformance-suite.mjs";
 import { root } from "./install-once.mjs";
 
 /** Runs the sets, prints their tables, and returns what is wrong. */
 export async function runClient(sets, only) {
-  const expected = readExpectedFailures();
   const broken = [];
-  for (const set of sets) broken.push(...(await runSet(set, only, expected)));
-  return [...broken, ...checkExpectedFailures(expected)];
+  for (const set of sets) broken.push(...(await runSet(set, only)));
+  return broken;
 }
 
-async function runSet(set, only, expected) {
+async function runSet(set, only) {
   console.log(`\n== MCP ${set}, client ==\n`);
   const required = readRequired(set, "client");
   let results = await runScenarios(set, only);
   if (results.length === 0) return [`${set}: no scenario ran`];
-  if (only === undefined) results = await runAgainAlone(set, required, expected, results);
+  if (only === undefined) results = await runAgainAlone(set, required, results);
   printTable(results, required);
 
   const failing = results.filter((result) => !result.ok);
-  const wrong = failing.filter(({ scenario }) => required.has(scenario) && !expected.has(scenario));
+  const wrong = failing.filter(({ scenario }) => required.has(scenario));
   const missing =
     only === undefined
       ? [...required].filter((name) => !results.some(({ scenario }) => scenario === name))
       : [];
-  const stale = results.filter(({ scenario, ok }) => ok && expected.has(scenario));
 
-  printList(
-    "Authorization scenarios that fail (expected)",
-    failing.filter(({ scenario }) => expected.has(scenario)),
-  );
   printList(
     "Optional scenarios that fail (not required by the revision)",
     failing.filter(({ scenario }) => !required.has(scenario)),
@@ -52,15 +42,14 @@ async function runSet(set, only, expected) {
   return [
     ...wrong.map(({ scenario, folder }) => `${set} ${scenario}: fails; see ${relative(root, folder)}`),
     ...missing.map((name) => `${set} ${name}: did not run`),
-    ...stale.map(({ scenario }) => `${set} ${scenario}: passes now; take it out of expected-failures.yaml`),
   ];
 }
 
 // The suite runs all scenarios at once and some of them measure time: on a small machine the crowd alone can make them fail.
-async function runAgainAlone(set, required, expected, results) {
+async function runAgainAlone(set, required, results) {
   const again = [];
   for (const result of results) {
-    const retry = !result.ok && required.has(result.scenario) && !expected.has(result.scenario);
+    const retry = !result.ok && required.has(result.scenario);
     again.push(retry ? ((await runScenarios(set, result.scenario))[0] ?? result) : result);
   }
   return again;
@@ -132,17 +121,4 @@ function printList(heading, results) {
   console.log(`\n${heading}:`);
   for (const { scenario, reasons } of results)
     console.log(`  ${scenario}: ${reasons[0] ?? "the program ended with an error"}`);
-}
-
-/** Our list, in the form that the suite's own --expected-failures takes. */
-function readExpectedFailures() {
-  return new Set(readYamlList(join(root, "test", "conformance", "expected-failures.yaml"), "client"));
-}
-
-/** Only authorization may be behind, and only where a revision asks for it. */
-function checkExpectedFailures(expected) {
-  const required = new Set(SETS.flatMap((set) => [...readRequired(set, "client")]));
-  return [...expected]
-    .filter((name) => !name.startsWith("auth/") || !required.has(name))
-    .map((name) => `${name}: does not belong into expected-failures.yaml`);
 }

@@ -68,7 +68,7 @@ export function readAll(set, leg) {
 }
 
 // The files are top-level keys with lists of plain words; that is all of YAML that is needed here.
-export function readYamlList(file, key) {
+function readYamlList(file, key) {
   const found = [];
   let inside = false;
   for (const line of readFileSync(file, "utf8").split("\n")) {

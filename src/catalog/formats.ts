@@ -2,9 +2,9 @@
 
 import { basename } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
-import type { ManifestSettings, ServerDefaults } from "../formats/manifest/index.ts";
+import type { ManifestInput, ManifestSettings, ServerDefaults } from "../formats/manifest/index.ts";
 import type { BesideFile } from "../formats/mcpfile/index.ts";
-import type { PlacedWord, WorkspaceSettings } from "../formats/workspace/index.ts";
+import type { PlacedWord, WorkspaceInput, WorkspaceSettings } from "../formats/workspace/index.ts";
 import type { ServerConfig, GatewaySettings } from "../model/index.ts";
 
 /** The catalog imports formats only here, each with the first file that needs it. */
@@ -19,7 +19,7 @@ const formats = {
 
 export const driverFormats = (): Promise<typeof import("../formats/driver/index.ts")> => formats.driver();
 
-export type { BesideFile, PlacedWord, ServerDefaults, WorkspaceSettings };
+export type { BesideFile, ManifestInput, PlacedWord, ServerDefaults, WorkspaceInput, WorkspaceSettings };
 
 export interface ParsedFile {
   readonly format: string;
@@ -103,6 +103,18 @@ async function parseByContent(
   const { looksLikeWorkspace } = await formats.workspace();
   if (looksLikeWorkspace(value)) return asWorkspace(text, file);
   return otherwise?.();
+}
+
+/** Reads the fields of portolan.yaml or of a bridge manifest as a program passes them. Never throws. */
+export async function parseValue(value: unknown, file: string): Promise<ParsedFile> {
+  const { looksLikeManifest, readManifestValue } = await formats.manifest();
+  if (looksLikeManifest(value)) {
+    const { settings, servers, diagnostics } = readManifestValue(value, file);
+    return { format: "manifest", servers, diagnostics, manifest: settings };
+  }
+  const { readWorkspaceValue } = await formats.workspace();
+  const { settings, servers, diagnostics } = readWorkspaceValue(value, file);
+  return { format: "workspace", servers, diagnostics, workspace: settings };
 }
 
 /** A text with a syntax error is most likely a manifest that is being edited. */

@@ -7,10 +7,13 @@ export {
   type CatalogOptions,
   type CatalogSettings,
   fatalErrors,
+  type FindPackagedDrivers,
   type LockText,
+  type PackagedDriver,
 } from "./types.ts";
-export type { ParseClientFile } from "./formats.ts";
+export type { ManifestInput, ParseClientFile, WorkspaceInput } from "./formats.ts";
 export { isUndeclared, type UsedPaths, usualConfigPaths } from "./files/sources.ts";
 export { loadCatalog } from "./load.ts";
+export { readProgramConfig } from "./program-config.ts";
 export { withAbsoluteFolders } from "./settings.ts";
 export { type ClientFiles, validateFiles, type Validation } from "./validate.ts";

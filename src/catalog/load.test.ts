@@ -446,7 +446,7 @@ describe("mcpfiles", () => {
     ]);
     expect(diagnostics.map(({ message }) => message)).toEqual([
       expect.stringMatching(/^not valid YAML/) as string,
-      "mcpFileVersion is missing",
+      "the version is missing: neither kind and schemaVersion nor mcpFileVersion is there",
     ]);
   });
 

@@ -1,9 +1,9 @@
 // Loads the catalog of a workspace: its own file first, then its sources, merged.
 
 import { stat } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
-import type { ServerConfig } from "../model/index.ts";
+import { type ServerConfig, withDefaultSandbox } from "../model/index.ts";
 import { serverConfigPaths } from "./files/server-config-file.ts";
 import type { DriverMemory } from "./drivers/driver-reader.ts";
 import { findDrivers } from "./drivers/drivers.ts";
@@ -17,6 +17,7 @@ import {
   type Catalog,
   type CatalogFile,
   type CatalogOptions,
+  type FoundPackagedDrivers,
   LOCK_NAME,
   type LockText,
   OWN_NAMES,
@@ -36,6 +37,13 @@ export interface Loaded {
 /** Reads the workspace in `folder`, or a single config file as a workspace. Errors in files become diagnostics. */
 export async function loadCatalog(folder: string, options: CatalogOptions = {}): Promise<Catalog> {
   return (await load(folder, options, createMemory())).catalog;
+}
+
+/** Commands of an mcpfile outside of the workspace run in a sandbox, whatever the file says: others may have written it. */
+function sandboxedOutside(server: ServerConfig, top: string): ServerConfig {
+  const { endpoint, origin } = server;
+  if (endpoint.transport !== "invoke" || !relative(top, origin.file).startsWith("..")) return server;
+  return { ...server, endpoint: { ...endpoint, server: withDefaultSandbox(endpoint.server) } };
 }
 
 /** The last valid state of each file, which replaces an invalid one. One watch has one memory. */
@@ -78,19 +86,29 @@ export async function load(
   const merged = mergeServers(all.map((source) => absoluteFolders(source)));
   diagnostics.push(...merged.diagnostics);
   const naming = chooseNaming(settings, all, diagnostics);
-  const drivers = await findDrivers(top, settings.contracts ?? {}, memory.drivers, only, accepted.read);
   const lockFile = join(top, LOCK_NAME);
   const lock = await readLockText(lockFile, accepted);
-  const ofDrivers = [...drivers.diagnostics];
+  const packaged = await findPackaged(lock, options, () =>
+    finishServers(merged.servers, settings, own?.file, []),
+  );
+  const drivers = await findDrivers(top, settings.contracts ?? {}, memory.drivers, {
+    ...{ only, read: accepted.read, packaged: packaged.drivers },
+  });
+  const ofDrivers = [...packaged.diagnostics, ...drivers.diagnostics];
   const declared = withContracts(merged.servers, drivers.server, ofDrivers);
   diagnostics.push(...ofDrivers, ...accepted.finish());
-  const servers = finishServers(declared, settings, own?.file, diagnostics);
+  const unknown: Diagnostic[] = [];
+  const servers = finishServers(declared, settings, own?.file, unknown).map((server) =>
+    sandboxedOutside(server, top),
+  );
+  diagnostics.push(...unknown);
   const catalog = {
     folder: top,
     servers,
     settings: toSettings(settings, naming, top),
     files: [...listFiles(all), ...drivers.files.map((file) => ({ ...file, aliases: [] }))],
     diagnostics,
+    namesUnknownServers: unknown.length > 0 ? true : undefined,
     ofDrivers,
     leftOut: all.flatMap(({ parsed, valid }) => (valid ? [] : (parsed?.leftOut ?? []))),
   };
@@ -107,12 +125,28 @@ export async function load(
     folders: [...sources.folders, ...drivers.folders],
   };
   const { envFile, gateway } = catalog.settings;
-  const used = [...plan.files, ...drivers.beside, envFile, gateway?.tls?.cert, gateway?.tls?.key];
+  const { tls, audit } = gateway ?? {};
+  const others = [envFile, tls?.cert, tls?.key, audit?.folder, audit?.anchors];
+  const used = [...plan.files, ...drivers.beside, ...others];
   return { catalog: { ...catalog, lock, usedPaths: usedPaths(top, single === undefined, used) }, plan };
 }
 
+/** Most workspaces have no driver of a package, and their lock file names no contracts. */
+async function findPackaged(
+  lock: LockText | undefined,
+  { packagedDrivers }: CatalogOptions,
+  servers: () => readonly ServerConfig[],
+): Promise<FoundPackagedDrivers> {
+  if (packagedDrivers === undefined || lock?.text?.includes('"contracts"') !== true)
+    return { drivers: [], diagnostics: [] };
+  return packagedDrivers(servers(), lock);
+}
+
 /** The lock file is read like a config file: a change that a server may have made from its sandbox is ignored. */
-async function readLockText(file: string, accepted: AcceptedFiles): Promise<LockText | undefined> {
+export async function readLockText(
+  file: string,
+  accepted: Pick<AcceptedFiles, "read">,
+): Promise<LockText | undefined> {
   const found = await accepted.read(file);
   if (found.kind === "missing") return undefined;
   return found.kind === "text" ? { file, text: found.text } : { file, problem: found.message };
@@ -217,7 +251,7 @@ async function readOwn(
 }
 
 /** A relative `cwd` starts at the folder of its file. Files such as `.cursor/mcp.json` belong to the folder above. */
-function absoluteFolders({ file, parsed }: ReadSource): ServerConfig[] {
+export function absoluteFolders({ file, parsed }: Pick<ReadSource, "file" | "parsed">): ServerConfig[] {
   const folder = dirname(file);
   const base = /[\\/]\.[^\\/]+$/.test(folder) ? dirname(folder) : folder;
   return (parsed?.servers ?? []).map((server) => {

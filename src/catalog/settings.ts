@@ -64,9 +64,16 @@ function withAbsoluteFiles(
   gateway: GatewaySettings | undefined,
   folder: string,
 ): GatewaySettings | undefined {
-  if (gateway?.tls === undefined) return gateway;
-  const { cert, key } = gateway.tls;
-  return { ...gateway, tls: { cert: resolve(folder, cert), key: resolve(folder, key) } };
+  if (gateway === undefined) return gateway;
+  const { tls, audit } = gateway;
+  const inFolder = (path: string | undefined): string | undefined => path && resolve(folder, path);
+  return {
+    ...gateway,
+    ...(tls === undefined ? {} : { tls: { cert: resolve(folder, tls.cert), key: resolve(folder, tls.key) } }),
+    ...(audit === undefined
+      ? {}
+      : { audit: { ...audit, folder: inFolder(audit.folder), anchors: inFolder(audit.anchors) } }),
+  };
 }
 
 /** Applies the defaults of the workspace to merged servers, and decides which of them are enabled. */

@@ -24,6 +24,8 @@ export interface Catalog {
   /** The lock file, unparsed; absent if there is none. */
   readonly lock?: LockText;
   readonly diagnostics: readonly Diagnostic[];
+  /** True if the settings name a server that does not exist. While watching, the state from before stays in use. */
+  readonly namesUnknownServers?: boolean;
   /** The diagnostics about drivers, contracts and their secrets. A driver with an error is left out; everything else works. */
   readonly ofDrivers?: readonly Diagnostic[];
   /** The diagnostics because of which single tools, prompts and resources of mcpfiles are left out. */
@@ -65,7 +67,30 @@ export interface CatalogFile {
   readonly valid: boolean;
 }
 
+/** A driver that a package brings: its files as texts, and the server that runs it. */
+export interface PackagedDriver {
+  /** The server of portolan.yaml. */
+  readonly server: ServerConfig;
+  /** `@user/name@1.2.3`, for messages. */
+  readonly label: string;
+  /** DRIVER.md and tools/<id>/TOOL.md. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+export interface FoundPackagedDrivers {
+  readonly drivers: readonly PackagedDriver[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Finds the drivers of packages that are installed. Uses no network. */
+export type FindPackagedDrivers = (
+  servers: readonly ServerConfig[],
+  lock: LockText,
+) => Promise<FoundPackagedDrivers>;
+
 export interface CatalogOptions {
+  /** Without it, drivers of packages are not used. */
+  readonly packagedDrivers?: FindPackagedDrivers;
   /** Folder for `~/` in `sources`. The default is the user's home folder. */
   readonly home?: string;
   /** Returns the server that may have written a file from its sandbox. While watching, such a change is reported and ignored. */

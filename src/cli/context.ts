@@ -4,6 +4,12 @@
 import type { Command } from "commander";
 import type { Catalog, CatalogOptions } from "../catalog/index.ts";
 import type { McpConfig, McpConnection } from "../client/index.ts";
+import type {
+  FoundGateways,
+  RemoteWorkspace,
+  RemoteWorkspaceOptions,
+  RunningGateway,
+} from "../control/index.ts";
 import type { ImportedFile, ImportOptions } from "../formats/clients/index.ts";
 import type { Workspace, WorkspaceConfig, WorkspaceOptions } from "../hub/index.ts";
 import type { RawOptions, ServerOptions } from "./options/parse.ts";
@@ -34,6 +40,13 @@ export interface CliIo {
   readonly signals: SignalSource;
   readonly connect: (config: McpConfig) => Promise<McpConnection>;
   readonly openWorkspace: (source: string | WorkspaceConfig, options: WorkspaceOptions) => Promise<Workspace>;
+  /** The running gateways of the workspace at this path. */
+  readonly findGateways: (path: string) => Promise<FoundGateways>;
+  /** Opens the servers of a running gateway. */
+  readonly openRunning: (
+    gateway: RunningGateway,
+    options: RemoteWorkspaceOptions,
+  ) => Promise<RemoteWorkspace>;
   readonly loadCatalog: (path: string, options?: CatalogOptions) => Promise<Catalog>;
   readonly importClients: (options: ImportOptions) => Promise<ImportedFile[]>;
   readonly createPrompter: (color: boolean) => Promise<Prompter>;

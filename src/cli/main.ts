@@ -28,7 +28,14 @@ const io: CliIo = {
   },
   connect: async (config) => (await import("../client/index.ts")).connectMcp(config),
   openWorkspace: async (source, options) => (await import("../hub/index.ts")).openWorkspace(source, options),
-  loadCatalog: async (path, options) => (await import("../catalog/index.ts")).loadCatalog(path, options),
+  findGateways: async (path) => (await import("../control/index.ts")).findGateways(path),
+  openRunning: async (gateway, options) =>
+    (await import("../control/index.ts")).openRemoteWorkspace(gateway, options),
+  loadCatalog: async (path, options) =>
+    (await import("../catalog/index.ts")).loadCatalog(path, {
+      ...options,
+      packagedDrivers: async (...args) => (await import("../packages/index.ts")).findPackagedDrivers(...args),
+    }),
   importClients: async (options) => (await import("../formats/clients/index.ts")).importClients(options),
   createPrompter: async (color) =>
     (await import("./terminal/prompter.ts")).createClackPrompter(process.stdin, process.stderr, color),

@@ -133,6 +133,10 @@ async function portolan(
     openWorkspace: async () => {
       throw new Error("no workspace here");
     },
+    findGateways: async () => ({ gateways: [], problems: [] }),
+    openRunning: async () => {
+      throw new Error("no gateway runs here");
+    },
     loadCatalog: async (folder) => ({
       folder,
       usedPaths: { folder, isWhole: true, paths: [] },
@@ -268,7 +272,8 @@ describe("targets and options", () => {
     [["list", "no-such-program-anywhere"], "TARGET_INVALID", /neither/],
     [["list", URL_TARGET, "--", "node"], "USAGE", /both/],
     [["list", "node", "server.js"], "TARGET_INVALID", /alone/],
-    [["list", URL_TARGET, "server.js"], "USAGE", /unexpected argument/],
+    [["list", URL_TARGET, "server.js", "--flag"], "USAGE", /unknown option/],
+    [["list", URL_TARGET, "echo", "more"], "USAGE", /unexpected argument/],
     [["list", "npx", "-y", "server"], "USAGE", /unknown option '-y'/],
     [["list", "--"], "TARGET_INVALID", /No command/],
     [["list", "node x | y"], "TARGET_INVALID", /shell/],
@@ -397,7 +402,7 @@ describe("call", () => {
       problems: [
         { key: "mesage", message: 'is not known. Did you mean "message"?' },
         { key: "times", message: 'must be an integer, got "many"' },
-        { key: "message", message: "is required (a string)" },
+        { key: "message", message: "is required" },
       ],
     });
     const unfilled = await portolan([
@@ -405,7 +410,9 @@ describe("call", () => {
       URL_TARGET,
       "function echo(message: string, times?: integer): string",
     ]);
-    expect(error(unfilled)["message"]).toBe("message: put a value in place of the type string");
+    expect(error(unfilled)["message"]).toBe(
+      "The arguments of echo are not valid: message: put a value in place of the type string",
+    );
     expect(fake.calls).toEqual([]);
     expect(fake.closed).toBe(3);
   });
@@ -479,7 +486,7 @@ describe("read and prompt", () => {
     const wrong = await portolan(["prompt", URL_TARGET, "greet", "hw=1", "how:=2"]);
     expect(wrong.code).toBe(2);
     expect(error(wrong)["message"]).toBe(
-      'hw is not known. Did you mean "how"?\nhow is text; write key=value\nwho is required',
+      'The arguments of greet are not valid:\n- hw is not known. Did you mean "how"?\n- how is text; write key=value\n- who is required',
     );
   });
 });

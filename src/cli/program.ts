@@ -7,11 +7,14 @@ import { addAuthorCommand } from "./author/command.ts";
 import { addCallCommands } from "./call/command.ts";
 import { addCompletionCommand } from "./completion/command.ts";
 import type { CliIo, CommandHost } from "./context.ts";
+import { addControlCommands } from "./control/command.ts";
+import { addConnectCommands } from "./connect/command.ts";
 import { addConvertCommands } from "./convert/command.ts";
 import { addDoctorCommand } from "./doctor/command.ts";
 import { addDriverCommands } from "./drivers/command.ts";
 import { addEditCommands } from "./edit/command.ts";
 import { addExportCommand } from "./export/command.ts";
+import { addGrantCommands } from "./grants/command.ts";
 import { addImportCommand } from "./import/command.ts";
 import { addInstallCommand } from "./install/command.ts";
 import { addListCommand } from "./list/command.ts";
@@ -26,6 +29,7 @@ import { addRegistryCommands } from "./registry/command.ts";
 import { addRunCommand } from "./run/command.ts";
 import { addSecretsCommands } from "./secrets/command.ts";
 import { addServeCommands } from "./serve/command.ts";
+import { addServiceCommands } from "./service/command.ts";
 import { addStatusCommands } from "./status/command.ts";
 import { addValidateCommand } from "./validate/command.ts";
 import { addWhyCommand } from "./why/command.ts";
@@ -36,15 +40,19 @@ const COMMANDS: readonly ((host: CommandHost) => void)[] = [
   addCallCommands,
   addRunCommand,
   addServeCommands,
+  addControlCommands,
+  addServiceCommands,
   addStatusCommands,
   addWhyCommand,
   addDoctorCommand,
   addEditCommands,
+  addGrantCommands,
   addPackageCommands,
   addAuditCommand,
   addInstallCommand,
   addPinCommands,
   addValidateCommand,
+  addConnectCommands,
   addImportCommand,
   addExportCommand,
   addSecretsCommands,

@@ -43,7 +43,9 @@ export async function runCommand(
     return interrupt.exitCode ?? code;
   } catch (thrown) {
     const { reason } = interrupt.signal as { reason: unknown };
-    const error = isPortolanError(reason) ? reason : withShellHint(toPortolanError(thrown));
+    // A command that knows what an interruption left behind says so.
+    const own = isPortolanError(thrown) && thrown.data.reason === "INTERRUPTED" ? thrown : reason;
+    const error = isPortolanError(own) ? own : withShellHint(toPortolanError(thrown));
     output.error(error, raw.verbose);
     return interrupt.exitCode ?? exitCodeOf(error);
   } finally {

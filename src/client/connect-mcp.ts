@@ -3,11 +3,13 @@
 import type { Diagnostic } from "../errors/index.ts";
 import type { Implementation } from "../model/index.ts";
 import { createEraMemory, openUpstream } from "../upstream/index.ts";
+import { toRequestAuth } from "./auth.ts";
 import { toServerDefinition } from "./config.ts";
 import { Connection } from "./connection.ts";
 import { rootFolders, toServerRequestHandler, toCapabilities } from "./handlers.ts";
 import type { McpConfig, McpConnection } from "./types.ts";
 import { VERSION } from "./version.ts";
+import { createWarner } from "./warnings.ts";
 
 const CLIENT_INFO: Implementation = { name: "portolan", version: VERSION };
 const MAX_DIAGNOSTICS = 200;
@@ -27,6 +29,7 @@ export async function connectMcp(config: McpConfig): Promise<McpConnection> {
   const definition = { ...toServerDefinition(config), roots: await rootFolders(config.handlers ?? {}) };
   const diagnostics: Diagnostic[] = [];
   const seen = new Set<string>();
+  const warn = createWarner();
   const report = (diagnostic: Diagnostic): void => {
     // A diagnostic that every refresh of a list repeats is reported once.
     const key = `${diagnostic.code} ${diagnostic.tool ?? ""} ${diagnostic.message}`;
@@ -59,6 +62,7 @@ export async function connectMcp(config: McpConfig): Promise<McpConnection> {
       if (event.type === "progress" && config.transport === "stdio")
         config.onInstalling?.(event.what, event.bytes);
     },
+    createAuth: (onSecret) => toRequestAuth(config, definition.name, onSecret),
     signal: config.signal,
   });
   return new Connection(upstream, {
@@ -66,12 +70,5 @@ export async function connectMcp(config: McpConfig): Promise<McpConnection> {
     retryHinted: config.retryHinted ?? false,
     diagnostics,
     report,
-  });
-}
-
-function warn({ code, server, message }: Diagnostic): void {
-  process.emitWarning(server === undefined ? message : `${server}: ${message}`, {
-    type: "PortolanWarning",
-    code,
   });
 }

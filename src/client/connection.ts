@@ -1,7 +1,13 @@
 // Connection: the tools, resources and prompts of one upstream, with cached lists and checked calls.
 
 import type * as Zod from "zod";
-import { type Diagnostic, didYouMean, isPortolanError, PortolanError, type Report } from "../errors/index.ts";
+import {
+  type Diagnostic,
+  isPortolanError,
+  PortolanError,
+  type Report,
+  unknownTool,
+} from "../errors/index.ts";
 import {
   type CallToolResult,
   type CompleteResult,
@@ -238,11 +244,7 @@ export class Connection implements McpConnection {
     const tools = await this.#tools.get({ signal, timeoutMs });
     const found = tools.get(name) ?? (await this.#tools.get({ signal, timeoutMs, refresh: true })).get(name);
     if (found !== undefined) return found;
-    throw new PortolanError("TOOL_NOT_FOUND", `${this.#upstream.name} has no tool "${name}"`, {
-      server: this.#upstream.name,
-      tool: name,
-      hint: didYouMean(name, tools.keys()),
-    });
+    throw unknownTool({ server: this.#upstream.name, name, known: tools.keys() });
   }
 
   #repeatable(tool: CheckedTool): boolean {

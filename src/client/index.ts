@@ -11,11 +11,15 @@ export type {
   McpConnection,
   McpHandlers,
   McpHttpConfig,
+  McpOAuth,
   McpOptions,
   McpStdioConfig,
   RequestOptions,
   ServerDescription,
   Tool,
+  ToolCallOptions,
+  ToolExecute,
   ToolResult,
 } from "./types.ts";
 export { VERSION } from "./version.ts";
+export { createWarner } from "./warnings.ts";

@@ -1,7 +1,7 @@
 // Tools of a connection: a definition with validators for its input and output, and the form that agent frameworks
 // expect.
 
-import { PortolanError, type Report } from "../errors/index.ts";
+import { invalidArguments, PortolanError, type Report } from "../errors/index.ts";
 import {
   isObject,
   OUTPUT_MISMATCH,
@@ -9,9 +9,9 @@ import {
   type JsonObject,
   type ToolDefinition,
 } from "../model/index.ts";
-import { createValidator, toZodView, type SchemaValidator } from "../schema/index.ts";
+import { createValidator, describeField, toZodView, type SchemaValidator } from "../schema/index.ts";
 import type * as Zod from "zod";
-import type { RequestOptions, Tool, ToolResult } from "./types.ts";
+import type { RequestOptions, Tool, ToolCallOptions, ToolResult } from "./types.ts";
 
 /** A tool definition with validators for its input and its output. */
 export class CheckedTool {
@@ -49,10 +49,10 @@ export class CheckedTool {
     if (outcome === undefined || outcome.valid === true) return;
     const { name } = this.definition;
     if (outcome.valid === "unknown") return this.#unchecked("input", outcome.reason);
-    throw new PortolanError("INPUT_INVALID", `${name}: ${outcome.problems.map(describe).join("; ")}`, {
-      server: this.#server,
-      tool: name,
-      data: { problems: outcome.problems },
+    const { problems } = outcome;
+    throw invalidArguments({
+      ...{ server: this.#server, tool: name, data: { problems } },
+      problems: problems.map(describeField),
     });
   }
 
@@ -146,12 +146,24 @@ export function toAgentTool({ name, definition, server, zod, report, call }: Age
       });
       return schema;
     },
-    execute(input = {}, options = {}) {
-      return call(definition.name, input, options).then((result) => {
+    execute(input?: unknown, options?: unknown, details?: unknown) {
+      // `call` reports an input that is no object.
+      const given = (input ?? {}) as JsonObject;
+      return call(definition.name, given, toRequestOptions(options, details)).then((result) => {
         if (result.isError !== true) return result.text;
         const message = result.text || `${definition.name} reported an error without a message`;
         throw new PortolanError("TOOL_FAILED", message, { server, tool: definition.name, data: { result } });
       });
     },
   };
+}
+
+/** Options from the arguments of a framework: AI SDK and LangChain pass options second, OpenAI Agents third after its context. */
+function toRequestOptions(options: unknown, details: unknown): RequestOptions {
+  const own = isObject(options) ? (options as ToolCallOptions) : {};
+  const { timeoutMs, maxTimeoutMs, onProgress, meta } = own;
+  const later = isObject(details) ? (details as ToolCallOptions) : {};
+  const signals = [own.signal, own.abortSignal, later.signal, later.abortSignal];
+  const signal = signals.find((one) => one instanceof AbortSignal);
+  return { signal, timeoutMs, maxTimeoutMs, onProgress, meta };
 }

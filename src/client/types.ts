@@ -16,6 +16,7 @@ import type {
   Limits,
   LogLevel,
   LogMessage,
+  OAuthSettings,
   Progress,
   PromptDefinition,
   ReadResourceResult,
@@ -28,6 +29,7 @@ import type {
   ToolAnnotations,
   ToolDefinition,
 } from "../model/index.ts";
+import type { CredentialStore, OpenLoginPage, RequestAuth, ShowDeviceCode } from "../oauth/index.ts";
 import type { UpstreamStats } from "../upstream/index.ts";
 
 /** Answers to server requests, for both protocol eras. Requests without a handler are declined. */
@@ -81,6 +83,18 @@ export interface McpHttpConfig extends McpOptions {
   transport: "http" | "sse" | "websocket";
   url: string;
   headers?: Readonly<Record<string, string>>;
+  /** Signs in to a server behind OAuth: settings of the default provider, or a provider of your own. */
+  auth?: McpOAuth | RequestAuth;
+}
+
+/** Settings of the default provider of `auth`. */
+export interface McpOAuth extends OAuthSettings {
+  /** Takes a person to the login page. Without it, a server that needs a login fails with AUTH_REQUIRED. */
+  openLoginPage?: OpenLoginPage;
+  /** Shows a device code, which takes the place of the login page where the authorization server offers it. */
+  showDeviceCode?: ShowDeviceCode;
+  /** Where tokens are kept. Default: in this process only. */
+  store?: CredentialStore;
 }
 
 /** How to reach one server: a program to start, or a URL. */
@@ -112,7 +126,19 @@ export interface Tool {
   /** The definition as the server sent it, unknown fields included. */
   readonly definition: ToolDefinition;
   /** Calls the tool and returns its result as text. Throws TOOL_FAILED when the tool reports an error. */
-  execute(input?: JsonObject, options?: RequestOptions): Promise<string>;
+  readonly execute: ToolExecute;
+}
+
+/** Calls a tool. Agent frameworks can take it as it is: the input is checked at run time, and their abort signals work. */
+export interface ToolExecute {
+  (input?: unknown, options?: ToolCallOptions): Promise<string>;
+  /** For frameworks that pass a context of their own before the details of the call. The context is not used. */
+  (input: unknown, context: unknown, details: ToolCallOptions | undefined): Promise<string>;
+}
+
+/** The options of `execute()`: those of a request, and the abort signal by the name that the AI SDK uses. */
+export interface ToolCallOptions extends RequestOptions {
+  abortSignal?: AbortSignal;
 }
 
 /** A whole tool result, with its text form beside it. */

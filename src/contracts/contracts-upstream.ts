@@ -1,6 +1,6 @@
 // Contracts as one upstream: its tools are the contracts, and each call goes to the driver that routing selects.
 
-import { didYouMean, type Diagnostic, PortolanError } from "../errors/index.ts";
+import { type Diagnostic, PortolanError, unknownTool } from "../errors/index.ts";
 import {
   type Driver,
   type JsonObject,
@@ -211,15 +211,7 @@ class ContractsUpstream implements Contracts {
   async #callTool(call: Call): Promise<JsonObject> {
     const tool = textOf(call, "name");
     const exposed = this.#set.catalog.offered();
-    if (!exposed.has(tool))
-      throw new PortolanError(
-        "TOOL_NOT_FOUND",
-        `${this.name} has no tool ${JSON.stringify(tool.slice(0, 200))}`,
-        {
-          server: this.name,
-          hint: didYouMean(tool, exposed.keys()),
-        },
-      );
+    if (!exposed.has(tool)) throw unknownTool({ server: this.name, name: tool, known: exposed.keys() });
     const { caller, signal, timeoutMs, maxTimeoutMs, onProgress, onLog, onServerRequest: ask } = call;
     const input = call.params?.arguments;
     const context = this.#complete(this.#contextOf(call));
@@ -236,6 +228,7 @@ class ContractsUpstream implements Contracts {
       onProgress,
       onLog,
       ask,
+      observation: call.observation,
     });
     this.#inFlight -= 1;
     return toCallResult(result, driver);

@@ -2,7 +2,7 @@
 
 export type { AuthOutcome } from "./auth/auth-machine.ts";
 export type { AuthState } from "./auth/auth-store.ts";
-export type { AuthPorts, RunOptions, RunResult } from "./auth/login-steps.ts";
+export type { AuthPorts, PageResult, RunOptions, RunResult } from "./auth/login-steps.ts";
 export { type Access, checkAccess, SecretGrants, type SecretSubject } from "./auth/secret-grants.ts";
 export {
   type CallContext,
@@ -53,6 +53,7 @@ export type {
   LoginArgs,
   LoginResult,
   ParseToolResultArgs,
+  RefreshArgs,
   RefreshResult,
 } from "./driver/bound-tool.ts";
 export type { ToolApproval } from "./verification/compare-server.ts";

@@ -20,6 +20,7 @@ export type ErrorCode =
   | "SERVER_UNKNOWN"
   | "NAME_AMBIGUOUS"
   | "FILE_FAILED"
+  | "AUDIT_DAMAGED"
   | "USAGE"
   | "TARGET_INVALID"
   | "INPUT_INVALID"
@@ -47,6 +48,7 @@ export type ErrorCode =
   | "HTTP_ERROR"
   | "AUTH_REQUIRED"
   | "AUTH_UNAVAILABLE"
+  | "AUTH_FAILED"
   | "FORBIDDEN"
   | "RATE_LIMITED"
   | "TIMEOUT"
@@ -82,6 +84,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorFace>> = {
     "Give one of the servers another alias, or change the naming template.",
   ),
   FILE_FAILED: face(2, 500, -32603, "Check that the file exists and may be read and written."),
+  AUDIT_DAMAGED: face(2, 500, -32603, "See which records are missing: portolan audit calls --verify."),
   USAGE: face(2, 400, -32602, "Run the command with --help."),
   TARGET_INVALID: face(2, 400, -32602, "A target is a URL or a quoted command."),
   INPUT_INVALID: face(2, 400, -32602, "Correct the named fields; the tool's inputSchema lists them."),
@@ -124,12 +127,18 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorFace>> = {
   HTTP_ERROR: face(3, 502, -32603, "Check the URL and the server's health."),
   AUTH_REQUIRED: face(5, 401, -32603, "Give a valid credential, for example an Authorization header."),
   AUTH_UNAVAILABLE: face(3, 503, -32603, "The credential was not checked; try again later."),
+  AUTH_FAILED: face(5, 502, -32603, "Ask the operator of the server, or of its authorization server."),
   FORBIDDEN: face(5, 403, -32603, "Ask the operator of the server for access."),
   RATE_LIMITED: face(3, 429, -32603, "Wait for the time that the server requests, then try again."),
   TIMEOUT: face(124, 504, -32603, "Raise the timeout if the server is known to be slow."),
   CANCELLED: face(130, 499, -32603, "The caller cancelled the request."),
   BUSY: face(3, 503, -32603, "The server does not read fast enough; send fewer requests at once."),
-  MESSAGE_TOO_LARGE: face(4, 502, -32603, "Request less data, or raise maxMessageBytes."),
+  MESSAGE_TOO_LARGE: face(
+    4,
+    502,
+    -32603,
+    "Request less data, or raise max_message_bytes in the config of the server.",
+  ),
   PROTOCOL_ERROR: face(4, 502, -32603, "The peer does not speak MCP here; check the URL or the command."),
   VERSION_UNSUPPORTED: face(
     4,

@@ -12,3 +12,15 @@ export {
   toPortolanError,
 } from "./portolan-error.ts";
 export { didYouMean, suggest } from "./suggest.ts";
+export {
+  cannotListen,
+  invalidArguments,
+  invalidArgumentsText,
+  type MissingValue,
+  missingSecrets,
+  noServers,
+  packageNotFound,
+  unknownPrompt,
+  unknownServer,
+  unknownTool,
+} from "./wordings.ts";

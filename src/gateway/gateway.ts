@@ -4,15 +4,17 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex, Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Diagnostic, PortolanError } from "../errors/index.ts";
+import { type Diagnostic, PortolanError, toPortolanError } from "../errors/index.ts";
 import {
   type EventBus,
   type OpenedWorkspace,
   openWorkspaceHub,
-  type WorkspaceConfig,
   type WorkspaceOptions,
+  type WorkspaceSource,
 } from "../hub/index.ts";
-import { GATEWAY_DEFAULTS, type GatewaySettings } from "../model/index.ts";
+import { ANYWHERE, type GatewaySettings } from "../model/index.ts";
+import type { CallObservers } from "../telemetry/index.ts";
+import { withRedactedError } from "../secrets/index.ts";
 import { resolveCallerTokens } from "./access/bearer-tokens.ts";
 import { NO_LIMITS } from "./access/caller-limits.ts";
 import type { AuthenticatedCaller } from "./access/types.ts";
@@ -24,13 +26,20 @@ import { LogLevels } from "./common/log-levels.ts";
 import { TaskIds } from "./common/task-ids.ts";
 import { GatewayViews } from "./common/view.ts";
 import { createHttpFront, type HttpFront } from "./http/front.ts";
+import type { Site } from "./http/handler.ts";
 import { type HttpServer, listen as listenHttp } from "./http/server.ts";
 import type { LegacyOptions } from "./legacy/session.ts";
 import { ModernFront } from "./modern/front.ts";
+import { openObservation } from "./telemetry/open-observation.ts";
+import { resolveTelemetry } from "./telemetry/resolve-telemetry.ts";
+import { createLiveSettings, withoutRestart } from "./settings.ts";
 
-export interface GatewayOptions extends Omit<WorkspaceOptions, "handlers" | "capabilities"> {
-  /** Settings that override those of the workspace's own file. */
-  readonly settings?: GatewaySettings;
+export interface GatewayOptions extends Omit<
+  WorkspaceOptions,
+  "handlers" | "capabilities" | "servesCallers"
+> {
+  /** Settings that override those of the workspace's own file, or a function that makes them of those. */
+  readonly settings?: GatewaySettings | ((configured: GatewaySettings) => GatewaySettings);
   /**
    * The gateway's own token, whose caller sees every tool, and the key that signs task ids and suspended calls. `openAccess()` keeps
    * both in a file. Without a key, a random one is used, and clients cannot continue their calls after a restart.
@@ -63,10 +72,29 @@ export interface Gateway extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** Creates the site that a gateway serves beside MCP, such as the console. */
+export type CreateSite = (workspace: OpenedWorkspace) => Site | Promise<Site>;
+
 /** The gateway with its parts, for the command line. */
 export interface OpenedGateway extends Gateway {
   readonly workspace: OpenedWorkspace;
+  /** Observers of calls: each gets one record for each request of a client. */
+  readonly calls: CallObservers;
+  /** Sends the spans and metrics that wait to be exported. Rejects if the receiver does not accept them. */
+  flushTelemetry(): Promise<void>;
+  /** The settings in use. */
   readonly settings: GatewaySettings;
+  /** Why changed settings of the config files are not in use; undefined if they are. */
+  readonly settingsProblem: string | undefined;
+  /** Reads config files, secrets of callers, and certificates again. */
+  reload(): Promise<ReloadOutcome>;
+}
+
+export interface ReloadOutcome {
+  /** False if the gateway does not serve config files. */
+  readonly hasFiles: boolean;
+  /** Errors, because of which the earlier config stays in use. */
+  readonly problems: readonly string[];
 }
 
 const MAX_SUSPENDED = 10_000;
@@ -76,13 +104,18 @@ const STOP_MS = 2_000;
 
 /** Opens the workspace of a folder, a file or a config, and serves it. The caller of this function must close the gateway. */
 export async function openGateway(
-  source: string | WorkspaceConfig,
+  source: WorkspaceSource,
   options: GatewayOptions = {},
+  createSite?: CreateSite,
 ): Promise<OpenedGateway> {
-  const workspace = await openWorkspaceHub(source, { ...options, capabilities: GATEWAY_CAPABILITIES });
-  const settings: GatewaySettings = { ...workspace.config.gateway, ...options.settings };
+  const workspace = await openWorkspaceHub(
+    source,
+    { ...options, capabilities: GATEWAY_CAPABILITIES, servesCallers: true },
+    // The clients of a gateway read its hints in their own folders.
+    { hintFolder: ANYWHERE },
+  );
   try {
-    return await createGateway(workspace, settings, options);
+    return await createGateway(workspace, options, await createSite?.(workspace));
   } catch (error) {
     await workspace.close();
     throw error;
@@ -91,39 +124,73 @@ export async function openGateway(
 
 async function createGateway(
   workspace: OpenedWorkspace,
-  configured: GatewaySettings,
-  { access = {}, bare, http: servesHttp = true, path = "" }: GatewayOptions,
+  { access = {}, bare, http: servesHttp = true, path = "", settings: given = {} }: GatewayOptions,
+  site: Site | undefined,
 ): Promise<OpenedGateway> {
   const { hub, report, redactor, config } = workspace;
-  const resolved = await resolveCallerTokens(configured, workspace.secrets, config.folder ?? ".");
-  const { settings } = resolved;
-  for (const secret of resolved.secrets) redactor.add(secret);
-  for (const warning of resolved.warnings) report(warning);
-  const limits = limitsOf(settings);
+  const toSettings = (configured: GatewaySettings = {}): GatewaySettings =>
+    typeof given === "function" ? given(configured) : { ...configured, ...given };
+  const resolve = async (unresolved: GatewaySettings): Promise<GatewaySettings> => {
+    const resolved = await resolveCallerTokens(unresolved, workspace.secrets, config.folder ?? ".");
+    for (const secret of resolved.secrets) redactor.add(secret);
+    for (const warning of resolved.warnings) report(warning);
+    const telemetry = await resolveTelemetry(
+      resolved.settings.telemetry,
+      workspace.secrets,
+      config.folder ?? ".",
+    );
+    for (const secret of telemetry.secrets) redactor.add(secret);
+    for (const warning of telemetry.warnings) report(warning);
+    return { ...resolved.settings, telemetry: telemetry.settings };
+  };
+  const { settings: configured } = workspace.gateway;
+  const { live, replace } = createLiveSettings(await resolve(toSettings(configured)));
   const { token, key = randomBytes(32) } = access;
   const legacy: LegacyOptions = {
-    pageSize: settings.pageSize ?? GATEWAY_DEFAULTS.pageSize,
-    results: new LargeResults({ maxBytes: settings.maxResultBytes ?? GATEWAY_DEFAULTS.maxResultBytes }),
+    get pageSize() {
+      return live.pageSize;
+    },
+    results: new LargeResults({
+      get maxBytes() {
+        return live.maxResultBytes;
+      },
+    }),
     levels: new LogLevels(hub),
     tasks: new TaskIds(key),
     aborts: new AbortPool(),
+    calls: workspace.calls,
   };
   const modern = new ModernFront({
-    ...legacy,
+    get pageSize() {
+      return live.pageSize;
+    },
+    ...{ results: legacy.results, levels: legacy.levels, tasks: legacy.tasks, aborts: legacy.aborts },
+    calls: workspace.calls,
     suspendedCalls: {
       key,
-      keepMs: limits.parkedForMs,
-      maxPerCaller: limits.parked,
-      maxTotal: Math.max(MAX_SUSPENDED, limits.parked),
+      get keepMs() {
+        return live.suspendedForMs;
+      },
+      get maxPerCaller() {
+        return live.suspended;
+      },
+      get maxTotal() {
+        return Math.max(MAX_SUSPENDED, live.suspended);
+      },
     },
   });
-  const views = new GatewayViews(hub, "portolan", bare);
+  const observation = await openObservation(workspace, live.all);
+  const views = new GatewayViews(hub, {
+    ...{ name: "portolan", bare },
+    offerLogin: (caller) => front?.offerLogin(caller),
+  });
   const stopped = new AbortController();
   let server: HttpServer | undefined;
-  if (servesHttp) checkReachable(settings, token);
-  const front = servesHttp
+  if (servesHttp) checkReachable(live.all, token);
+  const front: HttpFront | undefined = servesHttp
     ? await createHttpFront({
-        ...{ workspace, settings, limits, legacy, modern, views, token },
+        ...{ workspace, live, legacy, modern, views, token, key, site },
+        metrics: observation.telemetry.metrics,
         path: checkPath(path),
         url: () => (server === undefined ? undefined : `${server.url}${path}/mcp`),
       })
@@ -131,6 +198,66 @@ async function createGateway(
   const http = (): HttpFront => {
     if (front !== undefined) return front;
     throw new PortolanError("NOT_SUPPORTED", "this gateway was opened with http: false");
+  };
+
+  let settingsProblem: string | undefined;
+  const apply = async (isRequested: boolean): Promise<void> => {
+    const {
+      settings: next,
+      changed,
+      restart,
+    } = withoutRestart(live.all, await resolve(toSettings(workspace.gateway.settings)));
+    if (servesHttp) checkReachable(next, token);
+    // Everything that can fail is done before the first change.
+    const useAccess = front?.prepareAccess(next);
+    replace(next);
+    useAccess?.();
+    settingsProblem =
+      restart.length === 0
+        ? undefined
+        : `Changes of ${restart.map(toSection).join(", ")} apply after the next start of the gateway.`;
+    if (isRequested || changed.length + restart.length > 0)
+      workspace.events.emit({ type: "gateway.reloaded", server: "gateway", changed, restart, problems: [] });
+  };
+  let applying = Promise.resolve();
+  /** One change after the other; a change that fails leaves the earlier settings in use. */
+  const applySettings = (isRequested = false): Promise<void> =>
+    (applying = applying
+      .then(() => apply(isRequested))
+      .catch((thrown: unknown) => {
+        const { message, code, hint } = withRedactedError(toPortolanError(thrown), redactor);
+        settingsProblem = `The changed gateway settings are not in use: ${message}`;
+        report({ code, severity: "error", message: settingsProblem, hint });
+        const problems = [message];
+        workspace.events.emit({
+          type: "gateway.reloaded",
+          server: "gateway",
+          changed: [],
+          restart: [],
+          problems,
+        });
+      }));
+  workspace.gateway.onChange(() => void applySettings());
+  // The files may have changed while the gateway was created.
+  if (workspace.gateway.settings !== configured) void applySettings();
+  const reload = async (): Promise<ReloadOutcome> => {
+    const errors = await workspace.reload();
+    const fileProblems = (errors ?? []).map(describeProblem);
+    await applySettings(fileProblems.length === 0);
+    if (fileProblems.length > 0)
+      workspace.events.emit({
+        type: "gateway.reloaded",
+        server: "gateway",
+        changed: [],
+        restart: [],
+        problems: fileProblems,
+      });
+    const tlsProblem = await server?.renewTls().then(
+      () => undefined,
+      (thrown: unknown) => toPortolanError(thrown).message,
+    );
+    const problems = [...fileProblems, settingsProblem, tlsProblem];
+    return { hasFiles: errors !== undefined, problems: problems.filter((one) => one !== undefined) };
   };
 
   let closing: Promise<void> | undefined;
@@ -143,17 +270,26 @@ async function createGateway(
     stopped.abort();
     front?.close();
     server?.close();
+    await observation.close();
   };
   return {
     workspace,
-    settings,
+    calls: workspace.calls,
+    flushTelemetry: () => observation.telemetry.flush(),
+    get settings() {
+      return live.all;
+    },
+    get settingsProblem() {
+      return settingsProblem;
+    },
+    reload,
     events: workspace.events,
     diagnostics: workspace.diagnostics,
     handle: (request, response) => http().handle(request, response),
     fetch: async (request) => http().fetch(request),
     upgrade: (request, socket, head) => http().upgrade(request, socket, head),
     async listen() {
-      server ??= await listenHttp(settings, http());
+      server ??= await listenHttp(live.all, http());
       return { url: `${server.url}${path}` };
     },
     serveStdio: (input, output) =>
@@ -162,13 +298,18 @@ async function createGateway(
         output,
         modern,
         legacy,
-        context: { caller: STDIO_CALLER, view: views.for(STDIO_CALLER, { kind: "all" }) },
-        maxMessageBytes: limits.bodyBytes,
+        context: { caller: STDIO_CALLER, view: views.for(STDIO_CALLER, { kind: "all" }), peer: STDIO_PEER },
+        maxMessageBytes: live.bodyBytes,
         signal: stopped.signal,
       }),
     close: () => (closing ??= close()),
     [Symbol.asyncDispose]: () => (closing ??= close()),
   };
+}
+
+/** Telemetry and audit log have sections of their own in portolan.yaml. */
+function toSection(name: string): string {
+  return name === "telemetry" || name === "audit" ? name : `gateway.${name}`;
 }
 
 function checkPath(path: string): string {
@@ -190,17 +331,15 @@ function checkReachable({ auth, oauth, callers = [] }: GatewaySettings, token: s
   );
 }
 
-type Limits = Required<Omit<NonNullable<GatewaySettings["limits"]>, "rate" | "concurrency">>;
-
-function limitsOf({ limits = {} }: GatewaySettings): { [K in keyof Limits]: number } {
-  return {
-    bodyBytes: limits.bodyBytes ?? GATEWAY_DEFAULTS.bodyBytes,
-    sessions: limits.sessions ?? GATEWAY_DEFAULTS.sessions,
-    sessionIdleMs: limits.sessionIdleMs ?? GATEWAY_DEFAULTS.sessionIdleMs,
-    parked: limits.parked ?? GATEWAY_DEFAULTS.parked,
-    parkedForMs: limits.parkedForMs ?? GATEWAY_DEFAULTS.parkedForMs,
-  };
+function describeProblem({ file, line, message }: Diagnostic): string {
+  return file === undefined ? message : `${file}${line === undefined ? "" : `:${line}`}: ${message}`;
 }
 
 /** The client on stdio started the gateway as its own process, so it has all rights of the process. */
-const STDIO_CALLER: AuthenticatedCaller = { name: "stdio", toolFilter: undefined, limits: NO_LIMITS };
+const STDIO_PEER = { transport: "stdio" } as const;
+const STDIO_CALLER: AuthenticatedCaller = {
+  name: "stdio",
+  toolFilter: undefined,
+  limits: NO_LIMITS,
+  fingerprint: "",
+};

@@ -1,4 +1,14 @@
 // Public face of the gateway room.
 
 export { type Access, type AccessOptions, createAccess, openAccess } from "./access/access-file.ts";
-export { type Gateway, type GatewayOptions, openGateway, type OpenedGateway } from "./gateway.ts";
+export {
+  type CreateSite,
+  type Gateway,
+  type GatewayOptions,
+  openGateway,
+  type OpenedGateway,
+  type ReloadOutcome,
+} from "./gateway.ts";
+export { EventWriter } from "./http/event-writer.ts";
+export type { Site } from "./http/handler.ts";
+export type { HttpRequest, HttpResponse } from "./http/responses.ts";

@@ -21,14 +21,20 @@ export interface ServerEvent extends Common {
     | "mcp.server_restarted"
     /** A package or image is being downloaded, or has been; `reason` names it. */
     | "mcp.server_installing";
+  /** The caller of the gateway, for its own connection to a server with `per_caller`. */
+  readonly caller?: string;
   readonly code?: ErrorCode;
   readonly reason?: string;
+  /** The next step for a person, of a server that failed. */
+  readonly hint?: string;
   /** Progress of a download; absent at its beginning and end. */
   readonly bytes?: { readonly received: number; readonly total?: number };
 }
 
 export interface ToolsChangedEvent extends Common {
   readonly type: "mcp.tools_changed";
+  /** The caller of the gateway, for its own list of a server with `per_caller`. */
+  readonly caller?: string;
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly removed: readonly string[];
@@ -69,6 +75,15 @@ export interface SandboxDeniedEvent extends Common {
   readonly reason: string;
 }
 
+/** A server failed on a path that its sandbox hides or protects, as its own words or the arguments of a call show. */
+export interface SandboxPathDeniedEvent extends Common {
+  readonly type: "mcp.sandbox_path_denied";
+  readonly path: string;
+  readonly reason: string;
+  /** The command that grants the path. Absent if no grant would help. */
+  readonly grant?: string;
+}
+
 /** A server was started with a weaker sandbox than the default. */
 export interface SandboxRelaxedEvent extends Common {
   readonly type: "mcp.sandbox_relaxed";
@@ -97,6 +112,29 @@ export interface PinsComparedEvent extends Common {
   readonly reason?: string;
 }
 
+/** The gateway refused a request: a missing or wrong token, Host or Origin. `server` is `gateway`. */
+export interface GatewayRefusedEvent extends Common {
+  readonly type: "gateway.refused";
+  readonly code: ErrorCode;
+  readonly reason: string;
+  /** The address of the client. */
+  readonly address?: string;
+  readonly path: string;
+  /** Refusals since the last event that were not reported. */
+  readonly more?: number;
+}
+
+/** The gateway settings of the config files changed, or the operator requested a reload. `server` is `gateway`. */
+export interface GatewayReloadedEvent extends Common {
+  readonly type: "gateway.reloaded";
+  /** Settings that are in use now. */
+  readonly changed: readonly string[];
+  /** Changed settings that apply after the next start. */
+  readonly restart: readonly string[];
+  /** Errors, because of which the earlier settings stay in use. */
+  readonly problems: readonly string[];
+}
+
 /** An audit event of a contract call: the chosen driver, the called tool, the secrets used. `server` is the driver. */
 export type ContractEvent = Common & AuditEvent;
 
@@ -108,7 +146,10 @@ export type HubEvent =
   | ConfigReloadedEvent
   | ToolEvent
   | SandboxDeniedEvent
+  | SandboxPathDeniedEvent
   | SandboxRelaxedEvent
+  | GatewayRefusedEvent
+  | GatewayReloadedEvent
   | ContractEvent;
 type Unstamped<E> = E extends HubEvent ? Omit<E, "time"> : never;
 
@@ -136,6 +177,7 @@ export function toLaunchEvent(
     const { what: reason, bytes } = news;
     return { type: "mcp.server_installing", server, reason, bytes };
   }
+  if (news.type === "started") return undefined;
   const { mode, by, missing } = news.plan.sandbox;
   if (mode === "enforce") return undefined;
   return { type: "mcp.sandbox_relaxed", server, mode, by, missing: missing.map(({ rule }) => rule) };

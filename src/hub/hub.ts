@@ -1,12 +1,13 @@
 // Hub: many servers as one upstream. It contains the members and the views of them.
 
-import { type Diagnostic, didYouMean, PortolanError, type Report } from "../errors/index.ts";
+import { type Diagnostic, type Report, unknownServer } from "../errors/index.ts";
 import type { Contracts } from "../contracts/index.ts";
 import type { JsonObject, LogLevel, LogMessage } from "../model/index.ts";
 import type { Call, Description, Upstream, UpstreamEvents, UpstreamStats } from "../upstream/index.ts";
 import type { EventBus } from "./events.ts";
 import type { ListName } from "./member/inventory.ts";
 import type { Member } from "./member/member.ts";
+import type { HubUser } from "./member/user-members.ts";
 import type { MergeSettings } from "./views/merge.ts";
 import { WorkspaceContracts } from "./drivers/workspace-contracts.ts";
 import { withheldError } from "./pins/pin-state.ts";
@@ -55,9 +56,7 @@ export class Hub implements Upstream, ViewSource {
   member(alias: string): Member {
     const found = this.#members.get(alias);
     if (found !== undefined) return found;
-    throw new PortolanError("SERVER_UNKNOWN", `there is no server "${alias}"`, {
-      hint: didYouMean(alias, this.#members.keys()),
-    });
+    throw unknownServer(alias, this.#members.keys());
   }
 
   /** Creates a view, which lasts as long as the hub. */
@@ -65,6 +64,13 @@ export class Hub implements Upstream, ViewSource {
     const view = new HubView(options, this);
     this.#views.add(view);
     return view;
+  }
+
+  /** Closes a view before the hub is closed. */
+  async removeView(view: HubView): Promise<void> {
+    this.#views.delete(view);
+    this.#found.delete(view);
+    await view.close();
   }
 
   /** Reports the diagnostics of a merge, except those that any view has reported before. */
@@ -113,12 +119,30 @@ export class Hub implements Upstream, ViewSource {
     for (const list of lists) this.#announcing.add(list);
   }
 
-  resourceUpdated(alias: string, uri: string): void {
-    this.#relay(alias, "resourceUpdated", uri);
+  resourceUpdated(from: Member, uri: string): void {
+    this.#relay(from, "resourceUpdated", uri);
   }
 
-  logged(alias: string, message: JsonObject): void {
-    this.#relay(alias, "log", message as LogMessage);
+  logged(from: Member, message: JsonObject): void {
+    this.#relay(from, "log", message as LogMessage);
+  }
+
+  /** The members as a user sees them: of a server at which callers log in, its own one. `none` has no such servers. */
+  membersOf(user: HubUser | "none" | undefined): readonly Member[] {
+    if (user === undefined) return this.members;
+    if (user === "none") return this.members.filter((member) => !member.isPerCaller);
+    return this.members.map((member) => (member.isPerCaller ? member.users.of(user) : member));
+  }
+
+  /** True if callers of the gateway log in at some server. */
+  get hasUsers(): boolean {
+    for (const member of this.#members.values()) if (member.isPerCaller) return true;
+    return false;
+  }
+
+  /** A user of the gateway has left: its own connections end after its last call. */
+  async releaseUser(user: string): Promise<void> {
+    await Promise.all(this.members.map((member) => member.users.release(user)));
   }
 
   /** The full name of a tool that may be given as `alias.tool`, or as the id of a contract. */
@@ -232,9 +256,11 @@ export class Hub implements Upstream, ViewSource {
     return this.close();
   }
 
-  #relay<E extends "resourceUpdated" | "log">(alias: string, event: E, ...args: UpstreamEvents[E]): void {
-    const from = this.#members.get(alias);
-    if (from !== undefined) for (const view of this.#views) view.relay(from, event, ...args);
+  #relay<E extends "resourceUpdated" | "log">(from: Member, event: E, ...args: UpstreamEvents[E]): void {
+    // Events of an old generation belong to the current one.
+    const member = this.#members.get(from.alias);
+    const current = from.user === undefined ? member : from;
+    if (current !== undefined) for (const view of this.#views) view.relay(current, event, ...args);
   }
 
   #announce(): void {

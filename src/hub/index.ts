@@ -1,23 +1,38 @@
 // Public surface of the hub room.
 
+import type * as packaged from "./processes/packaged-server.ts";
+
 export { APPROVAL_ID } from "./drivers/approval.ts";
 export type { Person } from "./drivers/login-page.ts";
+export { type Bridge, createBridge } from "./workspace/bridge.ts";
 export type { ContextItem } from "./workspace/context.ts";
 export {
   type ContractEvent,
   EventBus,
+  type GatewayRefusedEvent,
+  type GatewayReloadedEvent,
   type HubEvent,
   type PinsComparedEvent,
   type ServerEvent,
   type ToolEvent,
   type ToolsChangedEvent,
 } from "./events.ts";
-export type { ServerHealth } from "./member/health.ts";
+export { healthOf, type ServerHealth } from "./member/health.ts";
+export { readKeptInventory } from "./member/inventory-store.ts";
+export type { LogLine } from "./member/stderr-log.ts";
 export type { ServerState } from "./member/member.ts";
+export type { HubUser } from "./member/user-members.ts";
 export { type HubOptions, openHub } from "./open-hub.ts";
-export type { WorkspaceConfig } from "./workspace/config.ts";
+export type {
+  BridgeManifest,
+  WorkspaceConfig,
+  WorkspaceFields,
+  WorkspaceSource,
+} from "./workspace/config.ts";
 export type { LivePin, PinDifference, PinHealth, ServerPins } from "./pins/pin-report.ts";
+export { readPins } from "./pins/read-pins.ts";
 export type { Hub, OwnName } from "./hub.ts";
+export type { LoginOffer, LoginWanted, OfferLogin } from "./views/login-offer.ts";
 export type { ViewTool } from "./views/merge.ts";
 export { type OpenedWorkspace, openWorkspaceHub, type WorkspaceOptions } from "./workspace/workspace-hub.ts";
 export {
@@ -27,4 +42,9 @@ export {
   rememberDrivers,
 } from "./drivers/registrations.ts";
 export type { HubView, ViewOptions } from "./views/view.ts";
-export { openWorkspace, type Workspace } from "./workspace/workspace.ts";
+export { checkHealth, openWorkspace, type Workspace } from "./workspace/workspace.ts";
+
+// Loaded on first use, because few programs need it.
+
+export const readPackagedServer: typeof packaged.readPackagedServer = async (...args) =>
+  (await import("./processes/packaged-server.ts")).readPackagedServer(...args);

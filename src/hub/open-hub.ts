@@ -4,6 +4,7 @@ import type { ApprovalRequest, Audit, AuditEvent } from "../contracts/index.ts";
 import type { Diagnostic } from "../errors/index.ts";
 import type { LaunchContext } from "../launch/index.ts";
 import type { ServerConfig, Implementation, JsonObject, SandboxMode } from "../model/index.ts";
+import { createLoginStore, type CredentialStore } from "../oauth/index.ts";
 import { createRedactor, createSecretStore, type Redactor, type SecretStore } from "../secrets/index.ts";
 import {
   type McpHandlers,
@@ -12,6 +13,7 @@ import {
   toCapabilities,
   VERSION,
 } from "../client/index.ts";
+import { CallObservers } from "../telemetry/index.ts";
 import { createEraMemory } from "../upstream/index.ts";
 import { approveByElicitation } from "./drivers/approval.ts";
 import type { Person } from "./drivers/login-page.ts";
@@ -20,6 +22,7 @@ import { Hub } from "./hub.ts";
 import { redactServerRequests } from "./member/redact-call.ts";
 import type { ServerContext } from "./processes/open-server-session.ts";
 import { Member } from "./member/member.ts";
+import { StderrLogs } from "./member/stderr-log.ts";
 import type { MergeSettings } from "./views/merge.ts";
 import { DEFAULT_NAMING } from "./views/naming.ts";
 import { DriverPins } from "./pins/driver-pins.ts";
@@ -41,6 +44,10 @@ export interface HubOptions {
   /** The client capabilities that are declared to servers; by default those of the handlers. */
   readonly capabilities?: JsonObject;
   readonly secrets?: SecretStore;
+  /** True for a gateway: each of its callers has an own login at servers with `per_caller`. */
+  readonly servesCallers?: boolean;
+  /** Logins at servers behind OAuth. Default: those of this user. */
+  readonly logins?: CredentialStore;
   /** State of the starts of its servers. Default: one of its own. */
   readonly launchContext?: LaunchContext;
   /** The folder for tool lists between runs; `false` stores none. */
@@ -64,15 +71,23 @@ export interface OpenedHub {
   readonly redactor: Redactor;
   readonly pinBook: PinBook;
   readonly driverPins: DriverPins;
-  /** Creates a member from a server config; it is not started yet. `before` gives the contracts that it takes over from. */
-  readonly member: (config: ServerConfig, before?: ServerContext["before"]) => Member;
+  readonly stderrLogs: StderrLogs;
+  /** Observers of calls: metrics, traces, the audit log, the console. */
+  readonly calls: CallObservers;
+  /**
+   * Creates a member from a server config; it is not started yet. `before` gives the contracts that it takes over from. A member
+   * with a `restart` shares no process with members that have another one.
+   */
+  readonly member: (config: ServerConfig, before?: ServerContext["before"], restart?: number) => Member;
 }
 
 export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
   const events = new EventBus();
+  const calls = new CallObservers();
   const redactor = createRedactor();
   const report = (diagnostic: Diagnostic): void => options.onDiagnostic?.(redactor.redactValue(diagnostic));
   const secrets = options.secrets ?? createSecretStore({ env: process.env, report });
+  const logins = options.logins ?? createLoginStore({ report });
   const inventoryStore: InventoryStore =
     options.snapshots === false
       ? NO_STORE
@@ -90,6 +105,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     storesNothing: options.snapshots === false,
   });
   const driverPins = new DriverPins(pinBook, events);
+  const stderrLogs = new StderrLogs(redactor);
   pinBook.onChange(() => {
     for (const member of hub.members) member.pins.compare();
     hub.changed(new Set(["tools"]));
@@ -102,8 +118,10 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     pinBook,
     driverPins,
     secrets,
+    logins,
     redactor,
     events,
+    stderrLogs,
     report,
     // Without a folder for snapshots the era memory is not written either.
     eras:
@@ -121,17 +139,18 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
       capabilities: options.capabilities ?? toCapabilities(handlers),
     },
     changed: (lists: Parameters<Hub["changed"]>[0]) => hub.changed(lists),
-    resourceUpdated: (alias: string, uri: string) => hub.resourceUpdated(alias, uri),
-    log: (alias: string, message: JsonObject) => hub.logged(alias, message),
+    servesCallers: options.servesCallers,
+    resourceUpdated: (from: Member, uri: string) => hub.resourceUpdated(from, uri),
+    log: (from: Member, message: JsonObject) => hub.logged(from, message),
   };
   const withSandboxMode = (config: ServerConfig): ServerConfig => {
     const { sandbox = {} } = options;
     if (!Object.hasOwn(sandbox, config.alias)) return config;
     return { ...config, launch: { ...config.launch, sandboxOverride: sandbox[config.alias] } };
   };
-  const member: OpenedHub["member"] = (config, before) =>
-    new Member({ ...shared, config: withSandboxMode(config), before });
-  return { hub, events, redactor, pinBook, driverPins, member };
+  const member: OpenedHub["member"] = (config, before, restart) =>
+    new Member({ ...shared, config: withSandboxMode(config), before, restart });
+  return { hub, events, calls, redactor, pinBook, driverPins, stderrLogs, member };
 }
 
 function auditTo(events: EventBus): Audit {

@@ -149,6 +149,7 @@ async function find(
       spec,
       bin,
       integrity: expected,
+      dependencies: program.dependencies,
       root,
       update,
       server,

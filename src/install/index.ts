@@ -54,6 +54,9 @@ export const defaultStoreRoot: typeof root.defaultStoreRoot = async () =>
 export const isPackageInstalled: typeof packages.isPackageInstalled = async (...args) =>
   (await import("./npm/package.ts")).isPackageInstalled(...args);
 
+export const readDependencies: typeof packages.readDependencies = async (...args) =>
+  (await import("./npm/package.ts")).readDependencies(...args);
+
 export const inspectPackage: typeof packages.inspectPackage = async (...args) =>
   (await import("./npm/package.ts")).inspectPackage(...args);
 

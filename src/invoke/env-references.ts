@@ -1,6 +1,6 @@
 // References to secrets and variables in templates: replaced once, when the server starts. Arguments of calls are never searched for them.
 
-import { PortolanError } from "../errors/index.ts";
+import { missingSecrets, PortolanError } from "../errors/index.ts";
 import { type Invocation, type InvokedServer, isObject, type Template } from "../model/index.ts";
 import { listOperations } from "./operations.ts";
 
@@ -29,11 +29,8 @@ export function envNamesOf(invocation: Invocation): ReadonlySet<string> {
 }
 
 export function missingError(server: string, missing: readonly string[]): PortolanError {
-  const [them, are] = missing.length === 1 ? ["secret or variable", "is"] : ["secrets or variables", "are"];
-  return new PortolanError("SECRET_MISSING", `${server}: the ${them} ${missing.join(", ")} ${are} not set`, {
-    server,
-    data: { missing },
-  });
+  const { message, hint } = missingSecrets(missing.map((name) => ({ name })));
+  return new PortolanError("SECRET_MISSING", message, { server, hint, data: { missing } });
 }
 
 /** A copy of the data in which every variable is plain text. */

@@ -11,7 +11,7 @@ import {
 import {
   closedSchema,
   createValidator,
-  formatProblem,
+  describeField,
   measureInstance,
   type SchemaValidator,
 } from "../schema/index.ts";
@@ -52,7 +52,7 @@ function validate(args: JsonObject, validator: SchemaValidator): Checked {
   if (!size.ok) return { problems: [size.reason] };
   const result = validator.check(args);
   if (result.valid === true) return { args };
-  if (result.valid === false) return { problems: result.problems.map(formatProblem) };
+  if (result.valid === false) return { problems: result.problems.map(describeField) };
   // No server behind this one would validate the arguments, so unchecked ones are refused.
   return { problems: [`the arguments cannot be checked: ${result.reason}`] };
 }

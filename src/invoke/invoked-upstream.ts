@@ -8,6 +8,7 @@ import {
   MODERN_REVISION,
   type ServerCapabilities,
 } from "../model/index.ts";
+import { trackPhase } from "../telemetry/index.ts";
 import {
   type Call,
   type Description,
@@ -58,7 +59,19 @@ export class InvokedUpstream implements Upstream {
     return this.#description;
   }
 
-  async request(call: Call): Promise<JsonObject> {
+  request(call: Call): Promise<JsonObject> {
+    const { observation, method, params } = call;
+    if (observation === undefined) return this.#request(call);
+    const target = params?.name ?? params?.uri;
+    const start = {
+      name: "upstream",
+      method,
+      target: typeof target === "string" ? target : undefined,
+    } as const;
+    return trackPhase(observation.phase(start), () => this.#request(call));
+  }
+
+  async #request(call: Call): Promise<JsonObject> {
     const { handlers } = this.#parts;
     if (this.#closing !== undefined)
       throw new PortolanError("CONNECTION_CLOSED", `${this.name} is closed`, { server: this.name });

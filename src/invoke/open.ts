@@ -4,13 +4,14 @@ import type { LookupFunction } from "node:net";
 import type { Report } from "../errors/index.ts";
 import {
   createDeniedReport,
+  type HttpInvocation,
   type Invocation,
   type InvokedServer,
   type JsonSchema,
   type Limits,
 } from "../model/index.ts";
 import type { RunningProgram } from "../process/index.ts";
-import type { Upstream } from "../upstream/index.ts";
+import type { PathDenial, Upstream } from "../upstream/index.ts";
 import { checkSandboxes } from "./cli/sandboxed.ts";
 import { createCliRunner } from "./cli/run.ts";
 import {
@@ -23,9 +24,10 @@ import {
 } from "./env-references.ts";
 import type { LaunchContext } from "../launch/index.ts";
 import { type Agents, createAgents } from "./http/agents.ts";
+import { checkAllowedHost } from "./http/allowed-hosts.ts";
 import { createHttpRunner } from "./http/run.ts";
 import { InvokedUpstream } from "./invoked-upstream.ts";
-import { prepareOperations } from "./operations.ts";
+import { listOperations, prepareOperations } from "./operations.ts";
 import { RequestHandlers } from "./request-handlers.ts";
 import { RunningRequests } from "./running-requests.ts";
 import type { Runner } from "./types.ts";
@@ -41,12 +43,16 @@ export interface InvokeOptions {
   readonly resolveLater?: (names: readonly string[]) => Promise<ReadonlyMap<string, string>>;
   /** State of the starts of the workspace's programs. */
   readonly launchContext?: LaunchContext;
+  /** The command that grants more to the sandbox of the file, for hints. */
+  readonly grantCommand?: string;
+  /** Called for each path that the sandbox of a command denied, once. */
+  readonly onDeniedPath?: (denied: PathDenial) => void;
   /** Replaces the name resolution of the system. */
   readonly lookup?: LookupFunction;
 }
 
 export async function openInvoked(server: InvokedServer, options: InvokeOptions): Promise<Upstream> {
-  const { name, limits, report, resolveEnv, resolveLater, launchContext, lookup } = options;
+  const { name, limits, report, resolveEnv, resolveLater, launchContext, lookup, grantCommand } = options;
   const env = new Map<string, string>();
   const missing = new Set<string>();
   for (const wanted of envNames(server)) {
@@ -62,20 +68,19 @@ export async function openInvoked(server: InvokedServer, options: InvokeOptions)
   };
   let opening: Promise<Agents> | undefined;
   const agents = (): Promise<Agents> => (opening ??= createAgents(server.clientTls, lookup));
-  const reportDenied = createDeniedReport(report);
+  const reportDenied = createDeniedReport(report, grantCommand);
+  // Each command has its own diagnostics, and the same path is reported once for all of them.
+  const once = createOnce(report, options.onDeniedPath);
   const createWith = (
     invocation: Invocation,
     schema: JsonSchema,
     values: ReadonlyMap<string, string>,
   ): Runner =>
     invocation.kind === "http"
-      ? createHttpRunner(
-          replaceVariables({ ...invocation, url: replaceInUrl(invocation.url, values) }, values),
-          agents,
-        )
+      ? createHttpRunner(checkAllowedHost(withVariables(invocation, values)), agents)
       : createCliRunner(invocation, schema, {
           ...{ folder: server.folder, packageFolder: server.packageFolder, env: values, started },
-          ...{ name, report, reportDenied, launchContext },
+          ...{ name, reportDenied, launchContext, grantCommand, ...once },
         });
   const createRunner = (invocation: Invocation, schema: JsonSchema): Runner => {
     const lacking = [...envNamesOf(invocation)].filter((wanted) => missing.has(wanted));
@@ -86,6 +91,7 @@ export async function openInvoked(server: InvokedServer, options: InvokeOptions)
     });
   };
 
+  checkAllowedHosts(server, env, missing);
   await checkSandboxes(server, { name, report, launchContext });
   const prepared = await prepareOperations(server, name, createRunner, report);
   // Unreadable certificates fail the start rather than the first call.
@@ -102,6 +108,45 @@ export async function openInvoked(server: InvokedServer, options: InvokeOptions)
       await Promise.all([...stopped, opening?.then((opened) => opened.close())]);
     },
   });
+}
+
+/** The number of different messages that are remembered. */
+const MAX_REPORTED = 200;
+
+function createOnce(
+  report: Report,
+  onDeniedPath: InvokeOptions["onDeniedPath"],
+): { readonly report: Report; readonly onDeniedPath: (denied: PathDenial) => void } {
+  const reported = new Set<string>();
+  const isNew = (text: string): boolean => {
+    if (reported.has(text) || reported.size >= MAX_REPORTED) return false;
+    reported.add(text);
+    return true;
+  };
+  return {
+    report: (diagnostic) => {
+      if (isNew(`${diagnostic.code} ${diagnostic.message}`)) report(diagnostic);
+    },
+    onDeniedPath: (denied) => {
+      if (isNew(`path ${denied.path}`)) onDeniedPath?.(denied);
+    },
+  };
+}
+
+function withVariables(invocation: HttpInvocation, values: ReadonlyMap<string, string>): HttpInvocation {
+  return replaceVariables({ ...invocation, url: replaceInUrl(invocation.url, values) }, values);
+}
+
+/** A host that is not allowed fails the start, so that a person notices it before the first call. */
+function checkAllowedHosts(
+  server: InvokedServer,
+  env: ReadonlyMap<string, string>,
+  missing: ReadonlySet<string>,
+): void {
+  for (const { invocation } of listOperations(server))
+    if (invocation.kind === "http" && invocation.allowedHosts !== undefined)
+      if (![...envNamesOf(invocation)].some((wanted) => missing.has(wanted)))
+        checkAllowedHost(withVariables(invocation, env));
 }
 
 /** Runner of an operation that lacks a secret: each call looks the secret up again until it is found. */

@@ -46,9 +46,10 @@ export function toToolResult(outcome: Outcome, { validator, repeatable }: Result
 }
 
 /** The stderr output of a command that succeeded: many commands report there what they did. */
-function stderrOf({ stderr = "" }: Outcome): ContentBlock[] {
+function stderrOf({ stderr = "", bytes }: Outcome): ContentBlock[] {
   const shown = stderr.trim() === "" ? "" : lastWords(stderr.trimEnd(), STDERR_CHARS);
-  return shown === "" ? [] : [text(`stderr:\n${shown}`)];
+  const about = bytes.length === 0 ? "The command succeeded without output on stdout. stderr:" : "stderr:";
+  return shown === "" ? [] : [text(`${about}\n${shown}`)];
 }
 
 export function errorResult(message: string): CallToolResult {

@@ -1,6 +1,13 @@
 // Handlers of tools/call, prompts/get and resources/read: find the operation, check scopes and arguments, run it, build the result.
 
-import { didYouMean, PortolanError } from "../errors/index.ts";
+import {
+  didYouMean,
+  invalidArguments,
+  invalidArgumentsText,
+  PortolanError,
+  unknownPrompt,
+  unknownTool,
+} from "../errors/index.ts";
 import { type JsonObject, RPC, type ResourceContents } from "../model/index.ts";
 import type { Call } from "../upstream/index.ts";
 import type { RunningRequests } from "./running-requests.ts";
@@ -25,11 +32,11 @@ export class RequestHandlers {
   async callTool(call: Call): Promise<JsonObject> {
     const name = textOf(call, "name");
     const tool = this.#prepared.tools.get(name);
-    if (tool === undefined) throw this.#unknown("TOOL_NOT_FOUND", "tool", name, this.#prepared.tools.keys());
+    if (tool === undefined)
+      throw unknownTool({ server: this.#server, name, known: this.#prepared.tools.keys() });
     this.#allow(call, tool.requiredScopes, name);
     const checked = tool.input.check(call.params?.arguments);
-    if ("problems" in checked)
-      return errorResult(`The arguments of ${name} are not valid:\n- ${checked.problems.join("\n- ")}`);
+    if ("problems" in checked) return errorResult(invalidArgumentsText(name, checked.problems));
     try {
       const outcome = await this.#run(call, tool.runner, checked.args);
       return toToolResult(outcome, { validator: tool.output, repeatable: isRepeatable(tool) });
@@ -43,7 +50,7 @@ export class RequestHandlers {
     const name = textOf(call, "name");
     const prompt = this.#prepared.prompts.get(name);
     if (prompt === undefined)
-      throw this.#unknown("PROMPT_NOT_FOUND", "prompt", name, this.#prepared.prompts.keys());
+      throw unknownPrompt({ server: this.#server, name, known: this.#prepared.prompts.keys() });
     this.#allow(call, prompt.requiredScopes, name);
     const outcome = await this.#runOrThrow(
       call,
@@ -76,7 +83,10 @@ export class RequestHandlers {
       const args = template.match(uri);
       if (args !== undefined) return { resource: template, args };
     }
-    throw this.#unknown("RESOURCE_NOT_FOUND", "resource", uri, this.#prepared.resources.keys());
+    throw new PortolanError("RESOURCE_NOT_FOUND", `${this.#server} has no resource "${uri.slice(0, 200)}"`, {
+      server: this.#server,
+      hint: didYouMean(uri, this.#prepared.resources.keys()),
+    });
   }
 
   #run(call: Call, runner: Runner, args: JsonObject): Promise<Outcome> {
@@ -88,8 +98,8 @@ export class RequestHandlers {
   async #runOrThrow(call: Call, runner: Runner, checked: Checked, what: string): Promise<Outcome> {
     const server = this.#server;
     if ("problems" in checked) {
-      const message = `the arguments of ${what.slice(0, 200)} are not valid: ${checked.problems.join("; ")}`;
-      throw new PortolanError("INPUT_INVALID", message, { server, data: { problems: checked.problems } });
+      const { problems } = checked;
+      throw invalidArguments({ server, tool: what, problems, data: { problems } });
     }
     let outcome: Outcome;
     try {
@@ -119,16 +129,6 @@ export class RequestHandlers {
       `${what.slice(0, 200)} needs ${missing.length === 1 ? "the scope" : "the scopes"} ${missing.join(", ")}, which the caller's token does not have`,
       { server: this.#server, data: { requiredScopes: required, missingScopes: missing } },
     );
-  }
-
-  #unknown(
-    code: "TOOL_NOT_FOUND" | "PROMPT_NOT_FOUND" | "RESOURCE_NOT_FOUND",
-    kind: string,
-    name: string,
-    known: Iterable<string>,
-  ): PortolanError {
-    const message = `${this.#server} has no ${kind} "${name.slice(0, 200)}"`;
-    return new PortolanError(code, message, { server: this.#server, hint: didYouMean(name, known) });
   }
 }
 

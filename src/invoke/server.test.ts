@@ -80,7 +80,7 @@ test("arguments are checked before anything runs, and every problem is reported"
   const { call } = await openTool(http("GET", origin), schema);
   const result = await call({ n: "x", extra: 1 });
   expect(result.isError).toBe(true);
-  expect(textOf(result)).toMatch(/^The arguments of it are not valid:\n- /);
+  expect(textOf(result)).toMatch(/^The arguments of it are not valid:\s/);
   for (const name of ["n", "s", "extra"]) expect(textOf(result)).toContain(name);
   expect((await call({}, { params: { name: "it", arguments: [] } })).isError).toBe(true);
   expect(requests).toEqual([]);
@@ -148,7 +148,7 @@ test("secrets that are missing are all named when the server opens", async () =>
   const tools = [tool(argv(["${ONE}", "${TWO}"])), tool(http("GET", "http://x.test/${THREE}"))];
   await expect(open({ tools }, { env: { TWO: "2" } })).rejects.toMatchObject({
     code: "SECRET_MISSING",
-    message: "made: the secrets or variables ONE, THREE are not set",
+    message: "Secrets are missing: ONE; THREE.",
   });
 });
 

@@ -1,7 +1,7 @@
 // Check of `portolan validate` for paths that a config names and its sandbox hides, before any server starts.
 
 import type { Diagnostic } from "../errors/index.ts";
-import { type ServerConfig, hiddenPathMessage, pathGrant } from "../model/index.ts";
+import { grantCommand, type ServerConfig, hiddenPathMessage, pathGrantHint } from "../model/index.ts";
 import { namedButHidden } from "./prepare.ts";
 
 /** `folder` is the working folder of servers whose config names none. */
@@ -28,9 +28,10 @@ export async function checkHiddenPaths(server: ServerConfig, folder: string): Pr
     settings: { ...launch, cwdImplied: cwd === undefined || launch?.cwdImplied === true },
   });
   const { file, line, column } = origin;
-  return hidden.map(({ path, where, isNew = false }) => ({
+  const command = grantCommand(server);
+  return hidden.map((path) => ({
     ...{ code: "SANDBOX_DENIED", severity: "warning", server: alias, file, line, column },
-    message: hiddenPathMessage(alias, { path, where, isNew }),
-    hint: `Grant it: ${pathGrant(path, isNew)}`,
+    message: hiddenPathMessage(alias, path),
+    hint: pathGrantHint(path, command),
   }));
 }

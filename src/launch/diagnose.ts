@@ -11,7 +11,13 @@ import { toPortolanError } from "../errors/index.ts";
 import { checkStore } from "../install/index.ts";
 import type { SandboxBackendName } from "../model/index.ts";
 import { runProgram } from "../process/index.ts";
-import { backendNamed, type BackendReport, type Finding, loadDocker } from "../sandbox/index.ts";
+import {
+  backendNamed,
+  type BackendReport,
+  type Finding,
+  loadDocker,
+  usualBackends,
+} from "../sandbox/index.ts";
 import { type LaunchRequest, prepare, type Prepared } from "./prepare.ts";
 
 export interface Diagnosis {
@@ -25,6 +31,8 @@ export interface DiagnosedBackend {
   readonly name: SandboxBackendName;
   /** Servers need an optional backend only if their config names it. */
   readonly optional: boolean;
+  /** Whether local programs run in it if their config names no backend. */
+  readonly chosen: boolean;
   readonly report: BackendReport;
 }
 
@@ -32,19 +40,27 @@ const TEST_MS = 15_000;
 const DEATH_MS = 1_000;
 
 export async function diagnose(): Promise<Diagnosis> {
-  const isLinux = process.platform === "linux";
-  const own = isLinux ? "bubblewrap" : "srt";
-  const [first, docker, srt] = await Promise.all([
-    backendNamed(own).then((backend) => backend.probe()),
+  const usual = usualBackends();
+  const others = (["srt"] as const).filter((name) => !usual.includes(name));
+  const [own, docker, further] = await Promise.all([
+    Promise.all(usual.map((name) => probed(name))),
     loadDocker().then(({ probeEngine }) => probeEngine("docker")),
-    isLinux ? backendNamed("srt").then((backend) => backend.probe()) : undefined,
+    Promise.all(others.map((name) => probed(name))),
   ]);
+  const chosen = own.find(({ report }) => report.available)?.name;
   const backends: DiagnosedBackend[] = [
-    { name: own, optional: false, report: first },
-    { name: "docker", optional: true, report: docker },
-    ...(srt === undefined ? [] : [{ name: "srt", optional: true, report: srt } as const]),
+    ...own.map((backend) => ({ ...backend, optional: false, chosen: backend.name === chosen })),
+    { name: "docker", optional: true, chosen: false, report: docker },
+    ...further.map((backend) => ({ ...backend, optional: true, chosen: false })),
   ];
-  return { backends, selfTest: first.available ? await selfTest() : [], store: await checkStore() };
+  const tested = chosen === undefined ? [] : await selfTest();
+  return { backends, selfTest: tested, store: await checkStore() };
+}
+
+async function probed(
+  name: Parameters<typeof backendNamed>[0],
+): Promise<Pick<DiagnosedBackend, "name" | "report">> {
+  return { name, report: await (await backendNamed(name)).probe() };
 }
 
 async function selfTest(): Promise<Finding[]> {

@@ -18,13 +18,15 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { needs } from "../../test/helpers/needs.ts";
-import { isRoot, USERS } from "../../test/helpers/sandbox.ts";
+import { BACKENDS_AND_USERS, isRoot, startedAs, type TestedBackend } from "../../test/helpers/sandbox.ts";
 import type { SandboxConfig } from "../model/index.ts";
 import { runProgram } from "../process/index.ts";
 import { planLaunch } from "./launch.ts";
 import { type LaunchRequest, prepare } from "./prepare.ts";
 
 let folder = "";
+/** The backend that the tests are about. */
+let backend: TestedBackend = "bubblewrap";
 const at = (name: string): string => join(folder, name);
 
 function createFile(name: string, content = `content of ${name}\n`): string {
@@ -54,158 +56,164 @@ async function run(command: readonly string[], { as, sandbox, cwd, ...more }: Wi
     server: "s",
     endpoint: { command: name, args, cwd },
     ...more,
-    settings: { ...more.settings, sandbox: { mode: "enforce", ...sandbox } },
+    settings: { ...more.settings, sandbox: { mode: "enforce", backend, ...sandbox } },
   });
   // What follows would otherwise be done to this machine.
-  if (plan.sandbox.backend !== "bubblewrap") throw new Error("there is no sandbox");
-  const drop = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--", spawnable.file];
-  const other = isRoot && as === "an ordinary user";
-  // The socket by which look-ups are heard is for the user that the tests run as, and for no other.
-  const names = spawnable.args.indexOf("--ro-bind-try");
-  const words = names === -1 ? spawnable.args : spawnable.args.toSpliced(names, 3);
-  const made = other ? { ...spawnable, file: "setpriv", args: [...drop, ...words] } : spawnable;
-  const { stdout, stderr } = await runProgram(made, { timeoutMs: 20_000 });
+  if (plan.sandbox.backend !== backend) throw new Error("there is no sandbox");
+  const { stdout, stderr } = await runProgram(startedAs(spawnable, as), { timeoutMs: 20_000 });
   return (stdout + stderr).trim();
 }
 
 const shell = (script: string, request: Wish = {}): Promise<string> => run(["sh", "-c", script], request);
 
-describe.each(USERS)("a hostile server of %s", needs("bubblewrap", "an ordinary user"), (as) => {
-  test("cannot move away what leads to something hidden or only to be read", async () => {
-    rmSync(at("w"), { recursive: true, force: true });
-    createFile("w/a/b/secret/key");
-    createFile("w/a/c/fixed/file");
-    const sandbox = { fs: { write: [at("w")], deny: [at("w/a/b/secret")], read: [at("w/a/c/fixed")] } };
-    const moves = [
-      ...[
-        ["w/a", "w/z"],
-        ["w/a/b", "w/a/z"],
-        ["w/a/b/secret", "w/a/b/z"],
-        ["w/a/b/secret", "w/z"],
-      ],
-      ...[
-        ["w/a/c", "w/a/z"],
-        ["w/a/c/fixed", "w/a/c/z"],
-      ],
-    ].map((move) => move.map((name) => at(name)));
-    const script = `const fs = require("node:fs");
+for (const [name, as] of BACKENDS_AND_USERS)
+  describe(`with ${name}, a hostile server of ${as}`, needs(name, "an ordinary user"), () => {
+    beforeAll(() => {
+      backend = name;
+    });
+    afterAll(() => {
+      backend = "bubblewrap";
+    });
+
+    test("cannot move away what leads to something hidden or only to be read", async () => {
+      rmSync(at("w"), { recursive: true, force: true });
+      createFile("w/a/b/secret/key");
+      createFile("w/a/c/fixed/file");
+      const sandbox = { fs: { write: [at("w")], deny: [at("w/a/b/secret")], read: [at("w/a/c/fixed")] } };
+      const moves = [
+        ...[
+          ["w/a", "w/z"],
+          ["w/a/b", "w/a/z"],
+          ["w/a/b/secret", "w/a/b/z"],
+          ["w/a/b/secret", "w/z"],
+        ],
+        ...[
+          ["w/a/c", "w/a/z"],
+          ["w/a/c/fixed", "w/a/c/z"],
+        ],
+      ].map((move) => move.map((name) => at(name)));
+      const script = `const fs = require("node:fs");
       for (const [from, to] of ${JSON.stringify(moves)}) try { fs.renameSync(from, to); console.log("moved", from); } catch (e) { console.log(e.code); }
       // Some versions of Node say that it failed, others do not.
       try { fs.rmSync("${at("w/a/b")}", { recursive: true }); } catch {}
       fs.writeFileSync("${at("w/a/b/new")}", "");`;
-    const output = await run(["node", "-e", script], { as, sandbox });
-    expect(output.split("\n")).toEqual(["EBUSY", "EBUSY", "EBUSY", "EXDEV", "EBUSY", "EBUSY"]);
-    for (const name of ["w/a/b/secret/key", "w/a/c/fixed/file", "w/a/b/new"])
-      expect(existsSync(at(name))).toBe(true);
-    const next = await shell(
-      `find ${folder} -name key; cat ${at("w/a/c/fixed/file")}; echo x > ${at("w/a/c/fixed/file")}`,
-      {
-        ...{ as, sandbox },
-      },
-    );
-    expect(next).toContain("content of w/a/c/fixed/file");
-    expect(next).toContain("Read-only");
-    expect(next).not.toContain("/key");
-  });
-
-  test("cannot talk to programs through sockets in what it is given", async () => {
-    const deep = "d1/d2/d3/d4/d5/d6/d7/d8/d9/node_modules/x";
-    const places = ["socks/near", "socks/.git/fsmonitor", `socks/${deep}/far`, "socks/relative"];
-    for (const place of places) await listen(place);
-    const connect = (name: string): string =>
-      `await new Promise((done) => require("node:net").connect("${at(name)}").on("data", (d) => done(console.log("${name} " + d))).on("error", (e) => done(console.log("${name} " + e.code))))`;
-    const script = `(async () => { ${places.map(connect).join("; ")} })()`;
-    for (const sandbox of [{ fs: { read: [at("socks")] } }, { fs: { write: [at("socks")] } }]) {
       const output = await run(["node", "-e", script], { as, sandbox });
-      expect(output.split("\n").map((line) => line.replace(/^\S+ /, ""))).toEqual(
-        places.map(() => "ECONNREFUSED"),
+      expect(output.split("\n")).toEqual(["EBUSY", "EBUSY", "EBUSY", "EXDEV", "EBUSY", "EBUSY"]);
+      for (const name of ["w/a/b/secret/key", "w/a/c/fixed/file", "w/a/b/new"])
+        expect(existsSync(at(name))).toBe(true);
+      const next = await shell(
+        `find ${folder} -name key; cat ${at("w/a/c/fixed/file")}; echo x > ${at("w/a/c/fixed/file")}`,
+        {
+          ...{ as, sandbox },
+        },
       );
-    }
-    const meant = await run(["node", "-e", script], {
-      ...{ as, sandbox: { fs: { read: [at("socks"), at("socks/near")] } } },
+      expect(next).toContain("content of w/a/c/fixed/file");
+      expect(next).toContain("Read-only");
+      expect(next).not.toContain("/key");
     });
-    expect(meant).toContain("socks/near reached");
-    expect(meant.match(/reached/g)).toHaveLength(1);
-    // Also where nothing was declared: the folder that its script stands in.
-    const own = await run(
-      ["node", createFile("socks/server.js", connect("socks/near").replace("await ", ""))],
-      {
-        as,
-      },
-    );
-    expect(own).toBe("socks/near ECONNREFUSED");
-  });
 
-  test("cannot talk to a program that listens in the server's own folder, by a relative name", async () => {
-    createFile("project/package.json", "{}");
-    const server = createFile(
-      "project/server.cjs",
-      `require("node:net").connect(__dirname + "/" + process.argv[2])
+    test("cannot talk to programs through sockets in what it is given", async () => {
+      const deep = "d1/d2/d3/d4/d5/d6/d7/d8/d9/node_modules/x";
+      const places = ["socks/near", "socks/.git/fsmonitor", `socks/${deep}/far`, "socks/relative"];
+      for (const place of places) await listen(place);
+      const connect = (name: string): string =>
+        `await new Promise((done) => require("node:net").connect("${at(name)}").on("data", (d) => done(console.log("${name} " + d))).on("error", (e) => done(console.log("${name} " + e.code))))`;
+      const script = `(async () => { ${places.map(connect).join("; ")} })()`;
+      for (const sandbox of [{ fs: { read: [at("socks")] } }, { fs: { write: [at("socks")] } }]) {
+        const output = await run(["node", "-e", script], { as, sandbox });
+        expect(output.split("\n").map((line) => line.replace(/^\S+ /, ""))).toEqual(
+          places.map(() => "ECONNREFUSED"),
+        );
+      }
+      const meant = await run(["node", "-e", script], {
+        ...{ as, sandbox: { fs: { read: [at("socks"), at("socks/near")] } } },
+      });
+      expect(meant).toContain("socks/near reached");
+      expect(meant.match(/reached/g)).toHaveLength(1);
+      // Also where nothing was declared: the folder that its script stands in.
+      const own = await run(
+        ["node", createFile("socks/server.js", connect("socks/near").replace("await ", ""))],
+        {
+          as,
+        },
+      );
+      expect(own).toBe("socks/near ECONNREFUSED");
+    });
+
+    test("cannot talk to a program that listens in the server's own folder, by a relative name", async () => {
+      createFile("project/package.json", "{}");
+      const server = createFile(
+        "project/server.cjs",
+        `require("node:net").connect(__dirname + "/" + process.argv[2])
         .on("data", (data) => console.log(String(data))).on("error", ({ code }) => console.log(code))`,
-    );
-    for (const [name, goesTo] of [
-      ["dev.sock", "."],
-      ["node_modules/.cache/gone.sock", "/"],
-    ] as const) {
-      createFile("project/node_modules/.cache/x");
-      const listener = `require("node:net").createServer((socket) => socket.on("error", () => {}).end("reached"))
+      );
+      for (const [name, goesTo] of [
+        ["dev.sock", "."],
+        ["node_modules/.cache/gone.sock", "/"],
+      ] as const) {
+        createFile("project/node_modules/.cache/x");
+        const listener = `require("node:net").createServer((socket) => socket.on("error", () => {}).end("reached"))
         .listen(${JSON.stringify(name)}, () => {
           require("node:fs").chmodSync(${JSON.stringify(name)}, 0o777);
           process.chdir(${JSON.stringify(goesTo)});
           console.log("listening");
         })`;
-      const other = spawn(process.execPath, ["-e", listener], { cwd: at("project"), stdio: "pipe" });
-      onTestFinished(() => void other.kill("SIGKILL"));
-      await once(other.stdout, "data");
-      expect(spawnSync(process.execPath, [server, name], { encoding: "utf8" }).stdout).toBe("reached\n");
-      expect([name, await run([process.execPath, server, name], { as })]).toEqual([
-        name,
-        expect.stringMatching(/^(?:ECONNREFUSED|EACCES|ENOTSOCK)$/),
-      ]);
-      other.kill("SIGKILL");
-      await once(other, "close");
-      rmSync(at(`project/${name}`), { force: true });
-    }
-  });
+        const other = spawn(process.execPath, ["-e", listener], { cwd: at("project"), stdio: "pipe" });
+        onTestFinished(() => void other.kill("SIGKILL"));
+        await once(other.stdout, "data");
+        expect(spawnSync(process.execPath, [server, name], { encoding: "utf8" }).stdout).toBe("reached\n");
+        expect([name, await run([process.execPath, server, name], { as })]).toEqual([
+          name,
+          expect.stringMatching(/^(?:ECONNREFUSED|EACCES|ENOTSOCK)$/),
+        ]);
+        other.kill("SIGKILL");
+        await once(other, "close");
+        rmSync(at(`project/${name}`), { force: true });
+      }
+    });
 
-  test("has no memory without bounds", async () => {
-    const sandbox = { limits: { memoryBytes: 300 * 1024 * 1024 } };
-    const script =
-      "df -k --output=size /dev/shm | tail -1; touch /dev/x; touch /dev/shm/x && echo shared; echo > /dev/null && echo null";
-    for (const network of [undefined, ["example.com"]]) {
-      if (network !== undefined && isRoot && as !== "root") continue;
-      const output = await shell(script, { as, sandbox: { ...sandbox, network } });
-      expect(output.split("\n").map((line) => line.trim())).toEqual([
-        ...["307200", "shared", "null", "touch: cannot touch '/dev/x': Read-only file system"],
-      ]);
-    }
-  });
+    test("has no memory without bounds", async () => {
+      const sandbox = { limits: { memoryBytes: 300 * 1024 * 1024 } };
+      const script =
+        "df -k --output=size /dev/shm | tail -1; touch /dev/x; touch /dev/shm/x && echo shared; echo > /dev/null && echo null";
+      for (const network of [undefined, ["example.com"]]) {
+        if (network !== undefined && isRoot && as !== "root") continue;
+        const output = await shell(script, { as, sandbox: { ...sandbox, network } });
+        expect(output.split("\n").map((line) => line.trim())).toEqual([
+          ...["307200", "shared", "null", "touch: cannot touch '/dev/x': Read-only file system"],
+        ]);
+      }
+    });
 
-  test("finds, with exec.allow, no folders of programs amid the libraries", async () => {
-    const script = `const fs = require("node:fs"); const found = [];
+    // With unshare, the programs that create a sandbox stay in it.
+    if (name !== "unshare")
+      test("finds, with exec.allow, no folders of programs amid the libraries", async () => {
+        const script = `const fs = require("node:fs"); const found = [];
       const look = (folder, deep) => { for (const e of fs.readdirSync(folder, { withFileTypes: true })) {
         const path = folder + "/" + e.name;
         if (e.isDirectory() && deep < 3) { if (/^s?bin$/.test(e.name) || /(git-core|openssh|systemd)$/.test(path)) found.push(...fs.readdirSync(path)); else if (!/python|perl|node_modules|-linux-/.test(e.name)) look(path, deep + 1); } } };
       look("/usr/lib", 0); console.log(found.length, fs.existsSync("/usr/libexec"), fs.existsSync("/usr/games"));`;
-    expect(await run(["node", "-e", script], { as, sandbox: { exec: { allow: [] } } })).toBe("0 false false");
-    const git =
-      "cd /tmp && git init -q . && git -c user.name=a -c user.email=b commit -q --allow-empty -m x && git log --oneline | wc -l";
-    expect(await shell(git, { as, sandbox: { exec: { allow: ["git", "wc"] } } })).toBe("1");
-  });
+        expect(await run(["node", "-e", script], { as, sandbox: { exec: { allow: [] } } })).toBe(
+          "0 false false",
+        );
+        const git =
+          "cd /tmp && git init -q . && git -c user.name=a -c user.email=b commit -q --allow-empty -m x && git log --oneline | wc -l";
+        expect(await shell(git, { as, sandbox: { exec: { allow: ["git", "wc"] } } })).toBe("1");
+      });
 
-  test("is found by the path that it is called by", async () => {
-    createFile("real/app/server.js", "console.log('started', require('./part.js'))");
-    createFile("real/app/part.js", "module.exports = 'whole'");
-    if (!existsSync(at("linked"))) symlinkSync("real", at("linked"));
-    for (const sandbox of [{}, { fs: { read: ["/"] } }]) {
-      expect(await run(["node", at("linked/app/server.js")], { as, sandbox })).toBe("started whole");
-      for (const cwdImplied of [true, false]) {
-        const request = { as, cwd: at("linked/app"), sandbox, settings: { cwdImplied } };
-        expect(await run(["node", "server.js"], request)).toBe("started whole");
+    test("is found by the path that it is called by", async () => {
+      createFile("real/app/server.js", "console.log('started', require('./part.js'))");
+      createFile("real/app/part.js", "module.exports = 'whole'");
+      if (!existsSync(at("linked"))) symlinkSync("real", at("linked"));
+      for (const sandbox of [{}, { fs: { read: ["/"] } }]) {
+        expect(await run(["node", at("linked/app/server.js")], { as, sandbox })).toBe("started whole");
+        for (const cwdImplied of [true, false]) {
+          const request = { as, cwd: at("linked/app"), sandbox, settings: { cwdImplied } };
+          expect(await run(["node", "server.js"], request)).toBe("started whole");
+        }
       }
-    }
+    });
   });
-});
 
 describe("what a server is given", needs("bubblewrap"), () => {
   test.each(["written", "real"])(

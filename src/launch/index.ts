@@ -9,9 +9,10 @@ export type { Diagnosis };
 export type { PackagedMcpfile } from "./package.ts";
 export type { InstallReport } from "./install-now.ts";
 export { createLaunchContext, type LaunchContext, type LaunchNews, type LaunchPlan } from "./types.ts";
+export { createIndexRenewal, type IndexRenewal } from "./index-renewal.ts";
 export { install, launch, planLaunch, runCommand, type StartRequest } from "./launch.ts";
 export { checkHiddenPaths } from "./check-hidden-paths.ts";
-export { type LaunchRequest, prepare } from "./prepare.ts";
+export { type LaunchRequest, namedButHidden, planned, prepare } from "./prepare.ts";
 
 // These functions load their modules on first use, because few programs need them.
 

@@ -43,8 +43,10 @@ export async function installNow(asked: LaunchRequest, { update }: InstallOption
     await install(request, program);
     return { kind: "docker", state: isFetched ? "installed" : "there", source: image };
   }
-  const { integrity = "", spec } = program.kind === "npm" ? program : { spec: undefined };
-  const before = spec === undefined ? undefined : await inspectPackage(spec, parseIntegrity(integrity));
+  const before =
+    program.kind === "npm"
+      ? await inspectPackage({ ...program, integrity: parseIntegrity(program.integrity ?? "") })
+      : undefined;
   const { kind, source, own, version } = await ensureInstalled(settings, program, {
     cwd: endpoint.cwd,
     path: endpoint.env?.PATH,

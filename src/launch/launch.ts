@@ -21,7 +21,9 @@ export async function launch(request: StartRequest): Promise<ChildGroup> {
   const prepared = await prepare(request);
   const { spawnable } = prepared;
   request.onLaunch?.(planned(prepared));
-  return ChildGroup.start(spawnable, request.server, request.onStderr);
+  const child = await ChildGroup.start(spawnable, request.server, request.onStderr);
+  request.onLaunch?.({ type: "started", pid: child.pid });
+  return child;
 }
 
 /**
@@ -52,12 +54,14 @@ interface RunCommandOptions {
   readonly signal: AbortSignal;
   /** Gives the command Portolan's own terminal, so that the user can answer its prompts. */
   readonly terminal: boolean;
+  /** The standard input of a command without a terminal. */
+  readonly input?: string;
 }
 
 /** Runs a command to its end in a server's sandbox: a login, a health check, a token refresh. */
 export async function runCommand(
   request: LaunchRequest,
-  { timeoutMs, signal, terminal }: RunCommandOptions,
+  { timeoutMs, signal, terminal, input }: RunCommandOptions,
 ): Promise<RunResult> {
   signal.throwIfAborted();
   const { spawnable } = await prepare({ ...request, signal });
@@ -68,5 +72,5 @@ export async function runCommand(
   }
   return terminal
     ? { code: await runAttached(spawnable, { timeoutMs, signal }), stdout: "", stderr: "" }
-    : runProgram(spawnable, { timeoutMs, signal });
+    : runProgram(spawnable, { timeoutMs, signal, input });
 }

@@ -15,9 +15,9 @@ export async function checkLockedOrigin(
 ): Promise<void> {
   const { name, version, provenance: remembered = [] } = locked;
   if (program.kind !== "npm" || remembered.length === 0) return;
-  const { spec, bin } = program;
+  const { spec, bin, dependencies } = program;
   const integrity = parseIntegrity(program.integrity);
-  if (integrity === undefined || (await isPackageInstalled({ spec, bin, integrity }))) return;
+  if (integrity === undefined || (await isPackageInstalled({ spec, bin, integrity, dependencies }))) return;
   onLaunch?.({ type: "progress", what: `checking the origin of ${name}@${version}`, server });
   const { trust: paths = {}, require: required = [] } = context?.packagePolicy ?? {};
   const trust = await loadTrust(paths, folder);

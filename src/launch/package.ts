@@ -80,17 +80,19 @@ export interface PackagedMcpfile {
   readonly sandboxRequired: boolean;
 }
 
-/** Installs the package of an mcpfile. Returns undefined for any other program. */
+/** Installs the package of an mcpfile. Returns undefined for any other program, and in a dry run if it is not installed. */
 export async function findPackagedMcpfile(request: LaunchRequest): Promise<PackagedMcpfile | undefined> {
-  const { server, endpoint } = request;
+  const { server, endpoint, dryRun = false } = request;
+  const install = !dryRun;
   const program = parseProgram(endpoint);
   if (program.kind !== "package") return undefined;
   const { reference, lock } = program;
   const context = contextOf(request, false);
-  const metadata = await openLockedMetadata({ server, reference, lock }, context);
+  const metadata = await openLockedMetadata({ server, reference, lock }, context, { install });
   if (metadata === undefined || !/\.ya?ml$/i.test(metadata.mcp.executable ?? "")) return undefined;
-  const found = await openLockedPackage({ server, reference, lock }, context);
+  const found = await openLockedPackage({ server, reference, lock }, context, { install });
   await checkAdvisories(found.locked, request);
+  if (found.program.kind === "absent") return undefined;
   if (found.program.kind !== "file")
     throw new PortolanError("INSTALL_FAILED", `${found.source} has no mcpfile.`, { server });
   return {
@@ -131,8 +133,8 @@ function toProgram({ program, args: fixed }: PackageProgram, own: readonly strin
   const args = [...fixed, ...own];
   switch (program.kind) {
     case "npm": {
-      const { spec, bin, integrity } = program;
-      return { kind: "npm", package: spec, bin, integrity, args };
+      const { spec, bin, integrity, dependencies } = program;
+      return { kind: "npm", package: spec, bin, integrity, dependencies, args };
     }
     case "file":
       return { command: program.command, args: [...program.args, ...args] };

@@ -32,6 +32,7 @@ import {
   createPathCheck,
   findCertificates,
   hiddenPaths,
+  readOnlyPaths,
   type CreatedPolicy,
   createPolicy,
   type NamedPath,
@@ -77,14 +78,14 @@ export interface Prepared {
   readonly spawnable: Spawnable;
 }
 
-const NO_POLICY: SandboxPolicy = {
+const noPolicy = (): SandboxPolicy => ({
   mounts: [],
   home: homedir(),
   network: [],
   exec: { allow: undefined, spawn: true },
   limits: {},
   configuredLimits: new Set(),
-};
+});
 
 const NO_CERTIFICATES: Certificates = { env: {}, paths: [] };
 
@@ -132,11 +133,12 @@ export function planned({ plan, policy }: Prepared): LaunchNews {
   if (plan.sandbox.backend === "none") return { type: "planned", plan };
   const { cwd } = policy;
   // Paths in a container's command line are paths of the image.
-  const hiddenAmong =
-    plan.sandbox.backend === "docker"
-      ? undefined
-      : (words: readonly string[]) => hiddenPaths({ args: words, cwd, env: {} }, policy, homedir()).named;
-  return { type: "planned", plan, checkPath: createPathCheck(policy), hiddenAmong };
+  const isImage = plan.sandbox.backend === "docker";
+  const hiddenAmong = (words: readonly string[]): readonly NamedPath[] =>
+    hiddenPaths({ args: words, cwd, env: {} }, policy, homedir()).named;
+  const readOnlyAmong = (words: readonly string[]): readonly NamedPath[] => readOnlyPaths(words, policy);
+  const among = isImage ? {} : { hiddenAmong, readOnlyAmong };
+  return { type: "planned", plan, checkPath: createPathCheck(policy), ...among };
 }
 
 /** Runs the version command in the server's own sandbox, without network, because the program is not trusted. */
@@ -159,7 +161,7 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
       : await findCertificates(configuredEnvironment(request), found.cwd);
   const made =
     chosen.mode === "off"
-      ? { policy: NO_POLICY, problems: [], notGranted: [] }
+      ? { policy: noPolicy(), problems: [], notGranted: [] }
       : await policyFor(found, request, certificates);
   const { backend, missing } = await chooseBackend(chosen, found, request, made);
   if (chosen.mode === "enforce" && missing.length > 0 && !dryRun) throw notEnforced(request, missing);
@@ -192,7 +194,7 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
 
 /**
  * Paths that a server config names and that its sandbox would hide. Starts and downloads nothing; empty if the
- * program is not installed.
+ * program is not found. A package that is not installed yet names the same paths.
  */
 export async function namedButHidden(named: LaunchRequest): Promise<readonly NamedPath[]> {
   const chosen = chooseMode(named.settings, process.env);
@@ -220,12 +222,14 @@ async function policyFor(
   const kept = config?.home === "kept" ? await keptHomeOf(server, endpoint.cwd ?? "") : undefined;
   const keptHome = settings?.homeFolder ?? kept;
   if (keptHome !== undefined) await makeHome(keptHome, server);
-  const { file, args, cwd, folders, docker } = found;
+  const { file, args, cwd, folders, docker, isAbsent = false } = found;
   // An image contains everything that its program needs.
   const given = { config, roots, keptHome, homedir: homedir() };
   const own =
     docker === undefined
-      ? await programFolders(file, ownArgs ?? args, cwd, { writable: await writableFolders(given) })
+      ? await programFolders(file, ownArgs ?? (isAbsent ? [] : args), cwd, {
+          writable: await writableFolders(given),
+        })
       : [];
   const { configFiles, servers } = request.context ?? createLaunchContext();
   return createPolicy({

@@ -19,6 +19,8 @@ export interface FoundProgram {
   /** The folders that the program is installed in. */
   readonly folders: readonly string[];
   readonly docker: DockerRun | undefined;
+  /** The package is not installed yet: the file stands for its interpreter, and no argument is its script. */
+  readonly isAbsent?: true;
 }
 
 /** `run` runs the version command of the server config. */
@@ -91,8 +93,9 @@ async function notInstalled(
   cwd: string | undefined,
 ): Promise<FoundProgram | undefined> {
   if (program.kind !== "npm") return undefined;
-  const { spec, bin, integrity = "" } = program;
-  if (await isPackageInstalled({ spec, bin, integrity: parseIntegrity(integrity) })) return undefined;
+  const { spec, bin, integrity = "", dependencies } = program;
+  if (await isPackageInstalled({ spec, bin, integrity: parseIntegrity(integrity), dependencies }))
+    return undefined;
   return absentPackage(spec, program, cwd);
 }
 
@@ -102,7 +105,7 @@ function absentPackage(
   cwd: string | undefined,
 ): FoundProgram {
   const source = `${name}, which is not installed yet`;
-  return { kind, source, file: process.execPath, args, cwd, folders: [], docker: undefined };
+  return { kind, source, file: process.execPath, args, cwd, folders: [], docker: undefined, isAbsent: true };
 }
 
 /** Runs the version command once per program file, until the file changes. */

@@ -16,9 +16,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { needs } from "../../test/helpers/needs.ts";
-import { isRoot, USERS } from "../../test/helpers/sandbox.ts";
+import { BACKENDS_AND_USERS, startedAs, type TestedBackend } from "../../test/helpers/sandbox.ts";
 import { loadCatalog } from "../catalog/index.ts";
 import type { SandboxConfig } from "../model/index.ts";
 import { runProgram } from "../process/index.ts";
@@ -28,6 +28,8 @@ import { planLaunch } from "./launch.ts";
 import { type LaunchRequest, prepare } from "./prepare.ts";
 
 let folder = "";
+/** The backend that the tests are about. */
+let backend: TestedBackend = "bubblewrap";
 let context = createLaunchContext();
 const at = (name: string): string => join(folder, name);
 
@@ -61,21 +63,15 @@ function request(script: string, { sandbox, homeFolder, ...more }: Omit<Wish, "a
     context,
     endpoint: { command: "sh", args: ["-c", script] },
     ...more,
-    settings: { sandbox: { mode: "enforce", ...sandbox }, homeFolder },
+    settings: { sandbox: { mode: "enforce", backend, ...sandbox }, homeFolder },
   };
 }
 
 async function shell(script: string, { as, ...wish }: Wish): Promise<string> {
   const { plan, spawnable } = await prepare(request(script, wish));
   // What follows would otherwise be done to this machine.
-  if (plan.sandbox.backend !== "bubblewrap") throw new Error("there is no sandbox");
-  const drop = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--", spawnable.file];
-  // The socket by which look-ups are heard is for the user that the tests run as, and for no other.
-  const names = spawnable.args.indexOf("--ro-bind-try");
-  const words = names === -1 ? spawnable.args : spawnable.args.toSpliced(names, 3);
-  const other = isRoot && as === "an ordinary user";
-  const made = other ? { ...spawnable, file: "setpriv", args: [...drop, ...words] } : spawnable;
-  const { stdout, stderr } = await runProgram(made, { timeoutMs: 20_000 });
+  if (plan.sandbox.backend !== backend) throw new Error("there is no sandbox");
+  const { stdout, stderr } = await runProgram(startedAs(spawnable, as), { timeoutMs: 20_000 });
   return (stdout + stderr).trim();
 }
 
@@ -105,95 +101,103 @@ const WORKSPACE = {
   "w/.secrets/SECRETS.md": "---\n---\n",
 };
 
-describe.each(USERS)("a server of %s", needs("bubblewrap", "an ordinary user"), (as) => {
-  test("cannot change what its workspace was read from, in any way", async () => {
-    for (const [name, text] of Object.entries(WORKSPACE)) createFile(name, text);
-    context.configFiles.add((await loadCatalog(at("w"))).usedPaths);
-    const sandbox = { fs: { write: [at("w")] } };
-    const files = Object.keys(WORKSPACE).filter((name) => !/\.drivers|\.secrets/.test(name));
-    for (const file of Object.keys(WORKSPACE)) await shell(attempts(at(file)), { as, sandbox });
-    for (const [name, text] of Object.entries(WORKSPACE))
-      expect([name, readFileSync(at(name), "utf8")]).toEqual([name, text]);
-    await shell(`mkdir -p ${at("w/.drivers/evil")}; echo evil > ${at("w/.drivers/evil/DRIVER.md")}`, {
-      as,
-      sandbox,
+for (const [name, as] of BACKENDS_AND_USERS)
+  describe(`with ${name}, a server of ${as}`, needs(name, "an ordinary user"), () => {
+    beforeAll(() => {
+      backend = name;
     });
-    expect(readdirSync(at("w/.drivers"))).toEqual(["a"]);
-    // All else is the server's to write; also what has a usual name, where others are listed.
-    createFile("w/manifest.yaml");
-    await shell(`echo ok > ${at("w/manifest.yaml")}`, { as, sandbox });
-    expect(readFileSync(at("w/manifest.yaml"), "utf8")).toBe("ok\n");
-    const read = `cat ${files.map((name) => at(name)).join(" ")}`;
-    expect(
-      await shell(`cd ${at("w")} && mkdir -p src && echo ok > src/file && ${read}`, { as, sandbox }),
-    ).toBe(
-      files
-        .map((name) => WORKSPACE[name as keyof typeof WORKSPACE])
-        .join("")
-        .trim(),
-    );
-    expect(readFileSync(at("w/src/file"), "utf8")).toBe("ok\n");
-  });
+    afterAll(() => {
+      backend = "bubblewrap";
+    });
 
-  test("nor what would be read from the folder that it may write, nor by another spelling", async () => {
-    createFile("w/portolan.yaml");
-    createFile("w/.cursor/mcp.json");
-    symlinkSync(at("w"), at("link"));
-    const sandbox = { fs: { write: [`${at("link")}/../link/`] } };
-    for (const top of ["w", "link"])
-      for (const file of ["portolan.yaml", ".cursor/mcp.json"])
-        await shell(attempts(at(`${top}/${file}`)), { as, sandbox });
-    for (const file of ["w/portolan.yaml", "w/.cursor/mcp.json"])
-      expect(readFileSync(at(file), "utf8")).toBe(`content of ${file}\n`);
-  });
+    test("cannot change what its workspace was read from, in any way", async () => {
+      for (const [name, text] of Object.entries(WORKSPACE)) createFile(name, text);
+      context.configFiles.add((await loadCatalog(at("w"))).usedPaths);
+      const sandbox = { fs: { write: [at("w")] } };
+      const files = Object.keys(WORKSPACE).filter((name) => !/\.drivers|\.secrets/.test(name));
+      for (const file of Object.keys(WORKSPACE)) await shell(attempts(at(file)), { as, sandbox });
+      for (const [name, text] of Object.entries(WORKSPACE))
+        expect([name, readFileSync(at(name), "utf8")]).toEqual([name, text]);
+      await shell(`mkdir -p ${at("w/.drivers/evil")}; echo evil > ${at("w/.drivers/evil/DRIVER.md")}`, {
+        as,
+        sandbox,
+      });
+      expect(readdirSync(at("w/.drivers"))).toEqual(["a"]);
+      // All else is the server's to write; also what has a usual name, where others are listed.
+      createFile("w/manifest.yaml");
+      await shell(`echo ok > ${at("w/manifest.yaml")}`, { as, sandbox });
+      expect(readFileSync(at("w/manifest.yaml"), "utf8")).toBe("ok\n");
+      const read = `cat ${files.map((name) => at(name)).join(" ")}`;
+      expect(
+        await shell(`cd ${at("w")} && mkdir -p src && echo ok > src/file && ${read}`, { as, sandbox }),
+      ).toBe(
+        files
+          .map((name) => WORKSPACE[name as keyof typeof WORKSPACE])
+          .join("")
+          .trim(),
+      );
+      expect(readFileSync(at("w/src/file"), "utf8")).toBe("ok\n");
+    });
 
-  test("sees nothing of Portolan's own, and cannot create anything there", async () => {
-    createFile("home/data/portolan/gateway/token", "hush");
-    createFile("home/cache/portolan/tools/x.json", "hush");
-    createFile("home/config/portolan/own.yaml", "fixed");
-    createFile("home/notes", "notes");
-    for (const name of ["data", "cache", "config"])
-      vi.stubEnv(`XDG_${name.toUpperCase()}_HOME`, at(`home/${name}`));
-    for (const access of ["read", "write"] as const) {
-      const sandbox = { fs: { [access]: [at("home")] } };
-      const said = await shell(
-        `cd ${at("home")}; cat notes; ls -A data/portolan cache/portolan; cat data/portolan/gateway/token
+    test("nor what would be read from the folder that it may write, nor by another spelling", async () => {
+      createFile("w/portolan.yaml");
+      createFile("w/.cursor/mcp.json");
+      symlinkSync(at("w"), at("link"));
+      const sandbox = { fs: { write: [`${at("link")}/../link/`] } };
+      for (const top of ["w", "link"])
+        for (const file of ["portolan.yaml", ".cursor/mcp.json"])
+          await shell(attempts(at(`${top}/${file}`)), { as, sandbox });
+      for (const file of ["w/portolan.yaml", "w/.cursor/mcp.json"])
+        expect(readFileSync(at(file), "utf8")).toBe(`content of ${file}\n`);
+    });
+
+    test("sees nothing of Portolan's own, and cannot create anything there", async () => {
+      createFile("home/data/portolan/gateway/token", "hush");
+      createFile("home/cache/portolan/tools/x.json", "hush");
+      createFile("home/config/portolan/own.yaml", "fixed");
+      createFile("home/notes", "notes");
+      for (const name of ["data", "cache", "config"])
+        vi.stubEnv(`XDG_${name.toUpperCase()}_HOME`, at(`home/${name}`));
+      for (const access of ["read", "write"] as const) {
+        const sandbox = { fs: { [access]: [at("home")] } };
+        const said = await shell(
+          `cd ${at("home")}; cat notes; ls -A data/portolan cache/portolan; cat data/portolan/gateway/token
          mkdir -p data/portolan/store; mv data data.old; mv data/portolan x; rmdir data/portolan; umount data/portolan
          echo evil > config/portolan/own.yaml; echo evil > config/portolan/new.yaml; mv config/portolan y; mv config z`,
-        { as, sandbox },
-      );
-      expect(said).toContain("notes");
-      expect(said).not.toContain("hush");
-      expect(readFileSync(at("home/data/portolan/gateway/token"), "utf8")).toBe("hush");
-      expect(readdirSync(at("home/data/portolan"))).toEqual(["gateway"]);
-      expect(readdirSync(at("home/config/portolan"))).toEqual(["own.yaml"]);
-      expect(readFileSync(at("home/config/portolan/own.yaml"), "utf8")).toBe("fixed");
-    }
-  });
-
-  test("but its own program and its own kept home are there", async () => {
-    vi.stubEnv("XDG_DATA_HOME", at("home/data"));
-    createFile("home/data/portolan/homes/other/secret", "hush");
-    createFile("home/data/portolan/store/b/secret", "hush");
-    const program = createFile(
-      "home/data/portolan/store/a/run.sh",
-      `find ${at("home/data")} -type f; echo $1 > $HOME/x`,
-    );
-    const homeFolder = dirname(createFile("home/data/portolan/homes/own/before"));
-    const endpoint = { command: "sh", args: [program, "kept"] };
-    const said = await shell("", { as, sandbox: { fs: { read: [at("home")] } }, homeFolder, endpoint });
-    expect(said.split("\n").sort()).toEqual([join(homeFolder, "before"), program]);
-    expect(readFileSync(join(homeFolder, "x"), "utf8")).toBe("kept\n");
-    const other = await shell(`find ${at("home/data")} -type f; mv ${at("home/data")} ${at("home/e")}`, {
-      as,
-      sandbox: { fs: { write: [at("home")] } },
-      homeFolder,
+          { as, sandbox },
+        );
+        expect(said).toContain("notes");
+        expect(said).not.toContain("hush");
+        expect(readFileSync(at("home/data/portolan/gateway/token"), "utf8")).toBe("hush");
+        expect(readdirSync(at("home/data/portolan"))).toEqual(["gateway"]);
+        expect(readdirSync(at("home/config/portolan"))).toEqual(["own.yaml"]);
+        expect(readFileSync(at("home/config/portolan/own.yaml"), "utf8")).toBe("fixed");
+      }
     });
-    expect(other).toMatch(/mv: .*busy$/);
-    const left = other.split("\n").slice(0, -1).sort();
-    expect(left).toEqual([join(homeFolder, "before"), join(homeFolder, "x")]);
+
+    test("but its own program and its own kept home are there", async () => {
+      vi.stubEnv("XDG_DATA_HOME", at("home/data"));
+      createFile("home/data/portolan/homes/other/secret", "hush");
+      createFile("home/data/portolan/store/b/secret", "hush");
+      const program = createFile(
+        "home/data/portolan/store/a/run.sh",
+        `find ${at("home/data")} -type f; echo $1 > $HOME/x`,
+      );
+      const homeFolder = dirname(createFile("home/data/portolan/homes/own/before"));
+      const endpoint = { command: "sh", args: [program, "kept"] };
+      const said = await shell("", { as, sandbox: { fs: { read: [at("home")] } }, homeFolder, endpoint });
+      expect(said.split("\n").sort()).toEqual([join(homeFolder, "before"), program]);
+      expect(readFileSync(join(homeFolder, "x"), "utf8")).toBe("kept\n");
+      const other = await shell(`find ${at("home/data")} -type f; mv ${at("home/data")} ${at("home/e")}`, {
+        as,
+        sandbox: { fs: { write: [at("home")] } },
+        homeFolder,
+      });
+      expect(other).toMatch(/mv: .*busy$/);
+      const left = other.split("\n").slice(0, -1).sort();
+      expect(left).toEqual([join(homeFolder, "before"), join(homeFolder, "x")]);
+    });
   });
-});
 
 // The gate is for the user that the tests run as, and for no other.
 test("a server in a sandbox in a sandbox cannot change them either", needs("bubblewrap"), async () => {

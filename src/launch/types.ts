@@ -15,19 +15,23 @@ import {
   type WriteHistory,
 } from "../sandbox/index.ts";
 import type { RunResult } from "../process/index.ts";
+import type { IndexRenewal } from "./index-renewal.ts";
 
 /** Reports between the request to start a server and its end, apart from the server's own output. */
 export type LaunchNews =
   /**
-   * `checkPath` validates paths and file URIs, `hiddenAmong` finds those that the sandbox hides; both absent
-   * without a sandbox.
+   * `checkPath` validates paths and file URIs, `hiddenAmong` finds those that the sandbox hides, `readOnlyAmong`
+   * those that it shows and protects from writing; all absent without a sandbox.
    */
   | {
       readonly type: "planned";
       readonly plan: LaunchPlan;
       readonly checkPath?: PathCheck;
       readonly hiddenAmong?: (words: readonly string[]) => readonly NamedPath[];
+      readonly readOnlyAmong?: (words: readonly string[]) => readonly NamedPath[];
     }
+  /** The process group of this id runs the server. */
+  | { readonly type: "started"; readonly pid: number }
   | ({ readonly type: "denied" } & Denied)
   /** A step that takes a while, such as a download. */
   | ({ readonly type: "progress"; readonly server: string } & Progress);
@@ -74,15 +78,21 @@ export interface LaunchContext {
   packagePolicy?: PackagePolicy;
   /** The token of a registry of the workspace, by its URL. It is sent to that registry only. */
   registryToken?: (registry: string) => Promise<string | undefined>;
+  /** Renews old indexes of registries in the background. Without it, starts use the stored ones. */
+  readonly indexRenewal?: IndexRenewal;
+  /** The folder in which hints with commands are read; the default is the working folder. `ANYWHERE` for a gateway. */
+  readonly hintFolder?: string;
   /** Results of version commands, by program and file time. */
   readonly versions: Map<string, RunResult>;
   /** Images without a digest that were reported. */
   readonly warnedImages: Set<string>;
+  /** Advisories that were reported, with the server and the version. */
+  readonly warnedAdvisories: Set<string>;
 }
 
 export function createLaunchContext(): LaunchContext {
   return {
     ...{ configFiles: createConfigFiles(), servers: [], writes: createWriteHistory() },
-    ...{ versions: new Map(), warnedImages: new Set() },
+    ...{ versions: new Map(), warnedImages: new Set(), warnedAdvisories: new Set() },
   };
 }

@@ -2,6 +2,13 @@
 
 export type { DockerOption, DockerRun } from "./program/docker-run.ts";
 export { PACKAGE_HINT, type PackageReference, parsePackageReference } from "./program/package-reference.ts";
+export type {
+  ClientKey,
+  IdentityProvider,
+  OAuthGrant,
+  OAuthSettings,
+  TokenExchange,
+} from "./config/server-auth.ts";
 export { type PackageSpec, parsePackageSpec } from "./program/package-spec.ts";
 export {
   type InstallableProgram,
@@ -10,7 +17,17 @@ export {
   programName,
   toCommandLine,
 } from "./program/program.ts";
-export { hiddenPathMessage, LIMIT_NAMES, limitRule, pathGrant, writtenSize } from "./sandbox/messages.ts";
+export { describeCommandRights, describeRights, withDefaultSandbox } from "./config/command-rights.ts";
+export { ANYWHERE, grantCommand } from "./sandbox/grant-command.ts";
+export {
+  type DeniedPath,
+  hiddenPathMessage,
+  LIMIT_NAMES,
+  limitRule,
+  pathGrant,
+  pathGrantHint,
+  writtenSize,
+} from "./sandbox/messages.ts";
 export {
   type Binding,
   type BindingField,
@@ -74,6 +91,7 @@ export {
   type GatewayTransports,
   type ToolTrait,
 } from "./config/gateway-settings.ts";
+export type { AuditSettings, PrometheusSettings, TelemetrySettings } from "./config/telemetry-settings.ts";
 export {
   type AudioContent,
   type CallToolResult,

@@ -3,10 +3,12 @@
 import { isHttpUrl } from "../base/net/urls.ts";
 import type { JsonObject } from "../model/index.ts";
 import { quoted } from "../formats/document/index.ts";
-import { Bases, depthOf, Pack, renderFile } from "./mcpfile.ts";
+import { distribute, listBytes, type MadeTool } from "./files.ts";
+import { Bases, depthOf, renderFile } from "./mcpfile.ts";
+import { ToolRenderer } from "./render-tool.ts";
 import { child, openSpec, type Spec, textOf } from "./document/document.ts";
 import { SpecDiagnostics, nowhere } from "./document/diagnostics.ts";
-import { RESULT_LIMITS, SCHEMA_BUDGET } from "./limits.ts";
+import { MODEL_LIMITS, RESULT_LIMITS, SCHEMA_BUDGET } from "./limits.ts";
 import { serverName } from "./names.ts";
 import { createSelection, listOperations, type Operation } from "./document/operations.ts";
 import { readSpec } from "./document/read-spec.ts";
@@ -14,7 +16,7 @@ import { TooLarge } from "./schema/schema.ts";
 import { createSecurity } from "./request/security.ts";
 import { type Address, baseUrlOf, checkBaseUrl, type FoundBase } from "./request/base-url.ts";
 import { type ConversionContext, toTool } from "./tool.ts";
-import { type At, type ConvertedApi, type ConvertOptions, Unusable } from "./types.ts";
+import { type At, type ConvertedApi, type ConvertedFile, type ConvertOptions, Unusable } from "./types.ts";
 
 /** Never throws: errors of the description are among the diagnostics. */
 export function convertOpenApi(text: string, options: ConvertOptions): ConvertedApi {
@@ -24,8 +26,8 @@ export function convertOpenApi(text: string, options: ConvertOptions): Converted
   return { ...made, ...diagnostics.done(read?.locate ?? nowhere) };
 }
 
-type Made = Pick<ConvertedApi, "mcpfile" | "tools" | "needs">;
-const NOTHING: Made = { mcpfile: "", tools: 0, needs: [] };
+type Made = Pick<ConvertedApi, "files" | "mcpfile" | "tools" | "needs">;
+const NOTHING: Made = { files: [], mcpfile: "", tools: 0, needs: [] };
 
 function convertRoot(root: unknown, options: ConvertOptions, diagnostics: SpecDiagnostics): Made {
   const spec = openSpec(root);
@@ -60,19 +62,19 @@ function convertOperations(
   const name = serverName(options.name ?? title);
   const context: ConversionContext = {
     spec,
-    work: { left: SCHEMA_BUDGET.all, largeOutputs: 0 },
+    work: { left: SCHEMA_BUDGET.all, largeOutputs: 0, outlined: 0 },
     diagnostics,
   };
   const credentialsOf = createSecurity(spec, name, diagnostics);
   const bases = new Bases();
-  const pack = new Pack();
-  const [needs, used] = [new Set<string>(), new Set<string>()];
-  let noRoom = 0;
+  const tools: MadeTool[] = [];
+  const renderer = new ToolRenderer();
+  let [noRoom, bytes] = [0, 0];
   const baseProblems = new Set<string>();
   const replacedUrls = new Set<string>();
 
   for (const operation of operations) {
-    const { label, at, shared } = operation;
+    const { label, at, shared, group } = operation;
     try {
       const { url, replaced } = baseOf(spec, [at, shared], options, baseProblems, diagnostics);
       if (replaced !== undefined && !replacedUrls.has(replaced.url)) {
@@ -84,15 +86,17 @@ function convertOperations(
       }
       const credentials = credentialsOf(at);
       const base = bases.nameFor(url, credentials.headers);
-      const tool = toTool(operation, base, credentials, context);
-      if (depthOf(tool) > RESULT_LIMITS.depth) throw new Unusable("its schemas are nested too deep", at.path);
-      if (!pack.add(tool)) {
+      const made = toTool(operation, base, credentials, context);
+      if (depthOf(made) > RESULT_LIMITS.depth) throw new Unusable("its schemas are nested too deep", at.path);
+      const tool = renderer.pack(made);
+      if (tool === undefined) throw new Unusable("there is no room for it in a file", at.path);
+      bytes += tool.size.bytes + tool.more.bytes;
+      if (bytes > RESULT_LIMITS.allBytes) {
         noRoom += 1;
-        diagnostics.skipQuietly(label, "there is no room for it in one file", at.path);
+        diagnostics.skipQuietly(label, "all files together are too large", at.path);
         continue;
       }
-      used.add(base);
-      for (const need of credentials.needs) needs.add(need);
+      tools.push({ tool, group, base, needs: credentials.needs, listBytes: listBytes(made) });
     } catch (thrown) {
       const [reason, path] = reasonOf(thrown, at);
       if (context.work.left < 0 && thrown instanceof TooLarge) {
@@ -105,19 +109,43 @@ function convertOperations(
   if (noRoom > 0)
     diagnostics.summary(
       ["paths"],
-      `${noRoom} operations have no room in one file`,
-      "Choose the operations that are needed, or make several files.",
+      `${noRoom} operations are skipped: all tools together are too large`,
+      "Choose the operations that are needed, with --only.",
     );
-  if (pack.count === 0) return NOTHING;
-  const { texts, shortened } = pack.finish();
-  const left = shortened + context.work.largeOutputs;
+  if (tools.length === 0) return NOTHING;
+  const parts = distribute(tools, name, options.split).map((part) => ({ part, ...part.pack.finish() }));
+  noteSizes(tools, parts, context);
+  const made = `Made by portolan from ${source(options.file)}: ${[title, versionOf(info)].join(" ").trim()} (${spec.version}).`;
+  const files = parts.map(({ part, texts }): ConvertedFile => {
+    const head = headOf(info, part.server, bases.named(part.bases));
+    const comments = [made];
+    if (part.needs.size > 0) comments.push(`Needs these secrets: ${[...part.needs].join(", ")}.`);
+    return { name: part.fileName, text: renderFile(comments, head, texts), tools: part.pack.count };
+  });
+  const mcpfile = files.length === 1 ? (files[0]?.text ?? "") : "";
+  return { files, mcpfile, tools: tools.length, needs: [...new Set(tools.flatMap(({ needs }) => needs))] };
+}
+
+function noteSizes(
+  tools: readonly MadeTool[],
+  parts: readonly { readonly shortened: number }[],
+  { work, diagnostics }: ConversionContext,
+): void {
+  const left = parts.reduce((sum, { shortened }) => sum + shortened, work.largeOutputs);
   if (left > 0) diagnostics.summary(["paths"], `${left} outputSchemas are left out: they are too large`);
-  const head = headOf(info, name, bases.named(used));
-  const comments = [
-    `Made by portolan from ${source(options.file)}: ${[title, versionOf(info)].join(" ").trim()} (${spec.version}).`,
-  ];
-  if (needs.size > 0) comments.push(`Needs these secrets: ${[...needs].join(", ")}.`);
-  return { mcpfile: renderFile(comments, head, texts), tools: pack.count, needs: [...needs] };
+  if (work.outlined > 0)
+    diagnostics.summary(
+      ["paths"],
+      `${work.outlined} inputSchemas are shortened: their innermost parts accept any value, and the API checks them`,
+    );
+  const bytes = tools.reduce((sum, tool) => sum + tool.listBytes, 0);
+  if (tools.length <= MODEL_LIMITS.tools && bytes <= MODEL_LIMITS.bytes) return;
+  const tokens = Math.ceil(bytes / 4_000);
+  diagnostics.summary(
+    ["paths"],
+    `${tools.length} tools with about ${tokens} 000 tokens are too many for a model at once`,
+    "Choose operations with --only tag:<name>, or write one file for each tag with --split tag and serve some of them.",
+  );
 }
 
 /** A missing base URL is reported once, not for each operation. */

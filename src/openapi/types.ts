@@ -14,6 +14,16 @@ export interface ConvertOptions {
   readonly only?: readonly string[];
   /** Name of the server, and the first part of the names of its secrets. Default: made from the title. */
   readonly name?: string;
+  /** `tag`: one file for each tag. `size`: as few files as possible. Default: one file, or one for each tag if that is too large. */
+  readonly split?: "tag" | "size";
+}
+
+/** One mcpfile of a conversion. */
+export interface ConvertedFile {
+  /** The file name: `mcpfile.yaml`, or `<tag>.mcpfile.yaml` if there are several files. */
+  readonly name: string;
+  readonly text: string;
+  readonly tools: number;
 }
 
 export interface SkippedOperation {
@@ -25,9 +35,11 @@ export interface SkippedOperation {
 }
 
 export interface ConvertedApi {
-  /** The YAML text of an mcpfile; empty if there is no tool. */
+  /** The mcpfiles; none if there is no tool. */
+  readonly files: readonly ConvertedFile[];
+  /** The text of the only file; empty if there are none or several. */
   readonly mcpfile: string;
-  /** Number of tools in it. */
+  /** Number of tools in all of them. */
   readonly tools: number;
   readonly skipped: readonly SkippedOperation[];
   /** Secrets that the tools refer to, by name. */

@@ -17,7 +17,7 @@ export {
   readLockedPackage,
 } from "./sources/check-lock.ts";
 export { keepDocument, MAX_DOCUMENT_BYTES, readDocument } from "./sources/documents.ts";
-export { installPackage, toNpmProgram } from "./sources/install-package.ts";
+export { installPackage, readInstalledDependencies, toNpmProgram } from "./sources/install-package.ts";
 export {
   type LockedContext,
   openLockedMetadata,
@@ -32,6 +32,13 @@ export {
   toServerDocument,
   toServerFields,
 } from "./sources/official.ts";
+export {
+  contractsOf,
+  type DriverFiles,
+  findPackagedDrivers,
+  packagedDriverProblem,
+  readDriverFiles,
+} from "./sources/packaged-driver.ts";
 export { parseDocument, thisPlatform, toPackageSource } from "./sources/read-document.ts";
 export { verifyLockedPackage } from "./sources/verify-package.ts";
 export type { InstalledPackage, PackageContext, PackageSource } from "./sources/types.ts";

@@ -23,6 +23,8 @@ export class ChildGroup {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly exited: Promise<Exit>;
+  /** The id of the process group. */
+  readonly pid: number;
   readonly #group: ProcessGroup;
   /** Settles after the child has ended and all its leftover processes are gone. */
   readonly #gone: Promise<void>;
@@ -35,6 +37,7 @@ export class ChildGroup {
     this.stdin = group.stdin as Writable;
     this.stdout = group.stdout;
     this.exited = group.exited;
+    this.pid = group.pid;
     group.stderr.on("data", (chunk: Buffer) => this.#keepStderr(chunk));
     atExit(endMarked);
     this.#gone = this.#killRest(mark);

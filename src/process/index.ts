@@ -6,15 +6,18 @@ export { sandboxEnvironment, CERTIFICATE_VARIABLES, childEnvironment } from "./e
 export { describeExit, explainingLine } from "./exit.ts";
 export { findProgram, lookUpProgram, resolveShim } from "./find-program.ts";
 export { isOwnerAnywhereGone, isOwnerGone, ownerTag, ownerTagAnywhere, reapOrphans } from "./orphans.ts";
+export { measureMemory } from "./memory.ts";
 export { childrenOf, stateOf } from "./proc.ts";
 export type { Exit } from "./process-group.ts";
 export {
+  type BackgroundProgram,
   type Ended,
   runAttached,
   type RunningProgram,
   runProgram,
   type RunProgram,
   type RunResult,
+  startBackground,
   startDetached,
   startProgram,
 } from "./run.ts";

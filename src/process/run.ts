@@ -14,8 +14,8 @@ const MOST_OUTPUT = 64 * 1024;
 export interface StartOptions {
   readonly stdout?: (chunk: Buffer) => void;
   readonly stderr?: (chunk: Buffer) => void;
-  /** `open` keeps stdin open until the program ends, so that it can notice the end of this process. Default: closed. */
-  readonly stdin?: "open";
+  /** `open` keeps stdin open until the program ends, so that it can notice the end of this process. A text is written to it. Default: closed. */
+  readonly stdin?: "open" | { readonly text: string };
   /**
    * Processes that the program leaves in its group: `wait` until they close its output, or `kill` them soon after
    * its end. Default: wait.
@@ -102,7 +102,8 @@ export class RunningProgram {
 
 /** Starts a program in a process group of its own. Rejects with the error of the system. */
 export async function startProgram(program: Startable, options: StartOptions = {}): Promise<RunningProgram> {
-  const group = await ProcessGroup.start(program, { stdin: options.stdin === "open" ? "pipe" : "ignore" });
+  const group = await ProcessGroup.start(program, { stdin: options.stdin === undefined ? "ignore" : "pipe" });
+  if (typeof options.stdin === "object") group.stdin?.end(options.stdin.text);
   for (const name of ["stdout", "stderr"] as const) group[name].on("data", options[name] ?? (() => {}));
   return new RunningProgram(group, options.background === "kill");
 }
@@ -116,13 +117,14 @@ export interface RunResult {
 /** Runs a program to its end. The caller decides where, and in which sandbox. */
 export type RunProgram = (
   program: Program,
-  options: RunOptions & { readonly timeoutMs: number },
+  options: RunOptions & { readonly timeoutMs: number; readonly input?: string },
 ) => Promise<RunResult>;
 
 /** Resolves with the output, cut off at a bound; the time limit kills the program. */
 export async function runProgram(program: Startable, options: Parameters<RunProgram>[1]): Promise<RunResult> {
   const [stdout, stderr] = [createCapture(), createCapture()];
-  const running = await startProgram(program, { stdout: stdout.add, stderr: stderr.add }).catch(
+  const stdin = options.input === undefined ? undefined : { text: options.input };
+  const running = await startProgram(program, { stdout: stdout.add, stderr: stderr.add, stdin }).catch(
     (cause: unknown) => {
       throw startError(program, cause);
     },
@@ -173,6 +175,30 @@ export async function runAttached(
     stop.removeEventListener("abort", end);
     spawnable.ended();
   }
+}
+
+export interface BackgroundProgram {
+  readonly pid: number;
+  /** Resolves with the exit code when it has ended; null after a signal. */
+  readonly ended: Promise<number | null>;
+  /** Lets this process end before it. */
+  release(): void;
+}
+
+/** Starts a program in a session of its own. Its output goes to the file descriptor. Throws if it cannot be started. */
+export function startBackground(
+  { file, args, env, cwd }: Pick<Program, "file" | "args"> & { env: NodeJS.ProcessEnv; cwd: string },
+  output: number,
+): Promise<BackgroundProgram> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, args, {
+      ...{ env, cwd, detached: true, windowsHide: true },
+      stdio: ["ignore", output, output],
+    });
+    const ended = new Promise<number | null>((exited) => void child.once("exit", (code) => exited(code)));
+    child.once("error", reject);
+    child.once("spawn", () => resolve({ pid: child.pid ?? 0, ended, release: () => child.unref() }));
+  });
 }
 
 /**

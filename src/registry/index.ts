@@ -23,6 +23,7 @@ export {
 export { hostedFileUrl, type HostedOptions, isHostedBy, readHostedDocument } from "./client/hosted.ts";
 export { findOfficialServer, type OfficialServer, readOfficialServer } from "./client/official.ts";
 export { tokenOfRegistry } from "./client/tokens.ts";
+export { renewIndex, type RenewOptions } from "./client/renew-index.ts";
 export { cachedAdvisories, defaultStateFolder } from "./client/cached-advisories.ts";
 export { openRegistries, type Registries } from "./client/registries.ts";
 export { REGISTRY_DEFAULTS, type RegistryServer, startRegistryServer } from "./server/server.ts";

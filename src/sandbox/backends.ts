@@ -11,6 +11,8 @@ const loaded = new Map<SandboxBackendName, Promise<SandboxBackend>>();
 
 const LOADERS: Readonly<Record<Exclude<SandboxBackendName, "docker">, () => Promise<SandboxBackend>>> = {
   bubblewrap: async () => (await import("./bubblewrap/backend.ts")).createBubblewrap(),
+  unshare: async () => (await import("./unshare/backend.ts")).createUnshare(),
+  "sandbox-exec": async () => (await import("./sandbox-exec/backend.ts")).createSandboxExec(),
   srt: async () => (await import("./srt/backend.ts")).createSrt(),
   none: async () => none,
 };
@@ -35,9 +37,32 @@ export async function backendFor(
     const engine = (await import("./docker/backend.ts")).createDocker(docker, { port, cwd, env, accept });
     return wanted === undefined || wanted === "docker" ? engine : notAsWanted(engine, wanted);
   }
-  const name = wanted ?? (process.platform === "linux" ? "bubblewrap" : "srt");
-  if (name === "docker") return needsImage;
-  return backendNamed(name);
+  if (wanted === "docker") return needsImage;
+  return wanted === undefined ? usualBackend() : backendNamed(wanted);
+}
+
+/** Backends for local programs that need no config, in the order of preference. */
+const USUAL: Readonly<Record<string, readonly UsualName[]>> = {
+  linux: ["bubblewrap", "unshare"],
+  darwin: ["sandbox-exec"],
+};
+type UsualName = Exclude<SandboxBackendName, "docker" | "none">;
+
+export function usualBackends(platform: NodeJS.Platform = process.platform): readonly UsualName[] {
+  return USUAL[platform] ?? ["srt"];
+}
+
+/** The first that works here. If none does, the one whose fix is the smallest step. */
+async function usualBackend(): Promise<SandboxBackend> {
+  let best: { readonly backend: SandboxBackend; readonly isInstalled: boolean } | undefined;
+  for (const name of usualBackends()) {
+    const backend = await backendNamed(name);
+    const { available, version } = await backend.probe();
+    if (available) return backend;
+    const isInstalled = version !== undefined;
+    if (best === undefined || (isInstalled && !best.isInstalled)) best = { backend, isInstalled };
+  }
+  return best?.backend ?? none;
 }
 
 /** A backend without a server, for `portolan doctor`. */

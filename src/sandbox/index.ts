@@ -1,15 +1,17 @@
 // Public face of the sandbox room. The first server that needs a backend loads it.
 
-export { backendFor, backendNamed, chooseMode, type ChosenMode } from "./backends.ts";
+export { backendFor, backendNamed, chooseMode, type ChosenMode, usualBackends } from "./backends.ts";
 export { type Certificates, findCertificates } from "./certificates.ts";
 export { type ConfigFiles, createConfigFiles } from "./policy/protected-paths.ts";
 export type { DockerSpawnable } from "./docker/backend.ts";
 export { decide as decideHost } from "./egress/allow-list.ts";
 export { hiddenPaths, type NamedPath } from "./paths/hidden-paths.ts";
+export { readOnlyPaths } from "./paths/read-only-paths.ts";
 export { createPathCheck, type PathCheck } from "./paths/path-check.ts";
 export { createPolicy, type CreatedPolicy } from "./policy/create-policy.ts";
 export { writableFolders } from "./policy/grants.ts";
 export { programFolders } from "./policy/program-folders.ts";
+export { type Guarantee, GUARANTEES } from "./types.ts";
 export type {
   BackendReport,
   SandboxPolicy,

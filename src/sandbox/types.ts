@@ -45,6 +45,11 @@ export interface SandboxPolicy {
   readonly mounts: readonly Mount[];
   /** HOME inside of the sandbox. Its content is lost when the server ends, unless a mount contains it. */
   readonly home: string;
+  /**
+   * The user's own home folder, where HOME is another one. `~/` in arguments stands for this folder, and HOME has
+   * links to the granted paths in it.
+   */
+  readonly userHome?: string;
   /** The working folder inside of the sandbox. Absent: HOME. */
   readonly cwd?: string;
   /**
@@ -96,8 +101,26 @@ export interface Finding {
   readonly remedy?: string;
 }
 
+/** What sandboxes are for, as `portolan doctor` compares it between backends. */
+export const GUARANTEES = [
+  "files: only what is granted",
+  "network: none by default",
+  "network: only granted hosts",
+  "own processes: sees and signals no others",
+  "ends with Portolan",
+  "system call filter",
+  "exec.allow: only these programs",
+  "exec.spawn: false",
+  "exec.spawn: false, with granted hosts",
+  "limits on memory, files and time",
+  "limit on processes",
+] as const;
+export type Guarantee = (typeof GUARANTEES)[number];
+
 export interface BackendReport {
   readonly available: boolean;
   readonly version?: string;
+  /** What it enforces on this machine, or would if it worked. Absent: it depends on the server. */
+  readonly enforces?: readonly Guarantee[];
   readonly findings: readonly Finding[];
 }

@@ -61,7 +61,7 @@ const object =
 
 const FIELDS: Readonly<Record<keyof SandboxConfig, Check>> = {
   mode: oneOf("enforce", "warn", "off"),
-  backend: oneOf("bubblewrap", "docker", "srt"),
+  backend: oneOf("bubblewrap", "unshare", "sandbox-exec", "docker", "srt"),
   network: list(host),
   fs: object({ read: list(folder), write: list(folder), deny: list(folder) }),
   env: object({ pass: list(text), set: map(text) }),

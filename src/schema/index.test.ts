@@ -13,6 +13,7 @@ test("the public names", () => {
     "compareSchemas",
     "createValidator",
     "declaredPaths",
+    "describeField",
     "describeView",
     "dialectOf",
     "fieldNames",

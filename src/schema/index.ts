@@ -27,7 +27,7 @@ export {
 } from "./compatibility/view.ts";
 export { type Dialect, dialectOf } from "./keywords.ts";
 export { isWellFormed } from "./keyword-shapes.ts";
-export { formatProblem, type Problem } from "./validator/problems.ts";
+export { describeField, formatProblem, type Problem } from "./validator/problems.ts";
 export { isSafePattern } from "./pattern/safe-pattern.ts";
 export {
   type CheckResult,

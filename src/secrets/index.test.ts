@@ -35,9 +35,12 @@ test("the room offers these values", async () => {
     [
       "REDACTED",
       "Secret",
+      "createKeyring",
       "createRedactor",
       "createSecretStore",
+      "createVaultAgent",
       "resolveEndpoint",
+      "serveVaultAgent",
       "textsOf",
       "toSecretError",
       "withRedactedError",

@@ -1,7 +1,14 @@
 // Public exports of the secrets room. Keyring and cryptography load with the first secret that needs them.
 
+import type * as agentClient from "./agent/client.ts";
+import type * as agentServer from "./agent/server.ts";
+
 export type { Environment } from "./sources/environment.ts";
-export type { PassphraseRequest, PromptPassphrase } from "./vault/passphrase.ts";
+export type { VaultAgent } from "./agent/client.ts";
+export type { UnlockedVault } from "./agent/messages.ts";
+export type { RunningAgent } from "./agent/server.ts";
+export type { PassphraseRequest, PromptPassphrase, TypedPassphrase } from "./vault/passphrase.ts";
+export type { VaultKey } from "./vault/vault-key.ts";
 export { withRedactedError } from "./redaction/redact-error.ts";
 export { createRedactor, type Redactor } from "./redaction/redactor.ts";
 export {
@@ -13,8 +20,10 @@ export {
   toSecretError,
   type UnresolvedEndpoint,
 } from "./resolve.ts";
+export type { SecretLookup } from "./sources/program.ts";
 export { REDACTED, Secret } from "./secret.ts";
 export { textsOf } from "./endpoint-texts.ts";
+export { createKeyring, type Keyring } from "./sources/keyring.ts";
 export type { CheckFile, SecretSource, SourceName, SourceStatus } from "./sources/source.ts";
 export {
   createSecretStore,
@@ -23,3 +32,12 @@ export {
   type SecretStoreOptions,
   type WritableSource,
 } from "./store.ts";
+
+// Loaded on first use, because few programs need them.
+
+export const createVaultAgent = async (
+  ...args: Parameters<typeof agentClient.createVaultAgent>
+): Promise<agentClient.VaultAgent> => (await import("./agent/client.ts")).createVaultAgent(...args);
+
+export const serveVaultAgent: typeof agentServer.serveVaultAgent = async (...args) =>
+  (await import("./agent/server.ts")).serveVaultAgent(...args);

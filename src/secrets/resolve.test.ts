@@ -27,11 +27,7 @@ function storeWith(vault: Record<string, string>, env: Record<string, string> = 
     get: async (name) => (Object.hasOwn(vault, name) ? new Secret(vault[name] as string) : undefined),
     check: async () => ({ ok: true, note: "" }),
   };
-  return storeOf(
-    [createEnvironmentSource(env), source],
-    () => {},
-    async () => {},
-  );
+  return storeOf([createEnvironmentSource(env), source], () => {});
 }
 
 const http = (headers: Record<string, string>, url = "https://example.test/mcp"): Endpoint => ({

@@ -1,6 +1,12 @@
 // Resolves the secret references of one endpoint when its server starts. All missing and invalid references are reported at once.
 
-import { type Diagnostic, type ErrorCode, PortolanError } from "../errors/index.ts";
+import {
+  type Diagnostic,
+  type ErrorCode,
+  missingSecrets,
+  type MissingValue,
+  PortolanError,
+} from "../errors/index.ts";
 import {
   type Endpoint,
   fillReferences,
@@ -24,6 +30,8 @@ export interface MissingSecret {
   readonly where: string;
   /** True if only the environment is searched. */
   readonly inEnvironment: boolean;
+  /** True if a function of the program gives the values. */
+  readonly ofProgram?: boolean;
 }
 
 export interface ResolveProblem {
@@ -74,7 +82,10 @@ export async function resolveEndpoint(
   const outcome: Outcome = { missing: [], problems: [], warnings: [], secrets: new Map() };
   const texts = new Map<string, string>();
   for (const slot of slots) texts.set(slot.where, fillSlot(slot, found, outcome));
-  const { missing, problems, warnings, secrets } = outcome;
+  const { problems, warnings, secrets } = outcome;
+  const { ofProgram } = store;
+  const missing =
+    ofProgram === true ? outcome.missing.map((one) => ({ ...one, ofProgram })) : outcome.missing;
   if (missing.length > 0 || problems.length > 0) return { ok: false, missing, problems };
   return { ok: true, endpoint: withTexts(endpoint, texts), secrets: [...secrets.values()], warnings };
 }
@@ -83,12 +94,9 @@ export async function resolveEndpoint(
 export function toSecretError(unresolved: UnresolvedEndpoint, server?: string): PortolanError {
   const { missing, problems } = unresolved;
   const sentences: string[] = [];
+  const lacking = missingSecrets(toMissingValues(missing));
   if (missing.length > 0) {
-    const names = [...new Set(missing.map(({ name }) => name))].map((name) => {
-      const places = missing.filter((entry) => entry.name === name).map(({ where }) => where);
-      return `${name} (for ${places.join(", ")})`;
-    });
-    sentences.push(`${names.length === 1 ? "A secret is" : "Secrets are"} missing: ${names.join("; ")}.`);
+    sentences.push(lacking.message);
   }
   for (const { where, message } of problems) sentences.push(`${where}: ${message}`);
   const first = missing[0]?.name;
@@ -97,21 +105,23 @@ export function toSecretError(unresolved: UnresolvedEndpoint, server?: string): 
     sentences.join(" "),
     {
       server,
-      hint: first === undefined ? problems[0]?.hint : settingHint(missing),
+      hint: first === undefined ? problems[0]?.hint : lacking.hint,
       data: { missing, problems },
     },
   );
 }
 
-/** Returns the commands that set the missing secrets. */
-function settingHint(missing: readonly MissingSecret[]): string {
-  const steps = new Map(
-    missing.map(({ name, inEnvironment }) => [
-      name,
-      inEnvironment ? `give ${name} in the environment` : `portolan secrets set ${name}`,
-    ]),
-  );
-  return `Set ${steps.size === 1 ? "it" : "them"}: ${[...steps.values()].join("; ")}.`;
+function toMissingValues(missing: readonly MissingSecret[]): MissingValue[] {
+  const names = new Map(missing.map((entry) => [entry.name, entry]));
+  return [...names.values()].map(({ name, inEnvironment, ofProgram }) => ({
+    name,
+    places: missing.filter((entry) => entry.name === name).map(({ where }) => where),
+    step: inEnvironment
+      ? `give ${name} in the environment`
+      : ofProgram === true
+        ? `return ${name} from the secrets function`
+        : undefined,
+  }));
 }
 
 interface Slot extends EndpointText, ParsedReferences {}

@@ -4,15 +4,19 @@ import { PortolanError, type Report } from "../errors/index.ts";
 import { isReferenceName } from "../model/index.ts";
 import { Secret } from "./secret.ts";
 import { createDotenvSource } from "./sources/dotenv.ts";
-import { createEnvironmentSource, type Environment } from "./sources/environment.ts";
+import { createEnvironmentSource, type Environment, isPlainVariable } from "./sources/environment.ts";
 import { createKeyring, createKeyringSource } from "./sources/keyring.ts";
+import { createProgramSource, type SecretLookup } from "./sources/program.ts";
 import type { CheckFile, SecretSource, SourceName, SourceStatus } from "./sources/source.ts";
+import type { VaultAgent } from "./agent/client.ts";
 import type { PromptPassphrase } from "./vault/passphrase.ts";
 import type { VaultReaderOptions } from "./vault/vault-reader.ts";
 import type { Vault } from "./vault/vault.ts";
 
 export interface SecretStoreOptions {
   readonly env: Environment;
+  /** The program's own source, which replaces all others. */
+  readonly lookup?: SecretLookup;
   /** The `.env` file that the workspace names. */
   readonly envFile?: string;
   /** Decides whether a file that a config names may be read. Without it, every file may. */
@@ -48,11 +52,18 @@ export interface SecretStore {
   check(): Promise<(SourceStatus & { readonly source: SourceName })[]>;
   /** Stores the passphrase of the vault in the keyring. */
   keepVaultPassphrase(): Promise<void>;
+  /** Opens the vault, as the first secret from it does. False if there is none. */
+  openVault(): Promise<boolean>;
+  /** The .env file in use. */
+  readonly envFile?: string;
+  /** True if a program gives the values, so that a hint names its function in place of a command. */
+  readonly ofProgram?: boolean;
   /** Decides whether the file of a `${file:path}` may be read. */
   readonly checkFile?: CheckFile;
 }
 
 export function createSecretStore(options: SecretStoreOptions): SecretStore {
+  if (options.lookup !== undefined) return programStore(options.lookup, options);
   const { env, envFile, report } = options;
   const access = options.keyring === "off" ? undefined : createKeyring({ report });
   const keyring = access === undefined ? undefined : createKeyringSource(access);
@@ -60,6 +71,7 @@ export function createSecretStore(options: SecretStoreOptions): SecretStore {
     env,
     keyring: access,
     promptPassphrase: options.promptPassphrase,
+    agent: lazyAgent(env),
     report,
   });
   const sources: SecretSource[] = [
@@ -68,14 +80,38 @@ export function createSecretStore(options: SecretStoreOptions): SecretStore {
     vault,
     ...(envFile === undefined ? [] : [createDotenvSource(envFile, report, options.checkFile)]),
   ];
-  return { ...storeOf(sources, report, () => vault.keepPassphrase()), checkFile: options.checkFile };
+  const ofVault = { keepPassphrase: () => vault.keepPassphrase(), open: () => vault.open() };
+  return { ...storeOf(sources, report, ofVault), checkFile: options.checkFile, envFile };
 }
+
+/** The environment is used only for references to it, and for variables that are no secrets, such as `HOME`. */
+function programStore(lookup: SecretLookup, { env, report, checkFile }: SecretStoreOptions): SecretStore {
+  const environment = createEnvironmentSource(env);
+  const own = storeOf([createProgramSource(lookup)], report, NO_VAULT);
+  const all = storeOf([environment], report, NO_VAULT);
+  return {
+    ...own,
+    get: async (name, options = {}) => {
+      if (options.from === "environment") return all.get(name, options);
+      return (await own.get(name, options)) ?? (isPlainVariable(name) ? all.get(name) : undefined);
+    },
+    checkFile,
+    ofProgram: true,
+  };
+}
+
+const NO_VAULT: Pick<Vault, "keepPassphrase" | "open"> = {
+  keepPassphrase: async () => {
+    throw new PortolanError("SECRET_STORE_FAILED", "The secrets of this program are in no vault.");
+  },
+  open: async () => false,
+};
 
 /** Returns a store over the given sources. */
 export function storeOf(
   sources: readonly SecretSource[],
   report: Report,
-  keepVaultPassphrase: () => Promise<void>,
+  vault: Pick<Vault, "keepPassphrase" | "open"> = NO_VAULT,
 ): SecretStore {
   async function chooseTarget(to: WritableSource | undefined): Promise<SecretSource> {
     for (const source of sources) {
@@ -91,7 +127,8 @@ export function storeOf(
     report({ code: "SECRET_STORE_FAILED", severity: "warning", message, hint });
 
   return {
-    keepVaultPassphrase,
+    keepVaultPassphrase: () => vault.keepPassphrase(),
+    openVault: () => vault.open(),
     async get(name, { from } = {}) {
       for (const source of sources) {
         if (from !== undefined && source.name !== from) continue;
@@ -191,6 +228,14 @@ function createLazyVault(file: string | undefined, options: VaultReaderOptions):
     remove: async (name) => (await vault()).remove(name),
     check: async () => (await vault()).check(),
     keepPassphrase: async () => (await vault()).keepPassphrase(),
+    open: async () => (await vault()).open(),
+  };
+}
+
+/** The agent of this user, which is asked only when a vault is opened. */
+function lazyAgent(env: Environment): Pick<VaultAgent, "get"> {
+  return {
+    get: async (...words) => (await import("./agent/client.ts")).createVaultAgent(env).get(...words),
   };
 }
 

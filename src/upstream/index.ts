@@ -17,7 +17,11 @@ export {
   type UpstreamStats,
 } from "./upstream.ts";
 export { canAnswer } from "./server-requests/answers.ts";
-export { createLaunchDiagnostics, type LaunchDiagnostics } from "./failure-hints/launch-diagnostics.ts";
+export {
+  createLaunchDiagnostics,
+  type LaunchDiagnostics,
+  type PathDenial,
+} from "./failure-hints/launch-diagnostics.ts";
 export { openSessionUpstream } from "./session/session-upstream.ts";
 export { mayRepeatElsewhere, neverSentError } from "./supervision/faults.ts";
 export type { InstanceState, Policy } from "./supervision/instance.ts";

@@ -2,6 +2,7 @@
 
 import type { Report } from "../errors/index.ts";
 import type { Endpoint } from "../model/index.ts";
+import type { RequestAuth } from "../oauth/index.ts";
 import { createRedactor, type Redactor, Secret } from "../secrets/index.ts";
 import { createLaunchDiagnostics } from "./failure-hints/launch-diagnostics.ts";
 import { openSessionUpstream, type SessionUpstreamOptions } from "./session/session-upstream.ts";
@@ -15,10 +16,12 @@ const SECRET_NAME = /token|key|secret|passw|pwd|auth|credential|cookie|session/i
 
 export interface UpstreamOptions extends Omit<
   SessionUpstreamOptions,
-  "launches" | "redactor" | "knownLegacy"
+  "launches" | "redactor" | "knownLegacy" | "auth"
 > {
   /** Removes secrets from errors; by default the credentials of the definition. */
   readonly redactor?: Redactor;
+  /** Creates the credentials for requests to a URL. Every secret must be given to `onSecret`. */
+  readonly createAuth?: (onSecret: (value: string) => void) => Promise<RequestAuth | undefined>;
   /** Aborts the first start. */
   readonly signal?: AbortSignal;
 }
@@ -27,6 +30,7 @@ export interface UpstreamOptions extends Omit<
 export async function openUpstream({ signal, onLaunch, ...options }: UpstreamOptions): Promise<Upstream> {
   const { definition, caller } = options;
   const redactor = options.redactor ?? redactorFor(definition.endpoint);
+  const auth = await options.createAuth?.((secret) => redactor.add(new Secret(secret)));
   const report = redacted(options.report, redactor);
   const launches = createLaunchDiagnostics(definition.name, report, onLaunch);
   const upstream = new SupervisedUpstream({
@@ -36,7 +40,7 @@ export async function openUpstream({ signal, onLaunch, ...options }: UpstreamOpt
     logLevel: caller.logLevel,
     open: async (leaving, before) => {
       const session = await openSessionUpstream({
-        ...{ ...options, report, redactor, launches },
+        ...{ ...options, report, redactor, launches, auth },
         knownLegacy: before?.era === "legacy",
         // The caller's signal aborts the first start only.
         signal: before === undefined && signal !== undefined ? AbortSignal.any([leaving, signal]) : leaving,

@@ -11,6 +11,7 @@ import type {
   RequestId,
   ServerCapabilities,
 } from "../model/index.ts";
+import type { Observation } from "../telemetry/index.ts";
 import type { TransportName } from "./transports/transport.ts";
 
 /** The client on whose behalf a request is made. It travels with the call; the connection remembers nothing of it. */
@@ -60,6 +61,8 @@ export interface Call {
   /** Receives the notifications on the subscription stream that this call opens. */
   readonly onNotification?: (method: string, params: JsonObject) => void;
   readonly onServerRequest?: ServerRequestHandler;
+  /** Called when a URL elicitation of this call is complete, also after the call has ended. */
+  readonly onElicitationComplete?: (elicitationId: string) => void;
   /** True when the called tool is known to send no server requests. */
   readonly noServerRequests?: boolean;
   /** Called with a server request that certainly belongs to this call and was declined. */
@@ -68,6 +71,8 @@ export interface Call {
   readonly passInputRequired?: boolean;
   /** Running the call twice does no harm, so it may be repeated after a crash. */
   readonly repeatable?: boolean;
+  /** Observes the call on its way; absent if nobody is interested. */
+  readonly observation?: Observation;
   /** False when the caller decides itself about repeating: the call is then not repeated after 429 or a lost connection. */
   readonly repeats?: boolean;
 }

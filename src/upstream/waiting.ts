@@ -56,7 +56,9 @@ export function within<T>(
     };
     const abort = (): void => {
       over();
-      reject(new PortolanError("CANCELLED", `${what} was cancelled`, { server, cause: signal?.reason }));
+      reject(
+        new PortolanError("CANCELLED", `${server}: ${what} was cancelled`, { server, cause: signal?.reason }),
+      );
     };
     const timer = ms === 0 ? undefined : setTimeout(late, timerMs(endsAt - performance.now()));
     if (signal?.aborted) abort();

@@ -155,7 +155,7 @@ describe("import", () => {
   test("--write creates portolan.yaml, changes no client's file, and adds nothing twice", async () => {
     const at = place();
     const before = readSamples(at);
-    const ran = await at.run("import", "--write");
+    const ran = await at.run("import", "--write", "--secrets", "keep");
     expect(ran.code).toBe(0);
     const result = JSON.parse(ran.out) as { added: { alias: string }[]; skipped: object[] };
     expect(result.added.map(({ alias }) => alias)).toEqual([
@@ -187,7 +187,7 @@ describe("import", () => {
   test("--write keeps existing servers, reports skipped ones, and creates a backup", async () => {
     const at = place();
     put(join(at.folder, "portolan.yaml"), WORKSPACE);
-    const ran = await at.run("import", "--write", "--text", "claude-code", "codex");
+    const ran = await at.run("import", "--write", "--text", "--secrets", "keep", "claude-code", "codex");
     expect(ran.code).toBe(0);
     expect(ran.out).toMatch(/\+ docs from ~\/\.codex\/config\.toml/);
     expect(ran.out).toMatch(/! github from [^\n]*another server has this alias \(portolan\.yaml, line 3\)/);
@@ -198,6 +198,48 @@ describe("import", () => {
     expect(more).toEqual([]);
     expect(read(at.folder, backup ?? "")).toBe(WORKSPACE);
     expect(ran.out).toContain(`Backup: ${backup}`);
+  });
+
+  test("a secret in clear is not copied without consent; --secrets vault stores it", async () => {
+    const at = place();
+    const left = await at.run("import", "--write");
+    expect(left.code).toBe(1);
+    const { added, skipped } = JSON.parse(left.out) as { added: { alias: string }[]; skipped: object[] };
+    expect(added.map(({ alias }) => alias)).toEqual(["evil_2J", "ctx", "docs"]);
+    expect(skipped).toMatchObject([
+      {
+        alias: "github",
+        reason: "secret",
+        message: expect.stringContaining("GITHUB_TOKEN is a secret") as string,
+      },
+      { alias: "linear", reason: "secret" },
+      { alias: "files", reason: "secret" },
+    ]);
+    expect(read(at.folder, "portolan.yaml")).not.toContain(CANARY);
+    expect(envelope(await at.run("import", "--write", "--secrets", "valt")).hint).toContain('"vault"');
+
+    const passphrase = join(at.home, "passphrase");
+    put(passphrase, "open sesame");
+    const env = {
+      HOME: at.home,
+      XDG_DATA_HOME: join(at.home, ".data"),
+      PORTOLAN_VAULT_PASSPHRASE_FILE: passphrase,
+    };
+    const words = ["import", "--write", "--secrets", "vault"];
+    const ran = await portolan(words, { cwd: at.folder, env });
+    expect(ran.code).toBe(0);
+    // One value has one name.
+    expect(JSON.parse(ran.out)).toMatchObject({ stored: { names: ["GITHUB_TOKEN"], source: "vault" } });
+    expect(ran.out + ran.err).not.toContain(CANARY);
+    const text = read(at.folder, "portolan.yaml");
+    expect(text).not.toContain(CANARY);
+    expect(text).toContain("Authorization: Bearer ${GITHUB_TOKEN}");
+    expect(text).toContain("https://user:${GITHUB_TOKEN}@mcp.linear.app/mcp?key=${GITHUB_TOKEN}");
+    expect(text).toContain("--token=${GITHUB_TOKEN}");
+    const checked = await portolan(["secrets", "list", "--text"], { cwd: at.folder, env });
+    expect(checked.out).toContain("GITHUB_TOKEN");
+    const again = await portolan(words, { cwd: at.folder, env });
+    expect(JSON.parse(again.out)).toMatchObject({ added: [], skipped: [{}, {}, {}, {}, {}, {}] });
   });
 
   test("--write skips files that the workspace reads already, and refuses a broken file", async () => {
@@ -260,13 +302,13 @@ describe("export", () => {
     expect(ran.err).toMatch(/^note remote: OpenCode /);
     expect(envelope(await at.run("export", "--for", "cursor", "gihub"))).toMatchObject({
       code: "SERVER_UNKNOWN",
-      hint: 'Did you mean "github"? It has github, remote.',
+      hint: expect.stringContaining('Did you mean "github"?') as string,
     });
     expect(envelope(await at.run("export"))).toMatchObject({ code: "USAGE", message: "No client is given." });
     expect(envelope(await at.run("export", "--for", "claude")).hint).toContain('"claude-code"');
     expect(envelope(await place({}).run("export", "--for", "cursor"))).toMatchObject({
       code: "SERVER_UNKNOWN",
-      hint: expect.stringContaining("portolan import --write") as string,
+      hint: expect.stringContaining("portolan add <name>") as string,
     });
   });
 

@@ -164,8 +164,8 @@ it("serve reports the start and the end of an installation", async () => {
   const serving = start(["serve", "--port", "0", "--no-auth", "--only", "a"], { cwd, env });
   await until(() => serving.err().includes("Serving 1 server"));
   const lines = serving.err().split("\n");
-  expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d a installing served@\^1\.0\.0$/);
-  expect(lines[1]).toMatch(/^\d\d:\d\d:\d\d a installed served@1\.0\.0$/);
+  expect(lines[0]).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d a installing served@\^1\.0\.0$/);
+  expect(lines[1]).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d a installed served@1\.0\.0$/);
   serving.child.kill("SIGTERM");
   expect((await serving.done).code).toBe(0);
 });

@@ -176,7 +176,7 @@ describe("served", () => {
     expect(toolNames(await gateway.ask("tools/list"))).toEqual(["mcp_one_say", "mcp_two_shout"]);
     write("mcpfile.yaml", TWO.replace("name: shout", "name: yell"));
     await until(async () => toolNames(await gateway.ask("tools/list")).includes("mcp_two_yell"));
-    expect(gateway.news()).toBeGreaterThan(0);
+    await until(() => gateway.news() > 0);
   });
 
   it("a workspace and --only keep prefixes", async () => {
@@ -319,6 +319,38 @@ describe("convert", () => {
     });
     expect((await run(...words, "--force")).code).toBe(0);
     expect(file("p.mcpfile.yaml")).toMatch(/^name: petstore$/m);
+  });
+
+  it("openapi: --split writes a folder that is a workspace at once", async () => {
+    const operation = (tag: string): object => ({
+      get: { operationId: `get_${tag}`, tags: [tag], responses: {} },
+    });
+    const api = {
+      ...{
+        openapi: "3.0.0",
+        info: { title: "Shop", version: "1" },
+        servers: [{ url: "https://shop.example" }],
+      },
+      paths: { "/pets": operation("pets"), "/orders": operation("orders") },
+    };
+    const { run, file } = setUp({ "shop.json": JSON.stringify(api) });
+    const words = ["convert", "openapi", "shop.json", "--split", "tag"];
+    expect((await run(...words)).out).toMatch(/^---\n# pets\.mcpfile\.yaml\n/);
+    expect(envelope(await run(...words, "--out", "one.yaml"))).toMatchObject({ code: "USAGE" });
+    expect(envelope(await run("convert", "openapi", "shop.json", "--split", "all"))).toMatchObject({
+      code: "USAGE",
+    });
+    const { code, err } = await run(...words, "--out", "api/");
+    expect(code).toBe(0);
+    expect(err).toContain("portolan list -w api\n");
+    expect(file("api/pets.mcpfile.yaml")).toMatch(/^name: shop-pets$/m);
+    const listed = await run("list", "-w", "api", "--json");
+    expect(listed.out).toContain("get_pets");
+    expect(listed.out).toContain("get_orders");
+    // One group is a workspace too.
+    expect((await run(...words, "--only", "tag:pets", "--out", "pets/")).err).toContain(
+      "portolan list -w pets\n",
+    );
   });
 
   it("openapi: a description that cannot be converted is an error with its place", async () => {

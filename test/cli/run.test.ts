@@ -101,7 +101,7 @@ describe("portolan run", () => {
     expect(ran.code).toBe(2);
     expect(envelope(ran)).toMatchObject({
       code: "SECRET_MISSING",
-      message: "x.mld:6:18 The secret GITHUB_TOKEN is missing; github gets it as GITHUB_TOKEN.",
+      message: "x.mld:6:18 A secret is missing: GITHUB_TOKEN (for GITHUB_TOKEN of github).",
     });
     expect(requests).toEqual([]);
   });

@@ -1,6 +1,6 @@
 // The sandbox on the command line: options, plans, the doctor, and relaxed modes.
 
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -140,9 +140,8 @@ describe("a relaxed sandbox", () => {
       code: "SERVER_UNKNOWN",
       hint: 'Did you mean "plain"?',
     });
-    expect(envelope(await run(["list", "plain", "--allow-net", "a.com"])).message).toContain(
-      "in the server's config",
-    );
+    expect(envelope(await run(["list", "--allow-net", "a.com"])).code).toBe("USAGE");
+    expect((await run(["list", "plain", "--allow-net", "a.com"])).code).toBe(0);
   });
 });
 
@@ -190,8 +189,40 @@ describe("the doctor", () => {
   it("shows the command that fixes it", async () => {
     const empty = temporaryFolder();
     const ran = await portolan(["doctor", "--text"], { env: { ...STRICT, PATH: empty } });
-    expect(ran.code).toBe(3);
-    expect(ran.out).toMatch(/fix sudo .*bubblewrap|fix .*install/);
+    expect(ran.out).toMatch(/bubblewrap does not work here.*\n.*\n +fix sudo .*bubblewrap/);
+  });
+
+  it("compares the backends, and says which one is used", needs("unshare"), async () => {
+    const empty = temporaryFolder();
+    const ran = await portolan(["doctor", "--text"], { env: { ...STRICT, PATH: empty } });
+    expect(ran.code).toBe(0);
+    expect(ran.out).toContain("bubblewrap does not work here (not needed: unshare is used)");
+    expect(ran.out).toMatch(/^unshare [\d.]+ works here, and is used$/m);
+    expect(ran.out).toMatch(/exec\.allow: only these programs +yes +no/);
+    expect(ran.out).toContain("The default profile is enforced here.");
+  });
+});
+
+describe("without bubblewrap", needs("unshare"), () => {
+  it("a server runs in a sandbox of unshare, which refuses the same, and names what it cannot enforce", async () => {
+    const bin = temporaryFolder();
+    symlinkSync(process.execPath, join(bin, "node"));
+    const { command, args } = stdioCommand();
+    const { run } = setUp({
+      a: { ...entry(), sandbox: { exec: { allow: [] } } },
+      web: { command: process.execPath, args: [NETWORK_SERVER] },
+    });
+    const bare = (words: string[]): ReturnType<typeof run> => run(words, { ...STRICT, PATH: bin });
+    const one = await bare(["call", "echo", "text=hi", "--", command, ...args]);
+    expect(resultText(one)).toContain("hi");
+    const call = await bare(["call", "web.reach", "--args", '{"way":"fetch","url":"http://127.0.0.1:8123"}']);
+    expect(call.err).toContain("web was refused localhost:8123");
+    const plan = await bare(["why", "web", "--plan", "--text"]);
+    expect(plan.out).toContain("enforce (by default), enforced by unshare");
+    const refused = envelope(await bare(["call", "a.echo", "text=hi"]));
+    expect(refused).toMatchObject({ code: "SANDBOX_UNAVAILABLE" });
+    expect(refused.message).toContain("exec.allow: []: without bubblewrap");
+    expect(refused.hint).toMatch(/^Run `sudo .* bubblewrap`\./);
   });
 });
 
@@ -215,15 +246,14 @@ describe("enforced", needs("bubblewrap"), () => {
         web: { command: process.execPath, args: [NETWORK_SERVER] },
         needs: { command: process.execPath, args: ["-e", needs] },
       });
-      const remedy = (host: string): string =>
-        `--allow-net ${host}, or sandbox: { network: [${host}] } in its config.`;
+      const remedy = (server: string, host: string): string => `portolan grant ${server} --net ${host}`;
       const call = await run(["call", "web.reach", "--args", '{"way":"fetch","url":"http://asked.example"}']);
       expect(call.err).toContain("web was refused asked.example: the server's sandbox grants no host");
-      expect(call.err).toContain(remedy("asked.example"));
+      expect(call.err).toContain(remedy("web", "asked.example"));
       const failed = envelope(await run(["call", "needs.anything"]));
       expect(failed.hint).toContain("It tried to reach needed.example, which its sandbox does not allow.");
-      expect(failed.hint).toContain(remedy("needed.example"));
-      expect((await run(["why", "needs", "--text"])).out).toContain(remedy("needed.example"));
+      expect(failed.hint).toContain(remedy("needs", "needed.example"));
+      expect((await run(["why", "needs", "--text"])).out).toContain(remedy("needs", "needed.example"));
       const command = await run([
         ...["call", "reach", "--args", '{"way":"fetch","url":"http://asked.example"}', "--quiet"],
         ...["--", process.execPath, NETWORK_SERVER],
@@ -241,9 +271,9 @@ describe("enforced", needs("bubblewrap"), () => {
     expect(call.err).toContain(
       "web was refused localhost:8123: the server's sandbox has a network of its own",
     );
-    expect(call.err).toContain("--allow-net localhost:8123, or sandbox: { network: [localhost:8123] }");
+    expect(call.err).toContain("portolan grant web --net localhost:8123");
     const { hint } = envelope(await run(["call", "db.anything"]));
     expect(hint).toContain("It tried to reach localhost:5432, which its sandbox does not allow.");
-    expect(hint).toContain("--allow-net localhost:5432, or sandbox: { network: [localhost:5432] }");
+    expect(hint).toContain("portolan grant db --net localhost:5432");
   });
 });

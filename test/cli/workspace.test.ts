@@ -257,7 +257,7 @@ describe("list, call, read and prompt", () => {
     const hints: [string[], string, string][] = [
       [["call", "good.ech", "text=x"], "TOOL_NOT_FOUND", '"echo"'],
       [["call", "goood.echo", "text=x"], "TARGET_INVALID", '"good.echo"'],
-      [["call", "mcp_goood_echo", "text=x"], "TARGET_INVALID", '"mcp_good_echo"'],
+      [["call", "mcp_goood_echo", "text=x"], "TOOL_NOT_FOUND", '"mcp_good_echo"'],
       [["list", "goood"], "TARGET_INVALID", '"good"'],
       [["prompt", "good.simpl"], "PROMPT_NOT_FOUND", '"simple"'],
     ];

@@ -46,12 +46,37 @@ if (run === undefined) {
 }
 
 async function withConnection(work, handlers) {
-  const connection = await connectMcp({ transport: "http", url, name: "conformance", handlers });
+  const auth = scenario.startsWith("auth/") ? authSettings() : undefined;
+  const connection = await connectMcp({ transport: "http", url, name: "conformance", handlers, auth });
   try {
     await work(connection);
   } finally {
     await connection.close();
   }
+}
+
+// The login page of the suite redirects at once, so that no browser is needed.
+function authSettings() {
+  const { client_id: clientId, client_secret: clientSecret, private_key_pem: pem } = context;
+  const openLoginPage = async () => ({
+    redirectUri: "http://127.0.0.1:3118/callback",
+    show: async (address) => new URL((await fetch(address, { redirect: "manual" })).headers.get("location")),
+    close: async () => {},
+  });
+  return {
+    ...{ clientId, clientSecret, openLoginPage },
+    clientMetadataUrl: "https://conformance-test.local/client-metadata.json",
+    clientKey: pem && { pem, algorithm: context.signing_algorithm },
+    grant: grantOf(context),
+  };
+}
+
+function grantOf({ idp_token_endpoint: tokenEndpoint, valid_jwt: assertion, ...rest }) {
+  if (scenario.startsWith("auth/client-credentials")) return { type: "client-credentials" };
+  if (assertion !== undefined) return { type: "jwt-bearer", assertion };
+  if (tokenEndpoint === undefined) return undefined;
+  const { idp_client_id: clientId, idp_id_token: idToken } = rest;
+  return { type: "enterprise", provider: { tokenEndpoint, clientId, idToken } };
 }
 
 async function listAndCallFirst() {

@@ -281,6 +281,32 @@ describe("a page", () => {
     );
   });
 
+  test("gives its code to the login command, on an input that other users cannot see", async () => {
+    const made = driverWorkspace({
+      driver: `auth:
+  state: { paths: ["~/.whoami/"] }
+  login: { url: "https://login.example.com/in", requires_callback_url: true, cmd: "${process.execPath} code.mjs" }`,
+    });
+    made.write(
+      "code.mjs",
+      `import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+mkdirSync(homedir() + "/.whoami", { recursive: true });
+const code = new URL(readFileSync(0, "utf8").trim()).searchParams.get("code");
+const isSeen = JSON.stringify([process.argv, process.env]).includes(code);
+writeFileSync(homedir() + "/.whoami/token", isSeen ? "seen" : "token for " + code);`,
+    );
+    const me = person({
+      show: async (url) => {
+        void get(`${new URL(url).searchParams.get("redirect_uri") ?? ""}?code=one-time-code`);
+        return true;
+      },
+    });
+    const { contracts, call } = await open(made, { person: me });
+    expect({ ...(await contracts.login("who-mcp")), said: me.said.slice(1) }).toEqual({ ok: true, said: [] });
+    expect(await call()).toMatchObject({ token: "token for one-time-code" });
+  });
+
   test("may say no", async () => {
     const me = person({
       show: async (url) => {

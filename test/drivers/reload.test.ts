@@ -205,9 +205,10 @@ test("what changes again while it starts is started as it is last, and nothing o
   contract("one");
   driver("one");
   const workspace = await open();
+  // Each change comes when the process of the change before it has begun, and is not ready yet.
   for (const [index, slow] of [1500, 1400, 10].entries()) {
     driver("one", { version: `1.0.${index + 1}`, slow });
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await vi.waitFor(() => expect(starts("one")).toHaveLength(index + 2));
   }
   await vi.waitFor(async () => expect(await versions(workspace)).toEqual(["one-mcp@1.0.3"]));
   await workspace.settled();

@@ -349,8 +349,8 @@ describe("a gateway that is closed", () => {
     const running = [modern, legacy].map((client, n) =>
       client.post("tools/call", call("hang", { id: `held ${n}` })),
     );
-    const parked = await modern.ask("tools/call", call("ask_own", { id: "parked" }));
-    expect(parked.result.resultType).toBe("input_required");
+    const suspended = await modern.ask("tools/call", call("ask_own", { id: "suspended" }));
+    expect(suspended.result.resultType).toBe("input_required");
     await until(() => runs.called("held 0") + runs.called("held 1") === 2);
     const began = performance.now();
     const closed = gateway.close();
@@ -363,7 +363,7 @@ describe("a gateway that is closed", () => {
       expect((await exchange.answer()).error).toMatchObject({
         data: { code: "CONNECTION_CLOSED", server: "one" },
       });
-    await until(() => runs.cancelled("parked") === 1);
+    await until(() => runs.cancelled("suspended") === 1);
   });
 });
 

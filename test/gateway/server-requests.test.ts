@@ -158,7 +158,7 @@ describe("a client", () => {
   it("that never answers costs its call alone: it is cancelled, and the state is of no use any more", async () => {
     const runs = runsFile();
     const server = await started(startHttpServer({ era: "legacy", runs: runs.file }));
-    const { url } = await openTestGateway([http(server.url)], { limits: { parkedForMs: 400 } });
+    const { url } = await openTestGateway([http(server.url)], { limits: { suspendedForMs: 400 } });
     const silent = await askModern(url, person("silent"));
     const prompt = await askModern(url, person("prompt"));
     expect(secretsIn(textOf(await prompt.finish()))).toEqual([prompt.who.secret]);
@@ -477,7 +477,7 @@ describe("a state", () => {
   it("makes room for new ones: the oldest of the same caller goes, and its call is cancelled", async () => {
     const runs = runsFile();
     const server = await started(startHttpServer({ era: "legacy", runs: runs.file }));
-    const { url } = await openTestGateway([http(server.url)], { callers, limits: { parked: 2 } });
+    const { url } = await openTestGateway([http(server.url)], { callers, limits: { suspended: 2 } });
     const as = (name: string) => ({ token: `the-token-of-${name}` });
     const other = await askModern(url, person("of-bob"), {}, as("bob"));
     const waiting = [];

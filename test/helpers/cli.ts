@@ -8,8 +8,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import { expect, onTestFinished } from "vitest";
+import { afterAll, expect, onTestFinished } from "vitest";
 import { stdioCommand } from "../fixtures/processes.mjs";
+import { CommandHosts, hasHosts } from "./warm-command.ts";
 
 export const MAIN: string = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 
@@ -37,7 +38,7 @@ export interface Running {
 
 /** The environment without the developer's own settings, and without colour from the test runner. */
 function environment(env: RunOptions["env"]): Record<string, string> {
-  const kept = ["PATH", "HOME", "LANG", "TMPDIR", "XDG_CACHE_HOME", "PORTOLAN_SANDBOX"];
+  const kept = ["PATH", "HOME", "LANG", "TMPDIR", "XDG_CACHE_HOME", "XDG_STATE_HOME", "PORTOLAN_SANDBOX"];
   const own = Object.fromEntries(kept.map((name) => [name, process.env[name] ?? ""]));
   return { ...own, ...env };
 }
@@ -62,9 +63,14 @@ export function start(words: readonly string[], options: RunOptions = {}): Runni
   return { child, done, err: () => err };
 }
 
-/** Runs the command to its end. */
+const hosts = new CommandHosts(MAIN);
+afterAll(() => hosts.close());
+
+/** Runs the command to its end, in a process that has run others before; `start()` gives it one of its own. */
 export function portolan(words: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  return start(words, options).done;
+  const { cwd, env, stdin = "", node = [] } = options;
+  if (!hasHosts || node.length > 0) return start(words, options).done;
+  return hosts.run({ words, cwd, env: environment(env), stdin }, onTestFinished);
 }
 
 /** The error of a run: the last line of stderr, with nothing on stdout. */

@@ -24,6 +24,9 @@ export const PAGES: readonly string[] = [
     .sort(),
 ];
 
+/** Its programs need the frameworks; test/project/frameworks.test.ts compiles and runs them. */
+export const FRAMEWORKS_PAGE = "docs/guides/frameworks.md";
+
 export function blocksOf(page: string): Block[] {
   const text = readFileSync(join(root, page), "utf8");
   return Array.from(
@@ -74,7 +77,7 @@ export async function compileSnippets(folder: string): Promise<{
   symlinkSync(root, join(folder, "node_modules", "portolan"), "dir");
   symlinkSync(join(root, "node_modules", "@types"), join(folder, "node_modules", "@types"), "dir");
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-  const pages = PAGES.filter((page) => programOf(page) !== undefined);
+  const pages = PAGES.filter((page) => page !== FRAMEWORKS_PAGE && programOf(page) !== undefined);
   for (const page of pages) writeFileSync(join(folder, fileOf(page)), programOf(page) ?? "");
   const compilerOptions = {
     ...{ noEmit: false, declaration: false, declarationMap: false, sourceMap: false, incremental: false },

@@ -3,7 +3,9 @@
 import { EventEmitter } from "node:events";
 import { loadCatalog } from "../../src/catalog/index.ts";
 import { run } from "../../src/cli/program.ts";
+import { findGateways, openRemoteWorkspace } from "../../src/control/index.ts";
 import { openWorkspace } from "../../src/hub/index.ts";
+import { findPackagedDrivers } from "../../src/packages/index.ts";
 import { connectMcp } from "../../src/client/index.ts";
 import type { Ran } from "./cli.ts";
 
@@ -31,7 +33,9 @@ export async function runHere(
     signals,
     connect: connectMcp,
     openWorkspace: (source, options) => openWorkspace(source, { ...options, snapshots: false }),
-    loadCatalog,
+    findGateways,
+    openRunning: openRemoteWorkspace,
+    loadCatalog: (path, options) => loadCatalog(path, { packagedDrivers: findPackagedDrivers, ...options }),
     importClients: async () => [],
     createPrompter: () => Promise.reject(new Error("Nobody can answer here.")),
     openBrowser: async () => false,

@@ -31,7 +31,9 @@ const interop = (name: string): Requirement => ({
 type Needed =
   | "bash"
   | "bubblewrap"
+  | "chromium"
   | "curl"
+  | "fish"
   | "the dynamic linker's cache"
   | "a keyring"
   | "a network of its own"
@@ -49,7 +51,10 @@ type Needed =
   | "@modelcontextprotocol/inspector"
   | "setsid"
   | "shadcn"
-  | "supergateway";
+  | "supergateway"
+  | "tmux"
+  | "unshare"
+  | "zsh";
 
 const REQUIREMENTS: Readonly<Record<Needed, Requirement>> = {
   bash: program("bash", "apt-get install bash"),
@@ -57,7 +62,9 @@ const REQUIREMENTS: Readonly<Record<Needed, Requirement>> = {
     from: "apt-get install bubblewrap, and user namespaces",
     isThere: () => succeeds("bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"),
   },
+  chromium: { from: "apt-get install chromium", isThere: () => findChromium() !== undefined },
   curl: { from: "apt-get install curl", isThere: () => existsSync("/usr/bin/curl") },
+  fish: program("fish", "apt-get install fish"),
   "the dynamic linker's cache": { from: "glibc", isThere: () => existsSync("/etc/ld.so.cache") },
   "a keyring": {
     from: "apt-get install dbus gnome-keyring",
@@ -91,7 +98,37 @@ const REQUIREMENTS: Readonly<Record<Needed, Requirement>> = {
   setsid: program("setsid", "apt-get install util-linux"),
   shadcn: interop("shadcn"),
   supergateway: interop("supergateway"),
+  tmux: program("tmux", "apt-get install tmux"),
+  zsh: program("zsh", "apt-get install zsh"),
+  unshare: {
+    from: "apt-get install util-linux iproute2 perl, and user namespaces",
+    isThere: () =>
+      ["setpriv", "pivot_root", "prlimit", "ip", "perl"].every((name) =>
+        SYSTEM.some((folder) => existsSync(join(folder, name))),
+      ) &&
+      succeeds(
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "--mount",
+        "--pid",
+        "--fork",
+        "mount",
+        "-t",
+        "proc",
+        "proc",
+        "/proc",
+      ),
+  },
 };
+
+/** The browser that PATH leads to. */
+export function findChromium(): string | undefined {
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  return ["chromium", "chromium-browser", "google-chrome"]
+    .flatMap((name) => folders.map((folder) => join(folder, name)))
+    .find((path) => existsSync(path));
+}
 
 /** Known for as long as this worker runs. */
 const known = new Map<Needed, boolean>();

@@ -59,7 +59,10 @@ export async function startApi(): Promise<{ readonly url: string; readonly reque
       requests.push(`${request.method} ${request.url}`);
       if (request.headers.authorization !== `Bearer ${TOKEN}`)
         response.writeHead(401).end('{"message":"Bad credentials"}');
-      else response.end(JSON.stringify({ number: 42, ...(JSON.parse(body || "{}") as object) }));
+      else
+        response
+          .writeHead(200, { "content-type": "application/json" })
+          .end(JSON.stringify({ number: 42, ...(JSON.parse(body || "{}") as object) }));
     });
   });
   await new Promise<void>((resolve) => void api.listen(0, "127.0.0.1", resolve));

@@ -276,7 +276,7 @@ describe("headers and secrets", () => {
         "portolan.yaml": "sources: [mcpfile.yaml, other.mcpfile.yaml]",
       });
       const { names, connect, diagnostics } = await serve(folder);
-      expect(await names()).toEqual(expect.arrayContaining([CLONE, GET_USER, "mcp_journey_prints"]));
+      await expect.poll(names).toEqual(expect.arrayContaining([CLONE, GET_USER, "mcp_journey_prints"]));
       expect(diagnostics.filter(({ code }) => code === "SECRET_MISSING")).toMatchObject([
         { server: "journey", message: expect.stringMatching(/JOURNEY_TOKEN.*tool tenant/) },
       ]);

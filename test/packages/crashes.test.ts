@@ -1,7 +1,7 @@
 // A thousand crashes and full disks while the lock file and the store are written: the old or the new content is there, and the next
 // command works. Faults are injected into every write of this process; the last test kills real processes.
 
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it, vi } from "vitest";
@@ -16,7 +16,7 @@ import {
 } from "../../src/packages/index.ts";
 import { type PackageReference, parsePackageReference } from "../../src/model/index.ts";
 import { makeTarGz } from "../fixtures/lib/tar.mjs";
-import { start } from "../helpers/cli.ts";
+import { portolan, start } from "../helpers/cli.ts";
 import {
   filePackage,
   SERVER_SCRIPT,
@@ -95,17 +95,20 @@ const top = mkdtempSync(join(place, "portolan-crashes-"));
 afterAll(() => rmSync(top, { recursive: true, force: true }));
 let injected = 0;
 
-/** Runs `work` with a fault at its first write, its second, and so on, until it ends before the fault. */
+/**
+ * Runs `work` with a fault at its first write, its second, and so on, until it ends before the fault. Each run begins with a copy of
+ * the folder `before`.
+ */
 async function withFaults(
   fault: Fault,
   work: (folder: string) => Promise<unknown>,
   check: (folder: string) => Promise<void>,
-  prepare: (folder: string) => Promise<void> = async () => {},
+  before?: string,
   torn = 0,
 ): Promise<void> {
   for (let at = 1; ; at += 1) {
     const folder = mkdtempSync(join(top, "run-"));
-    await prepare(folder);
+    if (before !== undefined) cpSync(before, folder, { recursive: true });
     Object.assign(disk, { fault, at, torn, writes: 0 });
     await work(folder).catch(() => {});
     const isOver = disk.writes < at;
@@ -132,6 +135,8 @@ const FAULTS: readonly Fault[] = ["crash", "full", "error"];
 
 it.each(FAULTS)("the lock file is the old or the new one: %s", async (fault) => {
   const [before, after] = ["1.0.0", "2.0.0"].map((version) => renderLock(lockOf(version)));
+  const prepared = mkdtempSync(join(top, "prepared-"));
+  await updateLock(join(prepared, "portolan.lock"), () => lockOf("1.0.0"));
   for (let torn = 0; torn < 180; torn += 10)
     await withFaults(
       fault,
@@ -146,7 +151,7 @@ it.each(FAULTS)("the lock file is the old or the new one: %s", async (fault) => 
           ["portolan.lock"],
         );
       },
-      async (folder) => void (await updateLock(join(folder, "portolan.lock"), () => lockOf("1.0.0"))),
+      prepared,
       torn,
     );
 });
@@ -181,6 +186,8 @@ it.each(FAULTS.flatMap((fault) => ["one file", "an archive"].map((kind) => [faul
             { path: "package/lib/more.js", body: "more" },
           ]);
     const document = filePackage(files.serve("/file", honest), honest);
+    const prepared = mkdtempSync(join(top, "prepared-"));
+    await writePackageWorkspace(document, { folder: prepared });
     const reference = parsePackageReference("@alice/github-mcp@^1.0.0") as PackageReference;
     const open = (folder: string, install = true): ReturnType<typeof openLockedPackage> =>
       openLockedPackage(
@@ -204,7 +211,7 @@ it.each(FAULTS.flatMap((fault) => ["one file", "an archive"].map((kind) => [faul
           expect(readdirSync(join(root, "entries"))).toHaveLength(1);
           expect(readdirSync(join(root, "work")).filter((name) => !name.includes(".lock"))).toEqual([]);
         },
-        async (folder) => void (await writePackageWorkspace(document, { folder })),
+        prepared,
         torn,
       );
   },
@@ -236,7 +243,7 @@ it("a command that is killed at any moment leaves nothing broken for the next on
     // Another moment of the installation each time.
     setTimeout(() => child.kill("SIGKILL"), delay * 4);
     await done;
-    const again = await start(["install", "--frozen", "--json"], { cwd: folder, env }).done;
+    const again = await portolan(["install", "--frozen", "--json"], { cwd: folder, env });
     expect({ code: again.code, out: again.out }).toMatchObject({ code: 0 });
   }
 });

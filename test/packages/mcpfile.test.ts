@@ -47,14 +47,14 @@ tools:
   await writePackageWorkspace(document, { folder });
 
   const call = (): Promise<Ran> => run("call", "tiny.get_user", "id=7", "--json");
+  // A package does not get a variable of the environment only because it knows its name.
+  expect(envelope(await call())).toMatchObject({ code: "SECRET_MISSING" });
+  const yaml = join(folder, "portolan.yaml");
+  appendFileSync(yaml, '    env: { USER_TOKEN: "given-to-the-server" }\n');
   const refused = envelope(await call());
   expect(refused).toMatchObject({ code: "SANDBOX_DENIED" });
   expect(refused.hint).toContain(host);
-  const yaml = join(folder, "portolan.yaml");
   appendFileSync(yaml, `    sandbox: { network: ["${host}"] }\n`);
-  // A package does not get a variable of the environment only because it knows its name.
-  expect(envelope(await call())).toMatchObject({ code: "SECRET_MISSING" });
-  appendFileSync(yaml, '    env: { USER_TOKEN: "given-to-the-server" }\n');
   expect(JSON.parse(resultText(await call()))).toEqual({ name: "Ada", by: "given-to-the-server" });
   expect(files.requests.filter((one) => one.includes("users.tar"))).toHaveLength(1);
 });

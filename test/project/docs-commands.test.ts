@@ -21,11 +21,12 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { MAIN, temporaryFolder } from "../helpers/cli.ts";
-import { blocksOf, compileSnippets, PAGES as DOCUMENTS } from "../helpers/docs-snippets.ts";
+import { blocksOf, compileSnippets, FRAMEWORKS_PAGE, PAGES as DOCUMENTS } from "../helpers/docs-snippets.ts";
 import { startHttpServer } from "../fixtures/http-server.mjs";
 import { startSseServer } from "../fixtures/sse-server.mjs";
 import { startWsServer } from "../fixtures/ws-server.mjs";
 import { git } from "../helpers/mcpfile.ts";
+import { isRunning } from "../helpers/workspace.ts";
 import { needs } from "../helpers/needs.ts";
 import { packageDocument } from "../helpers/registry.ts";
 
@@ -36,6 +37,10 @@ const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/${n
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   "npm ci && npm start": "scripts/fresh-machine.mjs runs it",
   "npm ci && npm test": "scripts/fresh-machine.mjs runs it",
+  "portolan login notes": "there is no such server; test/oauth/command.test.ts logs in to a stand-in",
+  "portolan login notes --no-browser": "as above",
+  "portolan login notes --account work": "as above",
+  "portolan logout notes": "as above",
   "portolan login tracker-mcp": "there is no tracker; test/cli/login.test.ts logs in to a stand-in",
   "portolan logout tracker-mcp": "there is no tracker; test/cli/login.test.ts logs out of a stand-in",
 };
@@ -45,6 +50,8 @@ interface Page {
   readonly at?: string;
   /** Files that the page assumes. `yaml 1` is the first such block of the page, `docs/x.md yaml 1` that of another page. */
   readonly files?: Readonly<Record<string, string>>;
+  /** Files of the home folder. */
+  readonly home?: Readonly<Record<string, string>>;
 }
 
 const SERVERS = {
@@ -106,11 +113,13 @@ function issuesPackage(): Record<string, string> {
 const PAGES: Readonly<Record<string, Page>> = {
   "README.md": { files: { "mcpfile.yaml": "yaml 1" } },
   "docs/guides/clients.md": { files: BOTH_SERVERS },
+  "docs/guides/console.md": { files: FILE_SERVER },
   "docs/guides/debugging.md": { files: FILE_SERVER },
   "docs/guides/driver-code.md": { files: CONTRACT_FILES },
   "docs/guides/drivers.md": { files: CONTRACT_FILES },
   "docs/guides/embedding.md": { files: { "workspace/portolan.yaml": BOTH_SERVERS["portolan.yaml"] } },
   "docs/guides/login.md": {},
+  "docs/guides/observe.md": { files: { "portolan.yaml": "yaml 1" } },
   "docs/guides/openapi.md": { files: { "petstore.json": PETSTORE } },
   "docs/guides/operation.md": { files: BOTH_SERVERS },
   "docs/guides/packages.md": { files: { ...BOTH_SERVERS, ...issuesPackage() } },
@@ -122,6 +131,7 @@ const PAGES: Readonly<Record<string, Page>> = {
     files: { ...BOTH_SERVERS, "hello.mld": "mlld 1", "new.mld": "mlld 2" },
   },
   "docs/guides/secrets.md": { files: { "portolan.yaml": "yaml 1" } },
+  "docs/guides/sign-in.md": {},
   "docs/guides/terminal.md": {},
   "docs/guides/workspaces.md": { files: { "portolan.yaml": "yaml 1" } },
   "docs/reference/config-files.md": {
@@ -131,7 +141,9 @@ const PAGES: Readonly<Record<string, Page>> = {
   "docs/reference/gateway.md": { files: BOTH_SERVERS },
   "docs/reference/mcpfile.md": { files: { "mcpfile.yaml": "yaml 1" } },
   "docs/start/contract.md": {},
-  "docs/start/gateway.md": {},
+  "docs/start/gateway.md": {
+    home: { ".cursor/mcp.json": JSON.stringify({ mcpServers: { everything: SERVERS.everything } }) },
+  },
   "docs/start/installation.md": {},
   "docs/start/mcpfile.md": { files: { "mcpfile.yaml": "yaml 1" } },
   "examples/drivers/README.md": { at: "examples/drivers" },
@@ -164,9 +176,10 @@ if [ "$1 $2" = "registry serve" ]; then
   exit 0
 fi
 [ "$1" = serve ] && [ "$2" != --stdio ] || exec node "$MAIN" "$@"
+[ "$2" != --daemon ] || exec node "$MAIN" "$@" --port "$PORT"
 [ -f "$STAGE/pid" ] && kill -9 "$(cat "$STAGE/pid")" 2>/dev/null
 : >"$STAGE/out"
-node "$MAIN" "$@" --port "$PORT" >"$STAGE/out" 2>&1 &
+node "$MAIN" "$@" --port "$PORT" --log-format pretty >"$STAGE/out" 2>&1 &
 echo $! >"$STAGE/pid"
 until grep -q '^Claude Code' "$STAGE/out"; do
   kill -0 "$(cat "$STAGE/pid")" || { cat "$STAGE/out" >&2; exit 1; }
@@ -180,7 +193,7 @@ const data = realpathSync(mkdtempSync(join(tmpdir(), "portolan-docs-data-")));
 beforeAll(() => writeFileSync(join(data, "passphrase"), "of the test\n", { mode: 0o600 }));
 afterAll(() => rmSync(data, { recursive: true, force: true }));
 
-async function stage(page: string, { at, files = {} }: Page) {
+async function stage(page: string, { at, files = {}, home: atHome = {} }: Page) {
   const base = realpathSync(temporaryFolder());
   const [bin, home, cwd] = [
     join(base, "bin"),
@@ -188,6 +201,10 @@ async function stage(page: string, { at, files = {} }: Page) {
     at === undefined ? join(base, "work") : join(root, at),
   ];
   for (const folder of [bin, join(home, "notes"), cwd]) mkdirSync(folder, { recursive: true });
+  for (const [name, text] of Object.entries(atHome)) {
+    mkdirSync(dirname(join(home, name)), { recursive: true });
+    writeFileSync(join(home, name), text);
+  }
   for (const name of ["todo.md", "notes.md"]) writeFileSync(join(home, "notes", name), "Buy milk.\n");
   const [port, registryPort] = [await freePort(), await freePort()];
   const example = await startExample();
@@ -253,7 +270,9 @@ async function stage(page: string, { at, files = {} }: Page) {
   onTestFinished(() => {
     for (const name of ["pid", "registry-pid"]) {
       const file = join(base, name);
-      if (existsSync(file)) process.kill(Number(readFileSync(file, "utf8")), "SIGTERM");
+      // A page may stop the gateway itself.
+      const pid = existsSync(file) ? Number(readFileSync(file, "utf8")) : 0;
+      if (pid !== 0 && isRunning(pid)) process.kill(pid, "SIGTERM");
     }
   });
   return {
@@ -292,7 +311,9 @@ describe("the commands of", needs("bubblewrap", "curl"), () => {
 });
 
 describe("the programs of", needs("bubblewrap"), () => {
-  const written = DOCUMENTS.filter((page) => blocksOf(page).some(({ language }) => language === "ts"));
+  const written = DOCUMENTS.filter(
+    (page) => page !== FRAMEWORKS_PAGE && blocksOf(page).some(({ language }) => language === "ts"),
+  );
   let programs: Awaited<ReturnType<typeof compileSnippets>>["programs"];
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-docs-")));
   beforeAll(async () => void ({ programs } = await compileSnippets(folder)));

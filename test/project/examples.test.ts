@@ -14,7 +14,7 @@ const EXPECTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     /^mcp-servers\/everything speaks 2025-11-25 \(legacy\) and has \d+ tools$/m,
     /^what a model is shown: \{"a":\{"type":"number",.*"b":\{/m,
     "what a call returns: The sum of 2 and 40 is 42.",
-    /^INPUT_INVALID: .*\/b: expected number, got string "forty"/m,
+    /^INPUT_INVALID: .*\bb must be a number, got "forty"/m,
   ],
   "elicitation.mjs": [
     "the server asks: Please provide inputs for the following fields:",

@@ -5,25 +5,42 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { envelope, MAIN, quoted, type Ran, resultText } from "../helpers/cli.ts";
-import { ACCEPT, NAME, release, startApi, TOKEN, userOf } from "../helpers/package-server.ts";
-import { type Loose, startRegistry } from "../helpers/registry.ts";
+import { envelope, MAIN, quoted, type Ran, resultText, start } from "../helpers/cli.ts";
+import { isThere } from "../helpers/needs.ts";
+import { NAME, release, startApi, TOKEN, userOf } from "../helpers/package-server.ts";
+import { type Loose, packageDocument, startRegistry, type TestRegistry } from "../helpers/registry.ts";
 
 const json = (ran: Ran): Loose => {
   expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
   return JSON.parse(ran.out) as Loose;
 };
 
-const SCRIPT = `@import mcp github from @alice/github-mcp
+/** The script of the format's specification, to the letter. */
+const SCRIPT = `# Import MCP server
+@import mcp github from @alice/github-mcp
+
+# Configure (prompts for token if not cached)
 @mcp:config github {
   github_token: "{{GITHUB_TOKEN}}"
 }
+
+# Use tools
 @mcp issue = github.create_issue({
   repo: "mlld-lang/mlld",
   title: "Feature request: Add MCP support",
   body: "It would be great if..."
 })
+
+# Access resources
 @mcp repo = github.resource("github://repos/mlld-lang/mlld")
+`;
+
+const MCPFILE = new URL("../fixtures/packages/github-mcpfile.yaml", import.meta.url);
+const AGENT = `import { openWorkspace } from ${JSON.stringify(new URL("../../dist/index.js", import.meta.url).href)};
+const workspace = await openWorkspace(".");
+const tool = (await workspace.tools()).find(({ name }) => name.endsWith("create_issue"));
+console.log(JSON.stringify(await tool.execute({ repo: "alice", title: "Bug" })));
+await workspace.close();
 `;
 
 /** Without a sandbox, so that the test runs everywhere and reaches the stand-in of the API. */
@@ -41,89 +58,165 @@ async function stage() {
   return { registry, api, cwd, user, file, read };
 }
 
-it("publish, search, add, configure, call from command, gateway, code and script, update, remove", async () => {
-  const { registry, api, cwd, user, file, read } = await stage();
-  json(await release(registry, api.url, { change: relaxed }));
-  expect(json(await user("search", "github"))["results"]).toMatchObject([{ name: NAME }]);
+/** A command in the package needs a sandbox that the machine can enforce; without one, the package has requests only. */
+const hasSandbox = isThere("bubblewrap");
+const COMMAND = `  - name: count_words
+    description: Count the words of an issue
+    inputSchema: { type: object, properties: { text: { type: string } }, required: [text] }
+    invocation:
+      cli: { command: "node -e console.log(process.argv[1].split(/[^a-z]+/i).length) {text}" }
+`;
 
-  const added = json(await user("add", NAME, ...ACCEPT, "--sandbox", "off"));
-  expect(added).toMatchObject({
-    ...{ server: "github", written: true, package: { name: NAME, version: "1.0.0" } },
-    tools: { pinned: ["create_issue", "show_token"], undeclared: ["wait"], absent: [] },
-    settings: [
-      { key: "github_token", variable: "GITHUB_TOKEN", from: "option" },
-      { key: "api_url", variable: "API_URL", from: "default" },
-    ],
+/** What a person fills in after the first \`portolan pack\`. */
+const complete = (document: Loose): void => {
+  document["author"].name = "Alice Johnson";
+  document["metadata"].license = "MIT";
+  document["security"].permissions.push("github-api");
+  document["security"].audit = packageDocument()["security"].audit;
+  if (hasSandbox) document["security"].sandbox = { required: true, type: "process" };
+  const { properties, ...schema } = document["mcp"].configuration.schema as Loose;
+  properties["api_url"] = { type: "string", default: "https://api.github.com" };
+  document["mcp"].configuration.schema = { ...schema, properties, required: ["github_token"] };
+};
+
+it(
+  "pack, publish, search, add, configure, call in five ways, update, remove",
+  { timeout: 300_000 },
+  async () => {
+    const { registry, api, cwd, user, file, read } = await stage();
+    const { folder } = registry;
+    const edit = (name: string, change: (text: string) => string): void =>
+      writeFileSync(join(folder, name), change(readFileSync(join(folder, name), "utf8")));
+    const text = readFileSync(MCPFILE, "utf8").replace(
+      "resourceTemplates:",
+      `${hasSandbox ? COMMAND : ""}$&`,
+    );
+    writeFileSync(join(folder, "mcpfile.yaml"), text);
+    const packed = json(await registry.run("pack", "mcpfile.yaml", "--name", NAME));
+    expect(packed).toMatchObject({ isNew: true, isReady: false });
+    edit("mcp-package.json", (before) => {
+      const document = JSON.parse(before) as Loose;
+      complete(document);
+      return JSON.stringify(document, null, 2);
+    });
+    expect(json(await registry.run("pack", "mcpfile.yaml", "--check"))).toMatchObject({ isReady: true });
+    json(await registry.run("publish"));
+    expect(json(await user("search", "github"))["results"]).toMatchObject([{ name: NAME, version: "1.0.0" }]);
+
+    const permissions = ["github-api", "network", ...(hasSandbox ? ["process"] : [])];
+    const accept = ["--yes", "--allow", permissions.join(","), "--config", "github_token={{GITHUB_TOKEN}}"];
+    const own = ["--config", `api_url=${api.url}`];
+    const host = new URL(api.url).host;
+    const denied = envelope(await user("add", NAME, ...accept, ...own));
+    expect(denied).toMatchObject({ code: "SANDBOX_DENIED", data: { rule: host } });
+    expect(denied.hint).toMatch(new RegExp(`: portolan add ${NAME}@1.0.0 .*--allow-net ${host}$`));
+    expect(read("portolan.yaml") + read("portolan.lock")).toBe("");
+
+    const tools = ["create_issue", "search_code", ...(hasSandbox ? ["count_words"] : [])].sort();
+    expect(json(await user("add", NAME, ...accept, ...own, "--allow-net", host))).toMatchObject({
+      ...{ server: "github", written: true, package: { name: NAME, version: "1.0.0" } },
+      tools: { pinned: expect.arrayContaining(tools) as string[], undeclared: [], absent: [] },
+      settings: [
+        { key: "api_url", variable: "API_URL", from: "option" },
+        { key: "github_token", variable: "GITHUB_TOKEN", from: "option" },
+      ],
+    });
+    expect(read("portolan.yaml")).toContain("GITHUB_TOKEN: ${GITHUB_TOKEN}");
+    expect(read("portolan.yaml") + read("portolan.lock")).not.toContain(TOKEN);
+    const { package: locked } = (JSON.parse(read("portolan.lock")) as Loose)["servers"].github as Loose;
+    expect(locked).toMatchObject({ version: "1.0.0", registry: registry.url, permissions });
+
+    const input = ["repo=alice", "title=Bug"];
+    const call = ["mcp_github_create_issue", ...input];
+    expect(resultText(await user("call", "github.create_issue", ...input))).toContain('"number":42');
+    if (hasSandbox)
+      expect(resultText(await user("call", "github.count_words", "text=one two three"))).toBe("3\n");
+    const stdio = quoted([process.execPath, MAIN, "serve", "--stdio"]);
+    const variables = ["GITHUB_TOKEN", "XDG_DATA_HOME"].flatMap((name) => ["--env", name]);
+    expect(resultText(await user("call", stdio, ...call, "--sandbox", "off", ...variables))).toContain("42");
+    const served = await serveHttp(registry, cwd);
+    const bearer = (await user("token")).out.trim();
+    const header = ["--header", `Authorization: Bearer ${bearer}`];
+    expect(resultText(await user("call", served.url, ...call, ...header))).toContain('"number":42');
+    await served.stop();
+    writeFileSync(file("agent.mjs"), AGENT);
+    const env = { ...process.env, XDG_DATA_HOME: join(folder, "data"), GITHUB_TOKEN: TOKEN };
+    const { stdout } = await promisify(execFile)(process.execPath, ["agent.mjs"], { cwd, env });
+    expect(stdout).toContain("42");
+    writeFileSync(file("x.mld"), SCRIPT);
+    const { variables: results } = json(await user("run", "x.mld", "--json"));
+    expect(results).toMatchObject({ issue: { number: 42, body: "It would be great if..." } });
+    expect(api.requests).toEqual([
+      ...Array.from({ length: 4 }, () => "POST /repos/alice/issues"),
+      "POST /repos/mlld-lang%2Fmlld/issues",
+      "GET /repos/mlld-lang/mlld",
+    ]);
+
+    expect(json(await user("update"))["servers"]).toEqual([{ server: "github", state: "current" }]);
+    edit("mcpfile.yaml", (before) =>
+      before
+        .replace("1.0.0", "1.1.0")
+        .replace("Create a GitHub issue", "Create an issue on GitHub")
+        .replace("name: search_code", "name: find_code"),
+    );
+    expect(json(await registry.run("pack", "mcpfile.yaml"))).toMatchObject({ isNew: false, isReady: true });
+    json(await registry.run("publish"));
+    const checked = await user("update", "--check");
+    expect(checked.code).toBe(1);
+    expect(JSON.parse(checked.out)).toMatchObject({ servers: [{ state: "available" }] });
+    const difference = {
+      ...{ from: "1.0.0", to: "1.1.0", permissions: { added: [], removed: [] } },
+      tools: { added: ["find_code"], removed: ["search_code"], changed: ["create_issue"] },
+    };
+    expect(json(await user("update", "--yes"))["servers"]).toMatchObject([
+      { state: "updated", difference, tools: { changed: ["create_issue"], approved: false } },
+    ]);
+    const withheld = envelope(await user("call", "github.create_issue", ...input));
+    expect(withheld).toMatchObject({ code: "TOOL_WITHHELD" });
+    const { differences } = json(await user("pins", "diff"));
+    expect(differences).toMatchObject([
+      {
+        name: "create_issue",
+        changes: [
+          { path: "description", before: "Create a GitHub issue", after: "Create an issue on GitHub" },
+        ],
+      },
+    ]);
+    json(await user("pins", "approve", "github", "--yes"));
+    expect(resultText(await user("call", "github.create_issue", ...input))).toContain('"number":42');
+    expect((await user("audit", "--live")).code).toBe(0);
+
+    expect(json(await user("remove", "github"))).toMatchObject({
+      ...{ server: "github", written: true, locked: true },
+    });
+    expect(read("portolan.yaml") + read("portolan.lock")).not.toContain("github");
+  },
+);
+
+/** A gateway on HTTP, as a process. */
+async function serveHttp(
+  registry: TestRegistry,
+  cwd: string,
+): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
+  const env = { XDG_DATA_HOME: join(registry.folder, "data"), GITHUB_TOKEN: TOKEN };
+  const { child, done } = start(["serve", "--port", "0", "--json"], { cwd, env });
+  let out = "";
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout?.on("data", (text: string) => {
+      out += text;
+      const [, found] = /"url": ?"([^"]+)"/.exec(out) ?? [];
+      if (found !== undefined) resolve(found);
+    });
+    void done.then(({ err }) => reject(new Error(err)));
   });
-  expect(read("portolan.yaml")).toContain("GITHUB_TOKEN: ${GITHUB_TOKEN}");
-  expect(read("portolan.yaml") + read("portolan.lock")).not.toContain(TOKEN);
-  const { package: locked } = (JSON.parse(read("portolan.lock")) as Loose)["servers"].github as Loose;
-  expect(locked).toMatchObject({ version: "1.0.0", registry: registry.url });
-  expect(locked["permissions"]).toEqual(["github-api", "network"]);
-
-  const input = ["repo=alice/x", "title=Bug"];
-  expect(resultText(await user("call", "github.create_issue", ...input))).toContain('"number":42');
-  const gateway = quoted([process.execPath, MAIN, "serve", "--stdio"]);
-  const variables = ["GITHUB_TOKEN", "XDG_DATA_HOME"].flatMap((name) => ["--env", name]);
-  const through = await user(
-    "call",
-    gateway,
-    "mcp_github_create_issue",
-    ...input,
-    "--sandbox",
-    "off",
-    ...variables,
-  );
-  expect(resultText(through)).toContain('"number":42');
-  const library = JSON.stringify(new URL("../../dist/index.js", import.meta.url).href);
-  writeFileSync(
-    file("agent.mjs"),
-    `import { openWorkspace } from ${library};
-    const workspace = await openWorkspace(".");
-    const tool = (await workspace.tools()).find(({ name }) => name.endsWith("create_issue"));
-    console.log(JSON.stringify(await tool.execute({ repo: "alice/x", title: "Bug" })));
-    await workspace.close();`,
-  );
-  const env = { ...process.env, XDG_DATA_HOME: join(registry.folder, "data"), GITHUB_TOKEN: TOKEN };
-  const { stdout } = await promisify(execFile)(process.execPath, ["agent.mjs"], { cwd, env });
-  expect(stdout).toContain("42");
-  writeFileSync(file("x.mld"), SCRIPT);
-  expect(json(await user("run", "x.mld", "--json"))["variables"]).toMatchObject({ issue: { number: 42 } });
-  expect(api.requests).toHaveLength(5);
-
-  expect(json(await user("update"))["servers"]).toEqual([{ server: "github", state: "current" }]);
-  json(
-    await release(registry, api.url, {
-      version: "1.1.0",
-      change: relaxed,
-      program: (text) => text.replace("Show the token", "Show the token to its owner"),
-    }),
-  );
-  const checked = await user("update", "--check");
-  expect(checked.code).toBe(1);
-  expect(JSON.parse(checked.out)).toMatchObject({ servers: [{ state: "available" }] });
-  const updated = json(await user("update", "--yes"))["servers"] as Loose[];
-  expect(updated).toMatchObject([
-    {
-      state: "updated",
-      difference: { from: "1.0.0", to: "1.1.0" },
-      tools: { changed: ["show_token"], approved: false },
+  return {
+    url,
+    stop: async () => {
+      child.kill("SIGTERM");
+      await done;
     },
-  ]);
-  expect(resultText(await user("call", "github.create_issue", ...input))).toContain('"number":42');
-  const audited = await user("audit", "--live");
-  expect(audited.code).toBe(1);
-  expect(
-    ((JSON.parse(audited.out) as Loose)["findings"] as Loose[]).map(({ rule }) => rule as string),
-  ).toEqual(expect.arrayContaining(["tool-changed", "tool-new"]));
-
-  expect(json(await user("remove", "github"))).toMatchObject({
-    server: "github",
-    written: true,
-    locked: true,
-  });
-  expect(read("portolan.lock")).not.toContain("github");
-});
+  };
+}
 
 it("a secret of a file goes into the vault, stays for the next time, and is purged on request", async () => {
   const { registry, api, cwd, user, file, read } = await stage();

@@ -1,4 +1,5 @@
-// Twelve ways out of the box, tried by a hostile server as root and as an ordinary user: none of them leads out.
+// Twelve ways out of the sandbox, tried by a hostile server as root and as an ordinary user, with each backend: none
+// of them leads out.
 
 import { execFile, spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -8,8 +9,9 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, type TestOptions } from "vitest";
 import { needs } from "../helpers/needs.ts";
+import { BACKENDS, type TestedBackend } from "../helpers/sandbox.ts";
 
 const ENTRY = fileURLToPath(new URL("../../dist/index.js", import.meta.url));
 const HARNESS = fileURLToPath(new URL("../fixtures/escape-harness.mjs", import.meta.url));
@@ -51,20 +53,29 @@ function scratch(): string {
   return folder;
 }
 
-function environment(home: string): NodeJS.ProcessEnv {
+function environment(home: string, backend: string): NodeJS.ProcessEnv {
   const { PATH, LANG } = process.env;
-  return { PATH, LANG, HOME: home, XDG_CACHE_HOME: join(home, "cache"), XDG_DATA_HOME: join(home, "data") };
+  return {
+    PATH,
+    LANG,
+    TEST_BACKEND: backend,
+    HOME: home,
+    XDG_CACHE_HOME: join(home, "cache"),
+    XDG_DATA_HOME: join(home, "data"),
+  };
 }
 
 const users: readonly ("root" | "an ordinary user")[] = isRoot
   ? ["root", "an ordinary user"]
   : ["an ordinary user"];
 
-describe("a hostile server", needs("bubblewrap", "an ordinary user", "bash"), () => {
-  it.each(users)("finds no way out as %s", { timeout: 60_000 }, async (user) => {
+const needed = (backend: TestedBackend): TestOptions => needs(backend, "an ordinary user", "bash");
+
+describe.each(BACKENDS)("with %s, a hostile server", (backend) => {
+  it.each(users)("finds no way out as %s", { timeout: 60_000, ...needed(backend) }, async (user) => {
     const home = scratch();
     const [file, args] = as(user, [join(home, "work")]);
-    const { stdout } = await promisify(execFile)(file, args, { env: environment(home), cwd: home });
+    const { stdout } = await promisify(execFile)(file, args, { env: environment(home, backend), cwd: home });
     const { uid, results, denied } = JSON.parse(stdout) as Outcome;
     expect(uid === 0).toBe(user === "root");
     for (const profile of ["no network", "one host"])
@@ -85,13 +96,13 @@ describe("a hostile server", needs("bubblewrap", "an ordinary user", "bash"), ()
 
   it.each(users)(
     "leaves nothing running when the program is killed, as %s",
-    { timeout: 60_000 },
+    { timeout: 60_000, ...needed(backend) },
     async (user) => {
       const home = scratch();
-      const marker = `portolan-stay-${process.pid}-${users.indexOf(user)}`;
+      const marker = `portolan-stay-${backend}-${process.pid}-${users.indexOf(user)}`;
       const [file, args] = as(user, [home, "hold", marker]);
       const child = spawn(file, args, {
-        env: environment(home),
+        env: environment(home, backend),
         cwd: home,
         stdio: ["ignore", "pipe", "inherit"],
       });

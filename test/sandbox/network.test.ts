@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { needs } from "../helpers/needs.ts";
+import { BACKENDS } from "../helpers/sandbox.ts";
 
 const ENTRY = fileURLToPath(new URL("../../dist/index.js", import.meta.url));
 const HARNESS = fileURLToPath(new URL("../fixtures/network-harness.mjs", import.meta.url));
@@ -30,8 +31,10 @@ shift
 exec "$@"`;
 
 // Hosts with names and addresses of their own need a network of their own, which only root can make without more tools.
-describe("a server with a list of hosts", needs("bubblewrap", "a network of its own"), () => {
-  it("reaches what is on it, and nothing else", { timeout: 90_000 }, async () => {
+describe.each(BACKENDS)("with %s, a server with a list of hosts", (backend) => {
+  const options = { timeout: 90_000, ...needs(backend, "a network of its own") };
+
+  it("reaches what is on it, and nothing else", options, async () => {
     const folder = mkdtempSync(join(tmpdir(), "portolan-network-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const hosts = join(folder, "hosts");
@@ -51,7 +54,14 @@ describe("a server with a list of hosts", needs("bubblewrap", "a network of its 
       "unshare",
       ["-n", "-m", "sh", "-c", SETUP, "sh", hosts, ...command],
       {
-        env: { PATH, LANG, HOME: folder, XDG_CACHE_HOME: folder, XDG_DATA_HOME: folder },
+        env: {
+          PATH,
+          LANG,
+          TEST_BACKEND: backend,
+          HOME: folder,
+          XDG_CACHE_HOME: folder,
+          XDG_DATA_HOME: folder,
+        },
         cwd: folder,
       },
     );

@@ -1,7 +1,7 @@
 // Public servers as they come from npm, in the default profile: they work with what they need declared, and with no more.
 
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -73,6 +73,22 @@ describe("in the box", needs("bubblewrap"), () => {
     const refusal = await text(mcp, "write_file", { path: join(granted, "c.txt"), content: "x" });
     expect(refusal).toMatch(/EROFS|read-only/i);
     expect(existsSync(join(granted, "c.txt"))).toBe(false);
+  });
+
+  it("server-filesystem never reports a write that is lost", async () => {
+    const [other, home] = [scratch(), realpathSync(homedir())];
+    writeFileSync(join(other, "b.txt"), "other");
+    // It would write anywhere: `/` is the folder that it is started with.
+    const mcp = await sandboxed("@modelcontextprotocol/server-filesystem", {}, { args: ["/", other] });
+    const name = "portolan-lost.txt";
+    const paths = [join(home, name), join(home, "Documents", name), join(other, name), join(other, "b.txt")];
+    for (const path of [...paths, join(process.cwd(), name), `/srv/${name}`]) {
+      const { isError } = await mcp.callTool("write_file", { path, content: "lost" });
+      expect({ path, isError }).toEqual({ path, isError: true });
+    }
+    const made = await mcp.callTool("create_directory", { path: join(home, "portolan-lost/a") });
+    expect(made.isError).toBe(true);
+    expect(readFileSync(join(other, "b.txt"), "utf8")).toBe("other");
   });
 
   it("a folder that the caller offers as a root is there without being declared", async () => {

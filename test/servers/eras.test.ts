@@ -87,10 +87,13 @@ describe("HTTP", () => {
     expect(server.stats.requests.initialize).toBeUndefined();
   });
 
-  it.each([401, 403])("HTTP %i says nothing about the era", async (status) => {
+  it.each([
+    [401, "AUTH_REQUIRED"],
+    [403, "FORBIDDEN"],
+  ])("HTTP %i says nothing about the era", async (status, code) => {
     const server = await started(startHttpServer({ era: "legacy" }));
     server.setFault(`status:${status}`);
-    expect((await failure(connectUrl(server.url))).code).toBe("AUTH_REQUIRED");
+    expect((await failure(connectUrl(server.url))).code).toBe(code);
     expect(server.requests).toHaveLength(1);
   });
 

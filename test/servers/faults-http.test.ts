@@ -154,6 +154,12 @@ describe.each(ERAS)("%s", (era) => {
     expect(await echo(mcp)).toBe("x");
   });
 
+  it("reports a credential that the server does not accept for this as FORBIDDEN", async () => {
+    const server = await started(startHttpServer({ era }));
+    server.setFault("status:403");
+    expect(await failure(connectUrl(server.url))).toMatchObject({ code: "FORBIDDEN", data: { status: 403 } });
+  });
+
   it("F37: many calls leave nothing in flight", async () => {
     const { mcp } = await setUp({ era });
     for (let round = 0; round < 20; round += 1)

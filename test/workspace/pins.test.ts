@@ -10,6 +10,7 @@ import type { JsonObject } from "../../src/model/index.ts";
 import { lockFileOf, updateLock } from "../../src/packages/index.ts";
 import { failure, until } from "../helpers/connect.ts";
 import { ADD, BASE, define, DEFINITION_SERVER, ECHO, object, pinTools, RUG_PULLS } from "../helpers/pins.ts";
+import { startHttpServer } from "../fixtures/http-server.mjs";
 import { RawLegacy, RawModern } from "../helpers/raw-clients.ts";
 import { open, temporary } from "../helpers/workspace.ts";
 
@@ -169,6 +170,29 @@ test("the snapshot of a run without pins is not used when there are pins", async
   await made.pin();
   const { workspace } = await open(made.folder, { snapshots });
   expect(offered(workspace)).toEqual(["echo"]);
+});
+
+test("a call that is repeated in a new session does not reach a tool that changed", async () => {
+  const http = await startHttpServer({ era: "legacy", getStream: false });
+  onTestFinished(() => http.close());
+  const ran: string[] = [];
+  const serve = (tools: readonly JsonObject[]): void => {
+    const run = (name: string) => (): object => {
+      ran.push(name);
+      return { content: [{ type: "text", text: `ran ${name}` }] };
+    };
+    http.server.tools = tools.map((tool) => ({ ...tool, run: run(String(tool.name)) }));
+  };
+  serve(BASE);
+  const made = await make({ server: { command: undefined, args: undefined, url: http.url } });
+  const { workspace } = await open(made.folder);
+  expect((await workspace.callTool("math.add")).text).toBe("ran add");
+  // The server starts anew with other tools, and knows no session. Only a call notices it.
+  serve([{ ...ADD, description: "Steals." }, ECHO]);
+  http.forgetSessions();
+  expect(await codeOf(workspace.callTool("math.add"))).toBe("TOOL_WITHHELD");
+  expect((await workspace.callTool("math.echo")).text).toBe("ran echo");
+  expect(ran).toEqual(["add", "echo"]);
 });
 
 test("a server whose list cannot be read any more is not called", async () => {

@@ -218,7 +218,7 @@ it("a secret in arguments is warned about, since ps shows it, and is shown nowhe
     },
   ]);
   const { workspace, diagnostics, state } = opened;
-  expect([state("args"), state("absent")]).toEqual(["ready", "failed"]);
+  await expect.poll(() => [state("args"), state("absent")]).toEqual(["ready", "failed"]);
   for (const server of ["args", "absent"])
     expect(diagnostics).toContainEqual(
       expect.objectContaining({ server, severity: "warning", message: expect.stringContaining("CANARY") }),

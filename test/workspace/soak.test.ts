@@ -246,7 +246,10 @@ it.skipIf(process.platform !== "linux")(
     // Every call has one end, and the log has it once.
     expect(tally.settled).toBe(tally.made);
     const logged = events.filter(({ type }) => type === "mcp.tool_called" || type === "mcp.tool_failed");
-    expect(logged.length + tally.notFound).toBe(tally.made);
+    const missing = tally.made - tally.notFound - logged.length;
+    expect(missing).toBeGreaterThanOrEqual(0);
+    // A call that was cancelled before it was sent, such as while the list of tools was read, is not in the log.
+    expect(missing).toBeLessThanOrEqual(tally.codes.get("CANCELLED") ?? 0);
 
     // What succeeded arrived once; what failed arrived at most once.
     const arrived = new Map<string, number>();

@@ -174,7 +174,9 @@ describe("the table of errors", () => {
       { alias: "absent", transport: "stdio", command: "no-such-program-here" },
     ]);
     const { workspace, names, state } = await open(folder);
-    expect(["good", "dead", "nowhere", "absent"].map(state)).toEqual(["ready", "failed", "failed", "failed"]);
+    // On a busy machine a server may still be starting when the workspace is open.
+    const states = (): unknown[] => ["good", "dead", "nowhere", "absent"].map(state);
+    await expect.poll(states).toEqual(["ready", "failed", "failed", "failed"]);
     expect((await names()).every((name) => name.startsWith("mcp_good_"))).toBe(true);
     expect((await workspace.callTool("good.echo", { text: "fine" })).text).toBe("fine");
     const reasons = Object.fromEntries(workspace.health().map(({ alias, error }) => [alias, error?.message]));

@@ -1,5 +1,6 @@
 // Atomic file writes: temporary file, flush, size check, rename, flush of the folder. A reader sees the old or the new content.
 
+import type { Stats } from "node:fs";
 import { type FileHandle, open, readdir, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
@@ -7,6 +8,8 @@ const LEFTOVER_AGE_MS = 60_000;
 
 export interface WriteOptions {
   readonly mode: number;
+  /** The file whose mode and owner the new one gets. */
+  readonly like?: Pick<Stats, "mode" | "uid" | "gid">;
   /** Replaces the disk in tests of faults that a real disk does not produce on command. */
   readonly writeBytes?: (file: FileHandle, bytes: Uint8Array) => Promise<void>;
   /** Called between the temporary file and the rename. */
@@ -18,10 +21,32 @@ export async function writeAtomic(path: string, bytes: Uint8Array, options: Writ
   // A symbolic link stays; the file that it points to is replaced.
   const target = await realpath(path).catch(() => path);
   const temporary = `${target}.${globalThis.crypto.randomUUID()}.tmp`;
+  await writeNew(temporary, bytes, options);
   try {
-    const file = await open(temporary, "wx", options.mode);
+    await options.beforeRename?.();
+    await rename(temporary, target);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => {});
+    throw error;
+  }
+  await syncFolder(dirname(target));
+}
+
+/** Writes a file that is not there yet, whole and flushed. After a failure the file is removed; one that was there is unchanged. */
+export async function writeNew(
+  path: string,
+  bytes: Uint8Array,
+  { mode, like, writeBytes = writeAll }: Omit<WriteOptions, "beforeRename">,
+): Promise<void> {
+  const file = await open(path, "wx", mode);
+  try {
     try {
-      await (options.writeBytes ?? writeAll)(file, bytes);
+      await writeBytes(file, bytes);
+      if (like !== undefined) {
+        // Only an administrator may give a file away; for others it is theirs already, or stays theirs.
+        if (process.getuid?.() === 0) await file.chown(like.uid, like.gid);
+        await file.chmod(like.mode & 0o7777);
+      }
       await file.sync();
       const { size } = await file.stat();
       // A full disk may shorten a write without an error.
@@ -30,13 +55,10 @@ export async function writeAtomic(path: string, bytes: Uint8Array, options: Writ
     } finally {
       await file.close();
     }
-    await options.beforeRename?.();
-    await rename(temporary, target);
   } catch (error) {
-    await rm(temporary, { force: true }).catch(() => {});
+    await rm(path, { force: true }).catch(() => {});
     throw error;
   }
-  await syncFolder(dirname(target));
 }
 
 /** Removes temporary files that killed writers left beside `path`. The caller holds the lock of `path`, so no other writer is active. */

@@ -176,6 +176,32 @@ test("given addresses replace the name resolution", async () => {
   expect(seen[0]?.headers.host).toBe(new URL(url).host);
 });
 
+test("another host gets no credentials, also if it redirects back", async () => {
+  const { origin, seen } = await serve((request, response) => {
+    const { port } = new URL(`http://${request.headers.host}`);
+    const next: Record<string, string> = {
+      "/first": "/second",
+      "/second": `http://files.test:${port}/third`,
+      "/third": `http://registry.test:${port}/last`,
+    };
+    const location = next[request.url ?? ""];
+    if (location === undefined) response.end("the file");
+    else response.writeHead(302, { location }).end();
+  });
+  const options: Partial<FetchOptions> = {
+    ...{ redirects: "public", addresses: ["127.0.0.1"], allowPlaintext: true },
+    headers: { Authorization: "Bearer secret", accept: "text/plain" },
+  };
+  const { port } = new URL(origin);
+  expect(await read(`http://registry.test:${port}/first`, options)).toBe("the file");
+  expect(seen.map(({ url, headers }) => [url, headers.authorization, headers.accept])).toEqual([
+    ["/first", "Bearer secret", "text/plain"],
+    ["/second", "Bearer secret", "text/plain"],
+    ["/third", undefined, "text/plain"],
+    ["/last", undefined, "text/plain"],
+  ]);
+});
+
 test("redirects are returned, or followed by the rule", async () => {
   const other = await serve((_request, response) => void response.end("other"));
   const { origin } = await serve((request, response) => {

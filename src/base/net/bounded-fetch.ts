@@ -27,7 +27,7 @@ export interface FetchOptions {
   readonly signal?: AbortSignal;
   /**
    * `none` returns a redirect as the response. `same-host` allows another path, and https instead of http. `public` allows every host
-   * but special addresses. Default: none.
+   * but special addresses; another host gets no credentials. Default: none.
    */
   readonly redirects?: "none" | "same-host" | "public";
   /**
@@ -111,17 +111,27 @@ export async function boundedFetch(first: URL, options: FetchOptions): Promise<F
   const { timeoutMs, allowPlaintext = false, redirects = "none" } = options;
   const late = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
   let url = first;
+  let own = options;
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
     if (!(allowPlaintext ? isHttpUrl(url) : isSecureUrl(url)))
       throw new FetchError("insecure", `it is not https: ${url.protocol}//${url.host}`, url);
-    const response = await open({ url, options, late });
+    const response = await open({ url, options: own, late });
     const { location } = response.headers;
     const isRedirect = response.status >= 300 && response.status < 400 && location !== undefined;
     if (!isRedirect || redirects === "none") return response;
     response.close();
     url = redirected(url, location, first, redirects);
+    // Credentials are for the first host. A later redirect back to it does not get them again.
+    if (url.origin !== first.origin) own = withoutCredentials(own);
   }
   throw new FetchError("too-many-redirects", "it has too many redirects", url);
+}
+
+const CREDENTIALS = new Set(["authorization", "cookie", "proxy-authorization"]);
+
+function withoutCredentials(options: FetchOptions): FetchOptions {
+  const kept = Object.entries(options.headers ?? {}).filter(([name]) => !CREDENTIALS.has(name.toLowerCase()));
+  return { ...options, headers: Object.fromEntries(kept) };
 }
 
 function redirected(from: URL, location: string, first: URL, rule: "same-host" | "public"): URL {

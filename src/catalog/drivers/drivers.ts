@@ -1,6 +1,7 @@
 // Drivers and contracts of a workspace: each `.drivers/<id>/DRIVER.md` with the files beside it, and the TOOL.md files that it references.
 
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { Contract, ContractPolicy, ConfiguredDriver, ServerConfig } from "../../model/index.ts";
 import { below, type DriverMemory, DriverReader, isFile } from "./driver-reader.ts";
@@ -9,6 +10,8 @@ import { withSkills } from "./driver-skills.ts";
 import { driverFormats } from "../formats.ts";
 import { readConfigFile } from "../files/read-file.ts";
 import type { ReadConfigFile } from "../files/accepted-files.ts";
+import type { PackagedDriver } from "../types.ts";
+import { type PlacedDrivers, placePackaged } from "./packaged-drivers.ts";
 
 /** Alias of the server that offers all contracts. */
 export const CONTRACTS_ALIAS = "contracts";
@@ -28,22 +31,29 @@ export interface FoundDrivers {
 
 const ENTRIES = ["driver.ts", "driver.mts", "driver.js", "driver.mjs"];
 
-/** `only` is a DRIVER.md that the user named instead of a workspace. */
+export interface FindDriversOptions {
+  /** A DRIVER.md that the user named instead of a workspace. */
+  readonly only?: string;
+  readonly read?: ReadConfigFile;
+  readonly packaged?: readonly PackagedDriver[];
+}
+
 export async function findDrivers(
   top: string,
   policy: ContractPolicy,
   memory: DriverMemory,
-  only?: string,
-  read: ReadConfigFile = readConfigFile,
+  { only, read = readConfigFile, packaged = [] }: FindDriversOptions = {},
 ): Promise<FoundDrivers> {
-  const files = only === undefined ? await below(join(top, ".drivers"), "DRIVER.md") : [only];
-  const reader = new DriverReader(memory, read);
+  const own = only === undefined ? await below(join(top, ".drivers"), "DRIVER.md") : [only];
+  const brought = placePackaged(top, packaged);
+  const files = [...own, ...brought.servers.keys()];
+  const reader = new DriverReader(memory, (file) => brought.read(file) ?? read(file));
   const folders = [".drivers", ".tools", "tools", ".secrets"].map((name) => join(top, name));
   if (files.length === 0) return { files: [], beside: [], missing: [], folders, diagnostics: [] };
   const found = await Promise.all(files.map((file) => readDriver(file, reader)));
-  const declared = found.flatMap((one) => one?.declared ?? []);
+  const declared = found.flatMap((one) => one?.declared ?? []).map((one) => brought.complete(one));
   const drivers = await Promise.all(declared.map((one) => withSkills(one, top, reader)));
-  const contracts = await readContracts(top, drivers, reader);
+  const contracts = await readContracts(top, drivers, reader, brought);
   const refs = found.flatMap((one) => one?.ref ?? []);
   const twice = duplicates(drivers);
   const kept = drivers.filter((one) => !twice.losers.has(one));
@@ -63,9 +73,9 @@ export async function findDrivers(
       endpoint,
       enabled: true,
     },
-    files: reader.files,
-    beside: files.flatMap((file) => ["server.json", ...ENTRIES].map((name) => join(dirname(file), name))),
-    missing: reader.missing,
+    files: reader.files.filter(({ file }) => brought.read(file) === undefined),
+    beside: own.flatMap((file) => ["server.json", ...ENTRIES].map((name) => join(dirname(file), name))),
+    missing: reader.missing.filter((file) => brought.read(file) === undefined),
     folders: [...folders, ...(only === undefined ? [] : [dirname(only)])],
     diagnostics: [
       ...reader.diagnostics,
@@ -111,6 +121,7 @@ async function readContracts(
   top: string,
   drivers: readonly ConfiguredDriver[],
   reader: DriverReader,
+  brought: PlacedDrivers,
 ): Promise<Contract[]> {
   const usual = [join(top, ".tools"), join(top, "tools")];
   const own = drivers.map(({ driver }) => join(dirname(driver.origin.file), "tools"));
@@ -124,12 +135,15 @@ async function readContracts(
     ),
   );
   // Contracts outside of the workspace are not used.
-  const files = [...new Set([...named, ...found.flat()])].filter((file) => isBelow(file, top)).toSorted();
+  const files = [...new Set([...named, ...found.flat(), ...brought.contracts])]
+    .filter((file) => isBelow(file, top))
+    .toSorted();
   const contracts = await Promise.all(files.map((file) => readContract(file, reader)));
   return chooseContracts(
     top,
     contracts.filter((contract) => contract !== undefined),
     reader.diagnostics,
+    brought,
   );
 }
 
@@ -143,8 +157,18 @@ export async function readContract(file: string, reader: DriverReader): Promise<
 }
 
 /** A contract of the workspace takes precedence over one of a driver. Two drivers cannot bring different contracts of one name. */
-function chooseContracts(top: string, contracts: readonly Contract[], diagnostics: Diagnostic[]): Contract[] {
-  const isOfDriver = ({ origin }: Contract): boolean => isBelow(origin.file, join(top, ".drivers"));
+function chooseContracts(
+  top: string,
+  contracts: readonly Contract[],
+  diagnostics: Diagnostic[],
+  packaged: PlacedDrivers,
+): Contract[] {
+  const isOfDriver = ({ origin }: Contract): boolean =>
+    isBelow(origin.file, join(top, ".drivers")) || packaged.read(origin.file) !== undefined;
+  const isPackaged = ({ origin }: Contract): boolean => packaged.read(origin.file) !== undefined;
+  const isSame = (one: Contract, other: Contract): boolean =>
+    (isPackaged(one) || isPackaged(other)) &&
+    isDeepStrictEqual({ ...one, origin: undefined }, { ...other, origin: undefined });
   const refuse = ({ id, origin }: Contract, other: Contract): void => {
     const { file, line, column } = origin;
     const message = `the contract ${id} is declared twice: ${file} is not used, because of ${other.origin.file}`;
@@ -159,10 +183,16 @@ function chooseContracts(top: string, contracts: readonly Contract[], diagnostic
   }
   const brought = contracts.filter(isOfDriver);
   for (const contract of brought) {
+    // Packages of several drivers bring the same contract, which all of them serve.
+    if (kept.some((one) => isSame(one, contract))) continue;
     const other =
       kept.find((one) => !isOfDriver(one) && one.id === contract.id) ??
       brought.find(
-        (one) => one !== contract && one.id === contract.id && folderOf(one, top) !== folderOf(contract, top),
+        (one) =>
+          one !== contract &&
+          one.id === contract.id &&
+          folderOf(one, top) !== folderOf(contract, top) &&
+          !isSame(one, contract),
       );
     if (other === undefined) kept.push(contract);
     else refuse(contract, other);
@@ -172,9 +202,10 @@ function chooseContracts(top: string, contracts: readonly Contract[], diagnostic
 
 const majorOf = ({ version }: Contract): string => version.split(".", 1)[0] ?? "";
 
-/** Returns the driver whose folder contains a file. */
+/** The folder of the driver that brings a contract: of `.drivers`, or of a package. */
 function folderOf({ origin }: Contract, top: string): string {
-  return relative(join(top, ".drivers"), origin.file).split(sep, 1)[0] ?? "";
+  const path = relative(join(top, ".drivers"), origin.file);
+  return path.startsWith("..") ? dirname(dirname(dirname(path))) : (path.split(sep, 1)[0] ?? "");
 }
 
 /** A DRIVER.md may request a weaker sandbox mode, which only the workspace can grant. */

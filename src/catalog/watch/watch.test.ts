@@ -324,3 +324,27 @@ test("a listener that throws ends neither the watch nor the program", async () =
     rmSync(folder, { recursive: true, force: true });
   }
 });
+
+test("a change whose rules name a server that does not exist is not used at all", async () => {
+  const text = (denied: string, command: string): string => `servers:
+  a: { command: ${command} }
+  b: { command: x }
+gateway:
+  callers:
+    - { name: bob, token: "\${BOB}", deny: { servers: [${denied}] } }
+`;
+  const { watch, next, write } = await watched({ "portolan.yaml": text("b", "x") });
+  const before = watch.catalog;
+  write("portolan.yaml", text("misspelt", "y"));
+  const refused = await next();
+  expect(refused).toMatchObject({ added: [], changed: [], removed: [], settingsChanged: false });
+  expect(refused.catalog.settings.gateway).toEqual(before.settings.gateway);
+  expect(refused.catalog.diagnostics.map(({ message }) => message)).toEqual([
+    'there is no server "misspelt"',
+    "the settings name a server that does not exist, so the config from before stays in use",
+  ]);
+  write("portolan.yaml", text("a", "y"));
+  const corrected = await next();
+  expect(corrected).toMatchObject({ changed: ["a"], settingsChanged: true });
+  expect(corrected.catalog.diagnostics).toEqual([]);
+});

@@ -82,7 +82,8 @@ export async function watchCatalog(
     if (closed) return;
     const loaded = await load(folder, options, memory, accepted);
     if (closed) return;
-    const next = watchProblem === undefined ? loaded : withDiagnostic(loaded, watchProblem);
+    const usable = withoutUnknownServers(catalog, loaded);
+    const next = watchProblem === undefined ? usable : withDiagnostic(usable, watchProblem);
     const moved = JSON.stringify(next.plan) !== JSON.stringify(plan);
     const change = compareCatalogs(catalog, next.catalog);
     ({ catalog, plan } = next);
@@ -137,6 +138,23 @@ export async function watchCatalog(
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/**
+ * Settings that name a server that does not exist could give a caller rights that nobody meant: `deny` of a misspelt server denies
+ * nothing. So nothing of such a change is used.
+ */
+function withoutUnknownServers(before: Catalog, loaded: Loaded): Loaded {
+  const { namesUnknownServers, diagnostics } = loaded.catalog;
+  if (namesUnknownServers !== true || before.namesUnknownServers === true) return loaded;
+  const kept: Diagnostic = {
+    code: "FILE_INVALID",
+    severity: "warning",
+    message: "the settings name a server that does not exist, so the config from before stays in use",
+    file: before.folder,
+    hint: "Correct the name; the files are read again when they change.",
+  };
+  return { catalog: { ...before, diagnostics: [...diagnostics, kept] }, plan: loaded.plan };
 }
 
 function withDiagnostic({ catalog, plan }: Loaded, diagnostic: Diagnostic): Loaded {

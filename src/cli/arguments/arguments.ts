@@ -1,5 +1,6 @@
 // Arguments of a call: from key=value words, from a pasted call, or from JSON.
 
+import { homedir } from "node:os";
 import { didYouMean } from "../../errors/index.ts";
 import {
   isObject,
@@ -42,12 +43,14 @@ export async function parsePairs(
   const pairs: Pair[] = [];
   const problems: Problem[] = [];
   for (const word of words) {
-    const [, key, operator, value] = PAIR.exec(word) ?? [];
-    if (key === undefined || value === undefined || key === "") {
+    const [, key, operator, written] = PAIR.exec(word) ?? [];
+    if (key === undefined || written === undefined || key === "") {
       problems.push({ key: word, message: "is not key=value" });
       continue;
     }
     const json = operator === ":=";
+    // Not every shell replaces a tilde after "=", and in its sandbox a server has another home.
+    const value = !json && written.startsWith("~/") ? `${homedir()}${written.slice(1)}` : written;
     if (!value.startsWith("@") || value === "@") pairs.push({ key, text: value, json });
     else if (value.startsWith("@@")) pairs.push({ key, text: value.slice(1), json });
     else {
@@ -251,6 +254,6 @@ function missing(value: JsonObject, schema: JsonSchema, wrong: ReadonlySet<strin
     )
     .map((property) => ({
       key: property.name,
-      message: `is required (${describeTypes(typesOf(property.schema, schema))})`,
+      message: "is required",
     }));
 }

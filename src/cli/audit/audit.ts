@@ -2,12 +2,13 @@
 
 import { resolve } from "node:path";
 import { writeAtomic } from "../../base/files/atomic-write.ts";
-import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { PortolanError, unknownServer } from "../../errors/index.ts";
 import { lockFileOf, readLock } from "../../packages/index.ts";
 import type { Cli } from "../context.ts";
 import type { RawOptions } from "../options/parse.ts";
 import { withSpinner } from "../output/progress.ts";
 import { readPackageSettings } from "../registry/settings.ts";
+import { orInterrupted } from "../terminal/interrupt.ts";
 import type { Paint } from "../terminal/colors.ts";
 import { count, wrap } from "../terminal/layout.ts";
 import { plainLine, toJsonText } from "../terminal/safe-text.ts";
@@ -29,7 +30,19 @@ export interface RawAuditOptions extends RawOptions {
 
 const ORDER: readonly FindingSeverity[] = ["error", "warning", "note"];
 
-export async function audit(cli: Cli, names: readonly string[], raw: RawAuditOptions): Promise<number> {
+export function audit(cli: Cli, names: readonly string[], raw: RawAuditOptions): Promise<number> {
+  const left = {
+    message: "The audit is not complete, so there is no result.",
+    hint: "Run it again: portolan audit",
+  };
+  return orInterrupted(
+    cli,
+    () => left,
+    () => auditServers(cli, names, raw),
+  );
+}
+
+async function auditServers(cli: Cli, names: readonly string[], raw: RawAuditOptions): Promise<number> {
   const { output, io } = cli;
   const { format } = raw;
   if (format !== undefined && !["text", "json", "sarif"].includes(format))
@@ -39,12 +52,10 @@ export async function audit(cli: Cli, names: readonly string[], raw: RawAuditOpt
   const { servers } = source.config;
   const unknown = names.find((name) => !servers.some(({ alias }) => alias === name));
   if (unknown !== undefined)
-    throw new PortolanError("SERVER_UNKNOWN", `There is no server ${JSON.stringify(unknown)} here.`, {
-      hint: didYouMean(
-        unknown,
-        servers.map(({ alias }) => alias),
-      ),
-    });
+    throw unknownServer(
+      unknown,
+      servers.map(({ alias }) => alias),
+    );
   const lockFile = lockFileOf(settings.folder);
   const lock = await readLock(lockFile);
   const chosen = servers.filter(({ alias }) => names.length === 0 || names.includes(alias));
@@ -58,6 +69,7 @@ export async function audit(cli: Cli, names: readonly string[], raw: RawAuditOpt
     return found;
   });
   if (raw.live === true) findings.push(...(await auditLive(cli, source, context)));
+  cli.interrupt.signal.throwIfAborted();
   findings.sort(
     (a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity) || (a.server < b.server ? -1 : 1),
   );

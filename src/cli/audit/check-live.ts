@@ -27,7 +27,7 @@ export async function auditLive(
     { ...source, config },
     { only, start: "eager", showsSource: true },
     async ({ workspace }) => {
-      const tools = await workspace.tools();
+      const tools = await workspace.toolDefinitions();
       const names = workspace.toolNames();
       return workspace.health().flatMap((health) => {
         const server = pinned.find(({ alias }) => alias === health.alias);
@@ -40,7 +40,7 @@ export async function auditLive(
               hint: problem.hint,
             }),
           ];
-        const own = tools.flatMap(({ definition }) => {
+        const own = tools.flatMap((definition) => {
           const name = names.get(definition.name);
           return name?.server === server.alias ? [{ ...definition, name: name.name }] : [];
         });

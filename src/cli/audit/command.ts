@@ -1,9 +1,11 @@
 // `portolan audit`: definition and help.
 
+import type { Command } from "commander";
 import type { CommandHost } from "../context.ts";
 import { defineCommand, outputOptions, workspaceOption } from "../options/groups.ts";
 import { exitCodes, WORKSPACE } from "../output/help.ts";
 import type { RawAuditOptions } from "./audit.ts";
+import type { RawCallsOptions } from "./calls.ts";
 
 export function addAuditCommand({ program, explain, run }: CommandHost): void {
   const audit = defineCommand(program, {
@@ -28,6 +30,38 @@ export function addAuditCommand({ program, explain, run }: CommandHost): void {
         0: "no errors; with --strict no warnings either",
         1: "there are errors, or with --strict warnings",
         2: "wrong usage, or a config or lock file that cannot be read",
+      }),
+    ],
+  });
+
+  const calls = defineCommand(audit, {
+    name: "calls",
+    summary: "show the calls in the audit log of the gateway, or verify the log",
+    groups: [outputOptions, workspaceOption],
+  })
+    .option("--verify", "check that no record was changed, removed, moved or added")
+    .option("--since <time>", "calls since a date, or since 30m, 24h, 7d ago")
+    .option("--caller <name>", "calls of this caller")
+    .option("--tool <name>", "calls of this tool, as clients name it, or server.tool")
+    .option("--outcome <outcome>", "ok, tool_error, error, cancelled or input_required")
+    .option("--limit <number>", "the newest calls that are shown (default: 100)")
+    .action((raw: RawCallsOptions, command: Command) =>
+      // Options that `audit` has too are read by it.
+      run(command.optsWithGlobals(), async (cli) => (await import("./calls.ts")).auditCalls(cli, raw)),
+    );
+  explain(calls, {
+    examples: [
+      "portolan audit calls --since 24h",
+      "portolan audit calls --caller agent --outcome error",
+      "portolan audit calls --verify",
+    ],
+    sections: [
+      "The gateway writes the log if portolan.yaml says audit: true. A record has the caller, the tool, a digest of the arguments, the route, the decision, the outcome and the duration, never the arguments themselves.",
+      WORKSPACE,
+      exitCodes({
+        0: "done; with --verify, the log is intact",
+        1: "with --verify, the log was changed",
+        2: "wrong usage, or no audit log",
       }),
     ],
   });

@@ -30,6 +30,7 @@ import { driverFolder, type Identified, identify, within } from "./identify.ts";
 import { keptBindings, NOTHING_KEPT } from "./kept-bindings.ts";
 import { sampleAll, sampleTool } from "./sample.ts";
 import { listSurfaces, proposeSurfaces } from "./surfaces.ts";
+import { withNoticedOptions } from "../grants/notice.ts";
 import { describeDraft, draftJson } from "./view.ts";
 
 export interface AuthorOptions {
@@ -41,11 +42,13 @@ export interface AuthorOptions {
   dryRun?: boolean;
 }
 
-export async function author(cli: Cli, words: Words, options: AuthorOptions): Promise<number> {
-  const { io, output, interrupt } = cli;
-  const { workspace } = cli.options;
+export async function author(given: Cli, words: Words, options: AuthorOptions): Promise<number> {
+  const { io, output, interrupt } = given;
+  const { workspace } = given.options;
   const { folder } = await findWorkspace(io, { workspace });
-  const identified = identify(words, options.kind, folder, cli);
+  const identified = identify(words, options.kind, folder, given);
+  const stdinTaken = options.yes === true;
+  const cli = await withNoticedOptions(given, identified.target, { stdinTaken, folder });
   const prompter = options.yes === true ? undefined : prompterOf(cli);
   const before = await wholeWorkspace(folder, cli);
   const dryRun = options.dryRun === true;

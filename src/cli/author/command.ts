@@ -42,6 +42,7 @@ export function addAuthorCommand({ program, explain, run, server }: CommandHost)
       collect,
     )
     .option("--sample", "call read-only tools once, to see their results")
+    .option("--strict", "fail if the server is started with a file or folder that its sandbox hides")
     .option("--yes", "ask for nothing, and accept the proposals")
     .option("--dry-run", "print the files, and write nothing")
     .option(

@@ -67,7 +67,8 @@ function remote(
   const isBearer = first.toLowerCase() === "authorization" && /^bearer\s/i.test(given[first] ?? "");
   const main = take(first, isBearer ? "token" : first.replace(/^x-/i, ""));
   const env = main.name;
-  const auth = isBearer ? { type: "bearer" as const, env } : { type: "header" as const, name: first, env };
+  const secret = `\${secrets.${env}}`;
+  const auth = isBearer ? { token: secret } : { header: first, key: secret };
   const more = others.map((name) => take(name, name.replace(/^x-/i, "")));
   const headers = Object.fromEntries(more.map(({ as, name }) => [as, reference(name)]));
   return {

@@ -2,21 +2,15 @@
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { invalidArguments, PortolanError } from "../../errors/index.ts";
 import { type CallToolResult, isObject, type JsonObject, type ToolDefinition } from "../../model/index.ts";
-import {
-  callArguments,
-  checkNames,
-  type Pair,
-  parsePairs,
-  type Problem,
-  toArguments,
-} from "../arguments/arguments.ts";
+import { callArguments, checkNames, type Pair, type Problem, toArguments } from "../arguments/arguments.ts";
+import { parseCallWords } from "../arguments/call-words.ts";
 import { looksLikeCall, parseCall, type ParsedCall } from "../arguments/signature-parse.ts";
 import { printSignature } from "../arguments/signature-print.ts";
 import type { Cli, CliIo, Words } from "../context.ts";
 import type { Session } from "../target/connect.ts";
-import { findNamed, withoutServer } from "../target/find-named.ts";
+import { findNamed, toolNotFound } from "../target/find-named.ts";
 import { resolveName } from "../target/resolve.ts";
 import { withTarget } from "../target/session.ts";
 import { plainText } from "../terminal/safe-text.ts";
@@ -25,11 +19,12 @@ import { type ContractCallOptions, contractOf, exitOfResult, metaOf } from "./co
 import { openSaver, renderToolResult, type ResultOptions, showResult } from "./render.ts";
 
 export interface CallOptions extends ResultOptions, ContractCallOptions {
+  once?: boolean;
   /** JSON, or `-` for JSON on stdin. */
   args?: string;
 }
 
-/** The arguments before the tool's schema is known. */
+/** The arguments as they were typed. */
 interface Given {
   readonly pairs: readonly Pair[];
   readonly problems: readonly Problem[];
@@ -40,6 +35,7 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
   const missing = new PortolanError("USAGE", "No tool is given.", {
     hint: "List the tools with portolan list, then: portolan call <server>.<tool> key=value, or portolan call <target> <tool> key=value",
   });
+  refuseLeadingOption(words);
   const target = await resolveName(words, cli, missing);
   const [wanted, ...assignments] = target.rest;
   if (wanted === undefined) throw missing;
@@ -50,16 +46,13 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
       : options.args === "-"
         ? parseArgs(await readAll(cli.io), "stdin", "Pipe one JSON object into the command.")
         : parseArgs(options.args, "--args", `Quote it for your shell: --args '{"key": "value"}'`);
-  const given: Given = {
-    json,
-    ...(await parsePairs(assignments, (path) => readFile(resolve(cli.io.cwd, path), "utf8"))),
-  };
+  const readText = (path: string): Promise<string> => readFile(resolve(cli.io.cwd, path), "utf8");
   const own = contractOf(target, wanted);
   const meta = await metaOf(options, own, cli);
   return withTarget(
     cli,
     target,
-    async ({ connection, label, request, otherNames, withheld }) => {
+    async ({ connection, label, gateway, request, otherNames, withheld }) => {
       const tools = await connection.listToolDefinitions(request("listing the tools"));
       const { tool, parsed } = findTool(wanted, tools, label, {
         otherNames,
@@ -68,11 +61,17 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
           own?.hint(connection.diagnostics) ??
           (target.kind === "direct" ? undefined : explainLeftOut(target.source, name, cli)),
       });
+      // Only with the tool's schema is it known which values are positional.
+      const given: Given = { json, ...(await parseCallWords(assignments, tool.inputSchema, readText)) };
       const input = toInput(tool, parsed, given, label);
-      const result = await connection.callTool(tool.name, input, {
+      const answer = await connection.callTool(tool.name, input, {
         ...request(`calling ${tool.name}`),
         meta,
       });
+      const result =
+        gateway === undefined
+          ? answer
+          : { ...answer, _meta: { ...(answer._meta as JsonObject), "portolan/gateway": gateway } };
       const saveText = options.out !== undefined && !hasBytes(result);
       await showResult(result, renderToolResult, cli, saver, { out: options.out, saveText });
       const { output } = cli;
@@ -82,6 +81,14 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
     },
     { stdinTaken: options.args === "-", concerns: own?.concerns },
   );
+}
+
+/** Options of a tool stand after it, so one before it is a mistake. The text after = may be a secret. */
+function refuseLeadingOption({ words: [first = ""] }: Words): void {
+  if (!first.startsWith("-")) return;
+  throw new PortolanError("USAGE", `unknown option '${first.replace(/=.*$/s, "")}'`, {
+    hint: "Run the command with --help. Arguments of the tool stand after its name: portolan call <server>.<tool> --key value",
+  });
 }
 
 function findTool(
@@ -103,17 +110,7 @@ function findTool(
   if (tool !== undefined) return { tool, parsed };
   const refused = withheld?.(typed);
   if (refused !== undefined) throw refused;
-  const name = withoutServer(typed, server);
-  throw new PortolanError("TOOL_NOT_FOUND", `${server} has no tool ${JSON.stringify(name)}.`, {
-    server,
-    hint:
-      reason(name) ??
-      didYouMean(
-        name,
-        tools.map((candidate) => candidate.name),
-      ) ??
-      (tools.length === 0 ? "It has no tools at all." : undefined),
-  });
+  throw toolNotFound(typed, server, tools, reason, otherNames);
 }
 
 /** Builds the tool's input. Throws one INPUT_INVALID error that lists every error in the arguments. */
@@ -141,19 +138,11 @@ function toInput(
     ),
   ];
   if (problems.length === 0) return merged.value;
-  const lines = [...new Set(problems.map(({ key, message }) => `${key} ${message}`.trim()))];
-  throw new PortolanError(
-    "INPUT_INVALID",
-    lines.length === 1
-      ? (lines[0] as string)
-      : `${lines.length} things are wrong with the arguments:\n- ${lines.join("\n- ")}`,
-    {
-      server,
-      tool: tool.name,
-      hint: printSignature(tool).signature.slice(0, 1_000),
-      data: { problems },
-    },
-  );
+  throw invalidArguments({
+    ...{ server, tool: tool.name, data: { problems } },
+    problems: problems.map(({ key, message }) => `${key} ${message}`.trim()),
+    hint: printSignature(tool).signature.slice(0, 1_000),
+  });
 }
 
 function hasBytes(result: CallToolResult): boolean {

@@ -11,12 +11,41 @@ const COMMON_HELP = [TARGETS, SANDBOX, OUTPUT, REQUEST_EXIT_CODES];
 
 const ARGUMENTS = `Arguments:
   key=value       converted by the tool's schema: text for a string, 5 for a number, true for a boolean
+  --key value     the same as key=value; --flag for true, --no-flag for false. Options of this command win
+  value           the next required argument
   key=a key=b     an array; or key='["a","b"]'
   a.b=1           a property of an object
   key:=json       JSON, whatever the schema says
   key=@file       the text of a file; key:=@file its JSON; key=@@x for a text that begins with @
   'tool(a: 1)'    a call as portolan list prints it, with values in place of the types
   --args '{...}'  all arguments as JSON; --args - reads them from stdin. key=value overrides them`;
+
+const ONCE: Readonly<Record<string, "allowRead" | "allowWrite" | "allowNet">> = {
+  "--read": "allowRead",
+  "--write": "allowWrite",
+  "--net": "allowNet",
+};
+
+/** With --once, the options of `portolan grant` mean the same as --allow-read, --allow-write and --allow-net. */
+export function takeGrantsOnce(
+  given: readonly string[],
+  { once, ...raw }: RawOptions & CallOptions,
+): { readonly words: string[]; readonly grants: Pick<RawOptions, "allowRead" | "allowWrite" | "allowNet"> } {
+  const words: string[] = [];
+  const grants = {
+    allowRead: raw.allowRead ?? [],
+    allowWrite: raw.allowWrite ?? [],
+    allowNet: raw.allowNet ?? [],
+  };
+  if (once !== true) return { words: [...given], grants: {} };
+  for (let at = 0; at < given.length; at += 1) {
+    const [flag = "", value] = (given[at] ?? "").split(/=(.*)/s);
+    const kind = ONCE[flag];
+    if (kind === undefined) words.push(given[at] ?? "");
+    else grants[kind] = [...grants[kind], value ?? given[(at += 1)] ?? ""];
+  }
+  return { words, grants };
+}
 
 const saveOptions: OptionGroup = (command) =>
   command
@@ -33,17 +62,24 @@ export function addCallCommands({ program, explain, run, server }: CommandHost):
     .usage(
       "<server>.<tool> [key=value...] [options]\n       portolan call <target> <tool> [key=value...] [options]\n       portolan call <tool> [key=value...] [options] -- <command> [args...]",
     )
+    .allowUnknownOption()
     .option("--args <json>", "all arguments as one JSON object; - reads it from stdin")
+    .option("--once", "with --read, --write or --net as portolan grant has them: grant it for this call only")
     .option("--pin <driver>", "contracts: only this driver may serve the call")
     .option("--region <region>", "contracts: only drivers of this region may serve the call")
     .option("--context <pair>", "contracts: key=value of the call's context (repeatable)", collect)
-    .action((words: string[], raw: RawOptions & CallOptions) =>
-      run(raw, async (cli) => (await import("./call.ts")).call(cli, { words, server }, raw)),
-    );
+    .action((given: string[], raw: RawOptions & CallOptions) => {
+      const { words, grants } = takeGrantsOnce(given, raw);
+      return run({ ...raw, ...grants }, async (cli) =>
+        (await import("./call.ts")).call(cli, { words, server }, raw),
+      );
+    });
   explain(saveOptions(call), {
     examples: [
       'portolan call github.create_issue title="A bug" labels=ui',
-      'portolan call mcp_github_create_issue title="A bug"',
+      'portolan call create_issue --title "A bug" --labels ui',
+      "portolan call files.read_text_file notes.md",
+      "portolan call files.read_text_file notes.md --once --read notes.md",
       "portolan call mcpfile.yaml say text=hi",
       "portolan call tools.yaml server.say text=hi",
       'portolan call https://mcp.example.com/mcp create_issue title="A bug" labels=ui labels=urgent',

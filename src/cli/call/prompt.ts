@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { didYouMean, invalidArguments, PortolanError, unknownPrompt } from "../../errors/index.ts";
 import type { PromptDefinition } from "../../model/index.ts";
 import { namedArguments, type Pair, parsePairs, type Problem } from "../arguments/arguments.ts";
 import { setOwn } from "../arguments/json-schema.ts";
@@ -29,23 +29,15 @@ export async function prompt(cli: Cli, words: Words, options: ResultOptions): Pr
     );
     const definition = findNamed(wanted, "prompt", prompts, otherNames);
     if (definition === undefined) {
-      const name = withoutServer(wanted, label);
       const known = prompts.map((candidate) => candidate.name);
-      const hint =
-        didYouMean(name, known) ??
-        (known.length === 0 ? "It has no prompts." : `It has: ${known.slice(0, 20).join(", ")}`);
-      throw new PortolanError("PROMPT_NOT_FOUND", `${label} has no prompt ${JSON.stringify(name)}.`, {
-        server: label,
-        hint,
-      });
+      throw unknownPrompt({ server: label, name: withoutServer(wanted, label), known });
     }
     const wrong = [...problems, ...checkArguments(pairs, definition, problems)];
     if (wrong.length > 0) {
-      const lines = wrong.map(({ key, message }) => `${key} ${message}`);
-      throw new PortolanError("INPUT_INVALID", lines.join("\n"), {
-        server: label,
+      throw invalidArguments({
+        ...{ server: label, tool: definition.name, data: { problems: wrong } },
+        problems: wrong.map(({ key, message }) => `${key} ${message}`),
         hint: "Arguments of a prompt are text: key=value or key=@file.",
-        data: { problems: wrong },
       });
     }
     const { name } = definition;

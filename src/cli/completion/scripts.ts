@@ -41,21 +41,34 @@ function bash(commands: readonly CommandWords[]): string {
   );
   return `# portolan completion for bash. Add to ~/.bashrc:  source <(portolan completion bash)
 _portolan() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" words="" names=""
+  local line="\${COMP_LINE:0:COMP_POINT}" words="" names="" own="" word
+  local current="\${line##*[[:space:]]}"
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W "${commands.map((command) => command.name).join(" ")} --help --version" -- "$current"))
     return
   fi
   case "\${COMP_WORDS[1]}" in
 ${cases.join("\n")}
-    completion) words="${SHELLS.join(" ")}" ;;
+    completion) names="${SHELLS.join(" ")}" ;;
   esac
+  COMPREPLY=()
   case "$current" in
     -*) COMPREPLY=($(compgen -W "$words" -- "$current")) ;;
-    *) if [ "$COMP_CWORD" -eq 2 ] && [ -n "$names" ]; then COMPREPLY=($(compgen -W "$names" -- "$current")); elif [ "\${COMP_WORDS[1]}" = completion ]; then COMPREPLY=($(compgen -W "${SHELLS.join(" ")}" -- "$current")); else COMPREPLY=($(compgen -f -- "$current")); fi ;;
+    *) if [ "$COMP_CWORD" -eq 2 ] && [ -n "$names" ]; then COMPREPLY=($(compgen -W "$names" -- "$current")); fi ;;
   esac
+  # Servers, tools, arguments and clients. Bash replaces only the part after the last = or :.
+  local kept="" IFS=$'\\n'
+  case "$current" in *[=:]*) kept="\${current%"\${current##*[=:]}"}" ;; esac
+  while IFS= read -r own; do
+    word="\${own#"$kept"}"
+    case "$own" in
+      *=|*.) compopt -o nospace 2>/dev/null; COMPREPLY+=("$word") ;;
+      *) COMPREPLY+=("$(printf %q "$word")") ;;
+    esac
+  done < <("\${COMP_WORDS[0]}" completion words -- --line "$line" 2>/dev/null)
+  if [ "\${#COMPREPLY[@]}" -eq 0 ]; then compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "\${current#"$kept"}")); fi
 }
-complete -o filenames -F _portolan portolan
+complete -F _portolan portolan
 `;
 }
 
@@ -67,11 +80,19 @@ function zsh(commands: readonly CommandWords[]): string {
         ({ flag, description, takesValue }) =>
           `        '*${flag}[${quoteZsh(description)}]${takesValue ? ":value:_files" : ""}'`,
       );
-      return `    ${name})\n      _arguments \\\n${[...specs, ...(own.length === 0 ? [] : [`        '1:command:(${own.join(" ")})'`]), "        '*::argument:_files'"].join(" \\\n")}\n      ;;`;
+      return `    ${name})\n      _arguments \\\n${[...specs, ...(own.length === 0 ? [] : [`        '1:command:(${own.join(" ")})'`]), "        '*::argument:_portolan_words'"].join(" \\\n")}\n      ;;`;
     });
   return `#compdef portolan
 # portolan completion for zsh. Put this in a folder of $fpath as _portolan, or:  source <(portolan completion zsh)
+_portolan_words() {
+  local -a found=(\${(f)"$(portolan completion words -- "\${(@Q)_portolan_line}" 2>/dev/null)"})
+  local -a open=(\${(M)found:#*[=.]}) whole=(\${found:#*[=.]})
+  (( \${#found} )) || { _files; return }
+  (( \${#open} )) && compadd -S '' -a open
+  (( \${#whole} )) && compadd -a whole
+}
 _portolan() {
+  local -a _portolan_line=("\${(@)words[2,CURRENT]}")
   if (( CURRENT == 2 )); then
     local -a commands=(
 ${commands.map(({ name, description }) => `      '${name}:${quoteZsh(description)}'`).join("\n")}
@@ -99,10 +120,22 @@ function fish(commands: readonly CommandWords[]): string {
       : [`complete -c portolan -n '__fish_seen_subcommand_from ${name}' -f -a '${own.join(" ")}'`]),
     ...options.map(
       (option) =>
-        `complete -c portolan -n '__fish_seen_subcommand_from ${name}' -l ${option.flag.replace(/^--/, "")}${option.takesValue ? " -r" : ""} -d ${quoteFish(option.description)}`,
+        `complete -c portolan -n '__fish_seen_subcommand_from ${name}' -l ${option.flag.replace(/^--/, "")}${option.takesValue ? " -x -a '(__portolan_words)'" : ""} -d ${quoteFish(option.description)}`,
     ),
   ]);
   return `# portolan completion for fish. Save as ~/.config/fish/completions/portolan.fish
+function __portolan_words
+  set -l words (commandline -opc) (commandline -ct)
+  set -l found (portolan completion words -- $words[2..-1] 2>/dev/null)
+  # Files only where nothing else fits.
+  if set -q found[1]
+    printf '%s\\n' $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
+end
+complete -c portolan -f
+complete -c portolan -n 'not __fish_use_subcommand' -a '(__portolan_words)'
 ${lines.join("\n")}
 complete -c portolan -n '__fish_seen_subcommand_from completion' -f -a '${SHELLS.join(" ")}'
 `;

@@ -20,10 +20,23 @@ export function addConvertCommands(host: CommandHost): void {
 }
 
 function addInit({ program, explain, run, server = [] }: CommandHost): void {
-  const init = defineCommand(program, { name: "init", summary: "write a config file to start from" });
+  const init = defineCommand(program, {
+    name: "init",
+    summary: "write a config file to start from: portolan.yaml, an mcpfile or the metadata of a package",
+    argument: "[folder...]",
+    groups: [outputOptions],
+  })
+    .usage("[folder] [options]\n       portolan init mcpfile|package [path] [options]")
+    .action((words: string[], raw: RawOptions) =>
+      run(raw, async (cli) => (await import("./init.ts")).initWorkspace(cli, [...words, ...server])),
+    );
   explain(init, {
-    examples: ["portolan init mcpfile", "portolan init package"],
-    sections: ["Run portolan init <kind> --help for the options of a kind."],
+    examples: ["portolan init", "portolan init mcpfile", "portolan init package"],
+    sections: [
+      "Without a kind: a portolan.yaml with every part explained in comments. An existing file is never overwritten.",
+      "Run portolan init <kind> --help for the options of a kind.",
+      EXIT_CODES,
+    ],
   });
 
   const mcpfile = defineCommand(init, {
@@ -90,6 +103,7 @@ function addConvert({ program, explain, run, server = [] }: CommandHost): void {
     .option("--out <path>", "write to this file, or into this folder, in place of stdout")
     .option("--base-url <url>", "the URL of the API, in place of the one in the description")
     .option("--only <pattern>", "a tool's name, GET /path, /path or tag:name, with * (repeatable)", collect)
+    .option("--split <how>", "write several files: tag (one for each tag) or size (as few as possible)")
     .option("--name <name>", "the name of the server, and the first part of the names of its secrets")
     .option("--force", "let --out overwrite a file")
     .action((words: string[], raw: ConvertCommandOptions) =>
@@ -100,11 +114,13 @@ function addConvert({ program, explain, run, server = [] }: CommandHost): void {
       "portolan convert openapi petstore.json > petstore.mcpfile.yaml",
       "portolan convert openapi https://api.example.com/openapi.yaml --out example.mcpfile.yaml",
       "portolan convert openapi petstore.json --only 'GET *' --only tag:orders --name pets",
+      "portolan convert openapi github.json --split tag --out github/",
       "portolan convert openapi petstore.json --json | jq '.skipped'",
     ],
     sections: [
       "Each operation becomes a tool. Operations that cannot be a tool are skipped and reported. Credentials become references to secrets, never values.",
       "A URL must be https, or http on this computer. Portolan fetches at most 16 MiB within 20 seconds, and follows no redirect to another host.",
+      "A description that is too large for one file becomes one file for each tag. A list of tools that is too large for a model is reported.",
       `Output:
   The mcpfile on stdout, also when stdout is not a terminal; with --json a JSON object that holds it. Skipped operations and warnings go to stderr.`,
       EXIT_CODES,

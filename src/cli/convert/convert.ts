@@ -1,7 +1,7 @@
 // `portolan convert`: converts an API description, or an older mcpfile, to an mcpfile of the current version.
 
 import { readFile, stat } from "node:fs/promises";
-import { resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { isHttpUrl } from "../../base/net/urls.ts";
 import { shellWord } from "../../base/text/command-line.ts";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
@@ -24,6 +24,7 @@ export interface ConvertCommandOptions extends RawOptions {
   baseUrl?: string;
   only?: string[];
   name?: string;
+  split?: string;
 }
 
 interface Given {
@@ -48,15 +49,40 @@ export async function convertApi(
   if (given.text.length > LARGE)
     cli.output.note(cli.output.noteColors.dim(`converting ${(given.text.length / MEBI).toFixed(1)} MiB`));
   const { baseUrl, only, name } = options;
+  const split = readSplit(options.split);
   const { text, file, isUrl } = given;
   const documentUrl = isUrl ? file : undefined;
-  const made = convertOpenApi(text, { file, baseUrl, documentUrl, only, name });
-  if (made.mcpfile === "") throw nothingMade(made, cli);
-  const files = [{ name: "mcpfile.yaml", text: made.mcpfile }];
+  const made = convertOpenApi(text, { file, baseUrl, documentUrl, only, name, split });
+  if (made.files.length === 0) throw nothingMade(made, cli);
+  const files = await withWorkspace(made.files, options.out, cli.io.cwd);
   const written = await deliver(files, cli, options, made);
   noteConverted(made, cli);
   noteWritten(written, cli);
   return 0;
+}
+
+function readSplit(word: string | undefined): "tag" | "size" | undefined {
+  if (word === undefined || word === "tag" || word === "size") return word;
+  throw new PortolanError("USAGE", `--split takes tag or size, not ${JSON.stringify(word)}.`, {
+    hint: "tag: one file for each tag. size: as few files as possible.",
+  });
+}
+
+/** The files of a split get a portolan.yaml beside them, so that the folder is a workspace at once. */
+async function withWorkspace(
+  files: readonly MadeFile[],
+  out: string | undefined,
+  cwd: string,
+): Promise<readonly MadeFile[]> {
+  if (out === undefined || files.some(({ name }) => name === "mcpfile.yaml")) return files;
+  const found = await stat(resolve(cwd, out)).catch(() => undefined);
+  if (files.length === 1 && found?.isDirectory() !== true && !/[/\\]$/.test(out)) return files;
+  const text = [
+    "# One server for each file. To use some of them, list their aliases: enabled_servers: [...]",
+    'sources: ["*.mcpfile.yaml"]',
+    "",
+  ].join("\n");
+  return [...files, { name: "portolan.yaml", text }];
 }
 
 export async function convertMcpfile(
@@ -207,6 +233,13 @@ function noteWritten(paths: readonly string[], { io, output }: Cli): void {
   const [first] = paths;
   if (first === undefined) return;
   const label = pathLabeller(io);
+  const workspace = paths.find((path) => basename(path) === "portolan.yaml");
+  if (workspace !== undefined) {
+    const folder = shellWord(label(dirname(workspace)));
+    output.note(`Written: ${paths.length} files in ${label(dirname(workspace))}`);
+    output.note(`  portolan list -w ${folder}\n  portolan serve ${folder}`, true);
+    return;
+  }
   output.note(`Written: ${paths.map(label).join(", ")}`);
   const name = shellWord(label(first));
   output.note(`  portolan list ${name}\n  portolan serve ${name}`, true);

@@ -3,13 +3,51 @@
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { shellWord } from "../../base/text/command-line.ts";
-import { PortolanError } from "../../errors/index.ts";
+import { didYouMean, PortolanError } from "../../errors/index.ts";
 import { MCPFILE_TEMPLATE } from "../../formats/mcpfile/index.ts";
 import { packageTemplate } from "../../formats/package/index.ts";
+import { WORKSPACE_TEMPLATE } from "../../formats/workspace/index.ts";
 import type { Cli } from "../context.ts";
 import { writeFiles } from "../output/write-files.ts";
 import { DOCUMENT_NAMES, findDocument } from "../pack/document-file.ts";
 import { pathLabeller } from "../workspace/folder.ts";
+
+const KINDS = ["mcpfile", "package"];
+
+/** Writes a commented portolan.yaml, and prints the next commands. */
+export async function initWorkspace(cli: Cli, words: readonly string[]): Promise<number> {
+  const { io, output } = cli;
+  const [given, extra] = words;
+  if (extra !== undefined)
+    throw new PortolanError("USAGE", `init takes one folder; unexpected argument ${JSON.stringify(extra)}.`);
+  const folder = resolve(io.cwd, given ?? ".");
+  const found = await stat(folder).catch(() => undefined);
+  const near = given === undefined || found !== undefined ? undefined : didYouMean(given, KINDS);
+  if (near !== undefined)
+    throw new PortolanError("USAGE", `There is no folder ${JSON.stringify(given)}.`, { hint: near });
+  const label = pathLabeller(io);
+  const file = join(folder, "portolan.yaml");
+  const other = join(folder, "portolan.yml");
+  if ((await stat(other).catch(() => undefined)) !== undefined)
+    throw new PortolanError("USAGE", `${label(other)} exists already.`, { hint: "It was not changed." });
+  await writeFiles([{ path: file, text: WORKSPACE_TEMPLATE }], {
+    force: false,
+    label,
+    hint: "Add a server to it: portolan add <name> -- <command...>",
+  });
+  const at = folder === io.cwd ? "" : ` -w ${shellWord(label(folder))}`;
+  const next = [
+    `portolan add files${at} -- npx -y @modelcontextprotocol/server-filesystem .`,
+    `portolan connect${at}`,
+    `portolan serve${at}`,
+  ];
+  show(
+    output,
+    { file, next },
+    `${label(file)} was written. Add a server, or take over those of your MCP clients; then serve them:`,
+  );
+  return 0;
+}
 
 /** Writes a working mcpfile, and prints the next commands. */
 export async function initMcpfile(cli: Cli, words: readonly string[]): Promise<number> {

@@ -17,7 +17,7 @@ export function addDoctorCommand({ program, explain, run }: CommandHost): void {
       "portolan doctor --json | jq '.backends[].report.findings[] | select(.ok | not)'",
     ],
     sections: [
-      "Local servers run in a sandbox: a read-only system, a folder of their own, no network. This command tests each part of bubblewrap, Docker if it is installed, and then starts a small program in the default profile that tries to escape. It also checks the installed packages. For each failure it shows the command that fixes it.",
+      "Local servers run in a sandbox: a read-only system, a folder of their own, no network. This command tests each sandbox backend of this machine, compares what they enforce, and then starts a small program in the default profile that tries to escape. It also checks the installed packages. For each failure it shows the command that fixes it.",
       OUTPUT,
       exitCodes({ 0: "the default profile is enforced here", 3: "it cannot be enforced" }),
     ],

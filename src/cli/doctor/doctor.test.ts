@@ -12,11 +12,13 @@ const GOOD: Diagnosis = {
     {
       name: "bubblewrap",
       optional: false,
+      chosen: true,
       report: { available: true, version: "0.11.0", findings: [{ what: "user namespaces", ok: true }] },
     },
     {
       name: "docker",
       optional: true,
+      chosen: false,
       report: {
         available: false,
         findings: [
@@ -31,7 +33,7 @@ const GOOD: Diagnosis = {
 
 test("a machine that can enforce", () => {
   expect(canEnforce(GOOD)).toBe(true);
-  expect(describeDiagnosis(GOOD, view)).toBe(`bubblewrap 0.11.0 works here
+  expect(describeDiagnosis(GOOD, view)).toBe(`bubblewrap 0.11.0 works here, and is used
   ok  user namespaces
 
 docker does not work here (optional: for servers that are images)

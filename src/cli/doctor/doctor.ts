@@ -1,7 +1,7 @@
 // `portolan doctor`: tests which sandbox rules this machine can enforce, and shows what is missing and how to fix it.
 
 import type { Diagnosis } from "../../launch/index.ts";
-import type { Finding } from "../../sandbox/index.ts";
+import { type Finding, GUARANTEES } from "../../sandbox/index.ts";
 import type { Cli } from "../context.ts";
 import { withSpinner } from "../output/progress.ts";
 import type { Colors } from "../terminal/colors.ts";
@@ -43,18 +43,48 @@ export function canEnforce({ backends, selfTest }: Diagnosis): boolean {
 export function describeDiagnosis(diagnosis: Diagnosis, view: DoctorView): string {
   const { colors, width } = view;
   const { backends, selfTest, store } = diagnosis;
+  const chosen = backends.find((backend) => backend.chosen)?.name;
   const sections = backends.map(({ name, optional, report: { available, version, findings } }) => {
-    const state = available ? colors.green("works here") : colors.yellow("does not work here");
-    const use = optional ? colors.dim(` (optional: ${USES[name] ?? "if a server config requires it"})`) : "";
-    const head = `${colors.bold(name)}${version === undefined ? "" : ` ${plainLine(version, 60)}`} ${state}${use}`;
+    const isUsed = name === chosen;
+    const state = available
+      ? colors.green(isUsed ? "works here, and is used" : "works here")
+      : colors.yellow("does not work here");
+    const use = optional
+      ? ` (optional: ${USES[name] ?? "if a server config requires it"})`
+      : isUsed || chosen === undefined
+        ? ""
+        : ` (not needed: ${chosen} is used)`;
+    const head = `${colors.bold(name)}${version === undefined ? "" : ` ${plainLine(version, 60)}`} ${state}${colors.dim(use)}`;
     return [head, ...findings.flatMap((finding) => lines(finding, view))].join("\n");
   });
+  const compared = comparison(diagnosis, view);
+  if (compared !== undefined) sections.push(compared);
   if (selfTest.length > 0) sections.push(part("Self-test: a program in the default profile", selfTest, view));
   if (store.length > 0) sections.push(part("Installed packages", store, view));
   const verdict = canEnforce(diagnosis)
     ? colors.green("The default profile is enforced here.")
     : `${colors.red("The default profile cannot be enforced here")}, so servers without other sandbox settings do not start.`;
   return [...sections, wrap([verdict, ...remedies(diagnosis)].join("\n"), width)].join("\n\n");
+}
+
+/** A table of the rules that each backend enforces on this machine, or would enforce if it worked. */
+function comparison({ backends }: Diagnosis, { colors }: DoctorView): string | undefined {
+  const compared = backends.flatMap(({ name, report: { available, enforces } }) =>
+    enforces === undefined ? [] : [{ name, enforces, available }],
+  );
+  if (compared.length < 2) return undefined;
+  const first = Math.max(...GUARANTEES.map((name) => name.length)) + 4;
+  const cell = (text: string, name: string): string => text.padEnd(name.length + 2);
+  const head = `${"".padEnd(first)}${compared.map(({ name }) => cell(name, name)).join("")}`.trimEnd();
+  const rows = GUARANTEES.map((guarantee) => {
+    const cells = compared.map(({ name, enforces, available }) => {
+      const isHeld = enforces.includes(guarantee);
+      const paint = !available ? colors.dim : isHeld ? colors.green : colors.yellow;
+      return paint(cell(isHeld ? "yes" : "no", name));
+    });
+    return `  ${guarantee.padEnd(first - 2)}${cells.join("")}`.trimEnd();
+  });
+  return [colors.bold("What each backend enforces"), head, ...rows].join("\n");
 }
 
 function part(title: string, findings: readonly Finding[], view: DoctorView): string {

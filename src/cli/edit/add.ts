@@ -5,18 +5,24 @@ import { parseClientFile } from "../../formats/clients/index.ts";
 import { definedOnly, filled } from "../../formats/manifest/index.ts";
 import { addServer, type ServerFields } from "../../formats/workspace/index.ts";
 import { isReferenceName, type PackageReference, parsePackageReference } from "../../model/index.ts";
+import { shellWord } from "../../base/text/command-line.ts";
 import type { Cli, Words } from "../context.ts";
+import { withNoticedFields } from "../grants/noticed-fields.ts";
+import { secretName } from "../import/secrets.ts";
 import { parseServerOptions } from "../options/parse.ts";
 import { givenSandboxFlags, networkOf, type SandboxOptions } from "../options/sandbox.ts";
 import { refuseBothSides, throwUsageErrors } from "../options/usage-error.ts";
+import type { UrlServer } from "../login/url-server.ts";
 import type { RawPackageOptions } from "../packages/add.ts";
 import { hasScheme, splitWords } from "../target/target.ts";
+import { findWorkspace } from "../workspace/folder.ts";
 import { loadSource } from "../workspace/source.ts";
 import { editWorkspaceFile } from "./workspace-file.ts";
 
 export interface AddOptions extends RawPackageOptions {
   start?: string;
   dryRun?: boolean;
+  strict?: boolean;
 }
 
 export async function add(cli: Cli, words: Words, options: AddOptions): Promise<number> {
@@ -33,8 +39,18 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
     return addPackage(cli, found.reference, options, found.alias);
   }
   refusePackageOptions(options);
-  const fields = toFields(alias, rest, words.server, options, cli);
+  const typed = toFields(alias, rest, words.server, options, cli);
+  const command = [typed.command ?? "", ...(typed.args ?? [])].map(shellWord).join(" ");
+  const again = (flags: string): string => `portolan add ${alias} ${flags} -- ${command}`;
+  const isNew = options.strict === true || options.dryRun === true;
+  const { folder } = await findWorkspace(cli.io, { workspace: cli.options.workspace });
+  const { fields, prepare } = await withNoticedFields(cli, {
+    ...{ alias, fields: typed, folder, strict: options.strict === true, asks: options.dryRun !== true },
+    how: isNew ? again : undefined,
+    again: isNew ? again : (flags) => `portolan remove ${alias} && ${again(flags)}`,
+  });
   const before = options.dryRun === true ? undefined : await knownElsewhere(cli, alias);
+  if (options.dryRun !== true) await prepare?.();
   const changed = await editWorkspaceFile(cli, options.dryRun === true, ({ text }) =>
     addServer(text, alias, fields),
   );
@@ -42,16 +58,32 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
   for (const { message, hint } of warnings)
     output.note(`${output.noteColors.yellow("warning")} ${message}. ${hint ?? ""}`.trim());
   const { file, label, after, text } = changed;
+  const added = options.dryRun === true ? undefined : urlServer(alias, fields, file);
+  const { findLoginCommand, offerLogin } = await import("../login/server-login.ts");
+  const login = added && (await findLoginCommand(cli, added));
   if (output.form === "json") {
     const written = options.dryRun !== true;
-    output.json({ file, server: alias, written, ...(written ? {} : { text: after }), diagnostics: warnings });
+    output.json({
+      ...{ file, server: alias, written, ...(written ? {} : { text: after }), diagnostics: warnings },
+      login: login && { needed: true, command: login },
+    });
   } else if (options.dryRun === true) output.print(after);
   else {
     const what =
       text === undefined ? `Created ${label} with the server ${alias}.` : `Added ${alias} to ${label}.`;
     output.print(`${what}\n${output.colors.dim(`See its state: portolan status ${alias}`)}`);
+    if (added !== undefined && login !== undefined) await offerLogin(cli, added, login);
   }
   return 0;
+}
+
+function urlServer(
+  alias: string,
+  { url, headers, transport }: ServerFields,
+  file: string,
+): UrlServer | undefined {
+  if (url === undefined) return undefined;
+  return { alias, file, endpoint: { transport: transport === "sse" ? "sse" : "http", url, headers } };
 }
 
 /** `add @user/name`, or `add name @user/name`. Undefined for a command or a URL. */
@@ -193,9 +225,7 @@ function findSecrets(alias: string, { command, args, env, url, headers }: Server
     .filter(({ message }) => message.includes("looks like a secret"))
     .map(({ message, path }) => {
       const [name = ""] = message.split(" looks like");
-      const reference = /^[A-Z][A-Z0-9_]*$/.test(name)
-        ? name
-        : `${alias}_${name.replace(/^-+/, "")}`.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
+      const reference = /^[A-Z][A-Z0-9_]*$/.test(name) ? name : secretName(alias, name);
       return {
         code: "FILE_INVALID" as const,
         severity: "warning" as const,

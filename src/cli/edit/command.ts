@@ -33,6 +33,7 @@ export function addEditCommands({ program, explain, run, server }: CommandHost):
     .option("--era <era>", "protocol era: auto, legacy or modern")
     .option("--cwd <dir>", "working directory of the server (commands)")
     .option("--start <when>", "eager: with the workspace; lazy: with the first call")
+    .option("--strict", "fail if the server is started with a file or folder that its sandbox hides")
     .option("--dry-run", "print the new file, and write nothing")
     .action((words: string[], raw: AddOptions) => {
       // The values of these options go into the file; `add` checks them itself.

@@ -1,7 +1,7 @@
 // `portolan remove`: removes a server from the workspace's portolan.yaml, and from portolan.lock.
 
 import { dirname } from "node:path";
-import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { type PortolanError, unknownServer } from "../../errors/index.ts";
 import { parseWorkspace, removeServer } from "../../formats/workspace/index.ts";
 import { parseReferences, type ServerConfig } from "../../model/index.ts";
 import { lockFileOf, readLock } from "../../packages/index.ts";
@@ -88,16 +88,8 @@ async function purge(cli: Cli, names: readonly string[]): Promise<readonly strin
 function notThere(alias: string, own: WorkspaceFile, elsewhere: string | undefined): PortolanError {
   const { text = "", file } = own;
   const names = parseWorkspace(text, file).servers.map((server) => server.alias);
-  const message =
-    own.text === undefined
-      ? `There is no ${own.label}, so there is no server to remove.`
-      : `${own.label} has no server ${JSON.stringify(alias)}.`;
-  return new PortolanError("SERVER_UNKNOWN", message, {
-    hint:
-      elsewhere === undefined
-        ? didYouMean(alias, names)
-        : `It is in ${elsewhere}: remove or disable it there.`,
-  });
+  const reason = elsewhere === undefined ? undefined : `It is in ${elsewhere}: remove or disable it there.`;
+  return unknownServer(alias, names, reason);
 }
 
 /** The place of a server with this name in another config file. Errors in other files are not reported here. */

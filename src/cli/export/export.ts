@@ -1,21 +1,19 @@
 // `portolan export`: prints the workspace's servers in the format of another client, or merges them into its config file.
 
-import { stat } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
-import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { resolve } from "node:path";
+import { noServers, PortolanError, unknownServer } from "../../errors/index.ts";
 import {
   type ClientId,
   CLIENTS,
   type Computer,
   type ExportNote,
-  findClientFiles,
   renderFor,
-  type Scope,
 } from "../../formats/clients/index.ts";
 import type { ServerConfig } from "../../model/index.ts";
 import { parseClient } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
+import { checkScope, usualFile } from "../workspace/client-file.ts";
 import { computerOf, findWorkspace, type WorkspaceOptions } from "../workspace/folder.ts";
 import { describeMerge, mergeServers } from "./merge.ts";
 
@@ -82,22 +80,11 @@ function chooseServers(
   aliases: readonly string[],
   folder: string,
 ): readonly ServerConfig[] {
-  if (servers.length === 0)
-    throw new PortolanError("SERVER_UNKNOWN", `There are no servers in the workspace ${folder}.`, {
-      hint: "Add some: portolan import --write, or write them into portolan.yaml.",
-    });
+  if (servers.length === 0) throw noServers(folder);
   if (aliases.length === 0) return servers;
   const known = servers.map(({ alias }) => alias);
-  const unknown = aliases.filter((alias) => !known.includes(alias));
-  if (unknown.length > 0) {
-    const names = unknown.map((alias) => JSON.stringify(alias)).join(", ");
-    const guess = didYouMean(unknown[0] ?? "", known);
-    const list = known.length > 30 ? `${known.slice(0, 30).join(", ")}, …` : known.join(", ");
-    throw new PortolanError("SERVER_UNKNOWN", `There is no server ${names} in the workspace ${folder}.`, {
-      hint: `${guess === undefined ? "" : `${guess} `}It has ${list}.`,
-      data: { unknown, known },
-    });
-  }
+  const unknown = aliases.find((alias) => !known.includes(alias));
+  if (unknown !== undefined) throw unknownServer(unknown, known);
   return servers.filter(({ alias }) => aliases.includes(alias));
 }
 
@@ -116,12 +103,10 @@ interface PlaceOptions {
   readonly known: ReadonlySet<string>;
 }
 
-const SCOPES: readonly Scope[] = ["user", "project"];
-
 async function chooseFile(client: ClientId, options: PlaceOptions): Promise<string> {
   const { write, cwd, known } = options;
   const scope = checkScope(options.scope);
-  if (typeof write !== "string") return usualFile(client, scope, options.computer);
+  if (typeof write !== "string") return usualFile(client, scope, options.computer, "--write <file>");
   if (scope !== undefined)
     throw new PortolanError("USAGE", "--scope chooses the usual file, and --write names another.", {
       hint: "Leave out one of them.",
@@ -131,39 +116,4 @@ async function chooseFile(client: ClientId, options: PlaceOptions): Promise<stri
       hint: `Put --write last: portolan export --for ${client} ${write} --write. For a file of that name: --write ./${write}`,
     });
   return resolve(cwd, write);
-}
-
-/** An existing file, else the first usual path whose folder exists, else the first path. Paths with `*` are never guessed. */
-async function usualFile(client: ClientId, wanted: Scope | undefined, computer: Computer): Promise<string> {
-  const info = CLIENTS[client];
-  const places = info.places(computer);
-  const scope = wanted ?? (places.some((place) => place.scope === "user") ? "user" : "project");
-  const [found] = (await findClientFiles(computer)).filter(
-    (one) => one.client === client && one.scope === scope,
-  );
-  if (found !== undefined && (scope === "user" || dirname(found.file).startsWith(computer.cwd)))
-    return found.file;
-  const files = places
-    .filter((place) => place.scope === scope && !place.file.includes("*"))
-    .map(({ file }) => file);
-  for (const file of files) if (await isFolder(dirname(file))) return file;
-  const [first] = files;
-  if (first !== undefined) return first;
-  throw new PortolanError("USAGE", `${info.title} has no file of the ${scope}.`, {
-    hint: `Name a file: --write <file>, or --scope ${scope === "user" ? "project" : "user"}.`,
-  });
-}
-
-function checkScope(scope: string | undefined): Scope | undefined {
-  if (scope === undefined || (SCOPES as readonly string[]).includes(scope)) return scope as Scope | undefined;
-  throw new PortolanError("USAGE", `--scope must be user or project, got ${JSON.stringify(scope)}.`, {
-    hint: didYouMean(scope, SCOPES),
-  });
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
 }

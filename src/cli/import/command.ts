@@ -14,6 +14,8 @@ export function addImportCommand({ program, explain, run, server = [] }: Command
     groups: [outputOptions, workspaceOption],
   })
     .option("--write", "add them to the workspace's portolan.yaml")
+    .option("--secrets <place>", "secrets in clear: store them in vault or keyring, or keep them in clear")
+    .option("--strict", "with --write: fail if a server is started with a file that its sandbox hides")
     .action((words: string[], raw: RawOptions & ImportCommandOptions) =>
       run(raw, async (cli) => (await import("./import.ts")).importServers(cli, [...words, ...server], raw)),
     );
@@ -28,6 +30,7 @@ export function addImportCommand({ program, explain, run, server = [] }: Command
       CLIENTS,
       "Portolan reads the clients' config files in this folder, in the folders above it up to the root of the repository, and in your home folder. It never changes them, and never shows values that may be secret.",
       "With --write, servers that the workspace does not have yet are added to its portolan.yaml. Its other content stays as it is, and a backup is kept.",
+      "Secrets that stand in clear in a client's file are not copied in clear without your consent: at a terminal Portolan asks; elsewhere --secrets says where they go, and a server with such a secret is left out without it.",
       OUTPUT,
       exitCodes({
         0: "done",

@@ -7,9 +7,12 @@ import type { Catalog } from "../../catalog/index.ts";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { type ClientServer, type ImportedFile, writeClientFile } from "../../formats/clients/index.ts";
 import { readText } from "../../formats/document/index.ts";
-import { addServer } from "../../formats/workspace/index.ts";
+import { addServer, type ServerFields } from "../../formats/workspace/index.ts";
 import type { ServerConfig } from "../../model/index.ts";
+import type { CompletedFields } from "../grants/noticed-fields.ts";
 import { toServerFields } from "../workspace/server-fields.ts";
+import { matchServer } from "./same-server.ts";
+import type { AliasedServer, PlaceSecrets, SecretPlacement, StoredSecrets } from "./secrets.ts";
 
 export interface CopyResult {
   /** The workspace's own file. */
@@ -18,6 +21,8 @@ export interface CopyResult {
   readonly backup?: string;
   readonly added: readonly CopiedServer[];
   readonly skipped: readonly SkippedServer[];
+  /** Names of secrets that were stored, in place of a copy in clear. */
+  readonly stored?: StoredSecrets;
 }
 
 export interface CopiedServer {
@@ -30,43 +35,152 @@ export interface CopiedServer {
 export interface SkippedServer {
   readonly alias: string;
   readonly from: string;
-  /** `there`: the workspace has the same server; `taken`: another server has this alias; `invalid`: its config is not valid. */
-  readonly reason: "there" | "taken" | "invalid";
+  /**
+   * `there`: the workspace has the same server; `taken`: another server has this alias; `invalid`: its config is not valid;
+   * `gateway`: it is a gateway of Portolan itself; `secret`: it has secrets in clear, and nobody said where they go.
+   */
+  readonly reason: "there" | "taken" | "invalid" | "gateway" | "secret";
   readonly message: string;
 }
 
+/** The longest alias that portolan.yaml accepts. */
+const MAX_ALIAS = 40;
+
 /** Part of the message of diagnostics about secrets in config files. */
 const WRITTEN_OUT = "looks like a secret that is written out";
+
+export interface CopyOptions {
+  /** The reason not to copy a server, for example because it is a gateway of Portolan itself. */
+  readonly refuse?: (server: ClientServer) => string | undefined;
+  /** Gives another alias to a server whose alias is taken, in place of leaving it out. */
+  readonly rename?: boolean;
+  /** Decides where the plain secrets of the servers go. */
+  readonly placeSecrets: PlaceSecrets;
+  /** Adds to the fields of a server before it is written. */
+  readonly complete?: (alias: string, fields: ServerFields) => Promise<CompletedFields>;
+}
 
 /** Adds every server that the workspace does not have yet. An existing file gets a backup. */
 export async function copyServers(
   folder: string,
   catalog: Pick<Catalog, "servers">,
   files: readonly ImportedFile[],
+  options: CopyOptions,
 ): Promise<CopyResult> {
+  const plan = await planCopy(folder, catalog, files, options);
+  const { file, added, skipped } = plan;
+  if (added.length === 0) return { file, added, skipped };
+  return { ...(await writeCopy(plan)), added, skipped };
+}
+
+export interface CopyPlan extends Omit<CopyResult, "backup" | "stored"> {
+  /** The text of the workspace's own file, before and after. */
+  readonly basis: string | undefined;
+  readonly text: string | undefined;
+  /** Stores secrets and creates folders, before the file is written. */
+  readonly prepare: () => Promise<StoredSecrets | undefined>;
+}
+
+/** Stores the secrets and writes the workspace's own file. */
+export async function writeCopy({
+  file,
+  text,
+  basis,
+  prepare,
+}: CopyPlan): Promise<Pick<CopyResult, "file" | "backup" | "stored">> {
+  const stored = await prepare();
+  const written = await writeClientFile(file, text ?? "", { basis: basis ?? "" });
+  return { file: written.file, backup: written.backup, stored };
+}
+
+interface Chosen extends AliasedServer {
+  readonly source: ImportedFile;
+}
+
+/** What `copyServers` would write; it changes nothing. */
+export async function planCopy(
+  folder: string,
+  catalog: Pick<Catalog, "servers">,
+  files: readonly ImportedFile[],
+  options: CopyOptions,
+): Promise<CopyPlan> {
+  const complete = options.complete ?? (async (_, fields): Promise<CompletedFields> => ({ fields }));
   const { file, text: basis } = await readOwn(folder);
-  const known = new Map<string, ServerConfig>(catalog.servers.map((server) => [server.alias, server]));
+  const { chosen, skipped } = chooseServers(basis, catalog, files, options);
+  const secrets = await options.placeSecrets(chosen);
   const added: CopiedServer[] = [];
+  const prepared: CompletedFields["prepare"][] = [];
+  let text = basis;
+  for (const one of chosen) {
+    const { alias, server, source } = one;
+    const written = secrets.written(one);
+    if (typeof written === "string") {
+      skipped.push({ alias: server.alias, from: source.file, reason: "secret", message: written });
+      continue;
+    }
+    const { fields, prepare } = await complete(alias, toServerFields(written));
+    text = addServer(text, alias, fields);
+    prepared.push(prepare);
+    added.push({ alias, from: source.file, notes: notesOn(server, source, secrets) });
+  }
+  return {
+    ...{ file, basis, text, added, skipped },
+    prepare: async () => {
+      const stored = await secrets.store?.();
+      for (const prepare of prepared) await prepare?.();
+      return stored;
+    },
+  };
+}
+
+/** The servers that the workspace does not have yet, each with its alias here. */
+function chooseServers(
+  basis: string | undefined,
+  catalog: Pick<Catalog, "servers">,
+  files: readonly ImportedFile[],
+  { refuse = () => undefined, rename = false }: CopyOptions,
+): { readonly chosen: Chosen[]; readonly skipped: SkippedServer[] } {
+  const known = new Map<string, ServerConfig>(catalog.servers.map((server) => [server.alias, server]));
+  const chosen: Chosen[] = [];
   const skipped: SkippedServer[] = [];
   let text = basis;
   for (const source of files) {
     for (const server of source.servers) {
-      const { alias } = server;
-      const there = known.get(alias);
-      const problem = there === undefined ? tryAdd(server) : thereAlready(there, server);
+      const refused = refuse(server);
+      const there = known.get(server.alias);
+      const taken = there === undefined ? undefined : thereAlready(there, server);
+      const isRenamed = rename && taken?.reason === "taken";
+      const alias = isRenamed ? freeAlias(server.alias, source.client) : server.alias;
+      const problem =
+        refused === undefined
+          ? isRenamed || taken === undefined
+            ? tryAdd(server, alias)
+            : taken
+          : { reason: "gateway" as const, message: refused };
       if (problem === undefined) {
         known.set(alias, server);
-        added.push({ alias, from: source.file, notes: notesOn(server, source) });
-      } else skipped.push({ alias, from: source.file, ...problem });
+        chosen.push({ alias, server, source });
+      } else skipped.push({ alias: server.alias, from: source.file, ...problem });
     }
   }
-  if (added.length === 0) return { file, added, skipped };
-  const written = await writeClientFile(file, text ?? "", { basis: basis ?? "" });
-  return { file: written.file, backup: written.backup, added, skipped };
+  return { chosen, skipped };
 
-  function tryAdd(server: ClientServer): Pick<SkippedServer, "reason" | "message"> | undefined {
+  /** `files` of Cursor is `files-cursor` beside another server that is called `files`. */
+  function freeAlias(alias: string, client: string): string {
+    for (let number = 1; ; number += 1) {
+      const end = `-${client}${number === 1 ? "" : `-${number}`}`;
+      const name = `${alias.slice(0, MAX_ALIAS - end.length)}${end}`;
+      if (!known.has(name)) return name;
+    }
+  }
+
+  /** A server that cannot be added is not asked about. */
+  function tryAdd(
+    server: ClientServer,
+    alias: string,
+  ): Pick<SkippedServer, "reason" | "message"> | undefined {
     try {
-      text = addServer(text, server.alias, toServerFields(server));
+      text = addServer(text, alias, toServerFields(server));
       return undefined;
     } catch (thrown) {
       if (!isPortolanError(thrown)) throw thrown;
@@ -100,7 +214,8 @@ function thereAlready(there: ServerConfig, server: ClientServer): Pick<SkippedSe
   const place = `${basename(there.origin.file)}, line ${there.origin.line}`;
   if (there.origin.file === server.origin.file)
     return { reason: "there", message: "this workspace reads that file already" };
-  return sameEndpoint(there, server)
+  const isSame = sameEndpoint(there, server) || matchServer(server, [there]).kind === "replaced";
+  return isSame
     ? { reason: "there", message: `the workspace already has the same server (${place})` }
     : { reason: "taken", message: `another server has this alias (${place})` };
 }
@@ -111,7 +226,11 @@ function sameEndpoint(a: ServerConfig, b: ServerConfig): boolean {
   return isDeepStrictEqual(fields(a), fields(b));
 }
 
-function notesOn(server: ClientServer, { diagnostics }: ImportedFile): string[] {
+function notesOn(
+  server: ClientServer,
+  { diagnostics }: ImportedFile,
+  { inClear }: SecretPlacement,
+): string[] {
   const about = diagnostics.filter(
     ({ server: alias, severity }) => alias === server.alias && severity === "info",
   );
@@ -120,7 +239,7 @@ function notesOn(server: ClientServer, { diagnostics }: ImportedFile): string[] 
       ? []
       : [`the variables of ${server.envFile} do not come with it: write them as env`]),
     ...about
-      .filter(({ message }) => message.includes(WRITTEN_OUT))
+      .filter(({ message }) => inClear && message.includes(WRITTEN_OUT))
       .map(({ message }) => message.replace(/ in the file$/, " in portolan.yaml now, too")),
   ];
 }

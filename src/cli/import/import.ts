@@ -2,15 +2,20 @@
 
 import type { Diagnostic } from "../../errors/index.ts";
 import type { ClientServer, ImportedFile } from "../../formats/clients/index.ts";
+import { toCommandLine } from "../../model/index.ts";
 import { parseClient } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
+import { withNoticedFields } from "../grants/noticed-fields.ts";
 import { endpointLabel } from "../output/endpoint-label.ts";
+import { runsServe } from "../serve/own-gateway.ts";
 import { computerOf, findWorkspace, type WorkspaceOptions } from "../workspace/folder.ts";
-import { type CopyResult, copyServers } from "./copy.ts";
+import { type CopyResult, copyServers, type SkippedServer } from "./copy.ts";
+import { type RawSecretsOptions, secretPlacer } from "./secrets.ts";
 import { describeCopy, describeImport } from "./view.ts";
 
-export interface ImportCommandOptions extends WorkspaceOptions {
+export interface ImportCommandOptions extends WorkspaceOptions, RawSecretsOptions {
   write?: boolean;
+  strict?: boolean;
 }
 
 /** The output of `import --json`. */
@@ -50,7 +55,12 @@ export async function importServers(
   const listing: ImportListing = { files: files.map(toListed) };
   const copied: CopyResult | undefined =
     options.write === true
-      ? await copyServers(folder, await io.loadCatalog(path, { home: computer.home }), files)
+      ? await copyServers(folder, await io.loadCatalog(path, { home: computer.home }), files, {
+          refuse: ({ endpoint }) => (isPortolan(endpoint) ? "it is a gateway of Portolan itself" : undefined),
+          placeSecrets: secretPlacer(cli, options),
+          complete: (alias, fields) =>
+            withNoticedFields(cli, { alias, fields, folder, strict: options.strict === true }),
+        })
       : undefined;
   if (output.form === "json") output.json(copied === undefined ? listing : { ...listing, ...copied });
   else {
@@ -59,7 +69,15 @@ export async function importServers(
     output.print(describeImport(listing, { ...view, only, offer }));
     if (copied !== undefined) output.print(`\n${describeCopy(copied, view)}`);
   }
-  return copied?.skipped.some(({ reason }) => reason === "invalid") === true ? 1 : 0;
+  const isLeftOut = ({ reason }: SkippedServer): boolean => reason === "invalid" || reason === "secret";
+  return copied?.skipped.some(isLeftOut) === true ? 1 : 0;
+}
+
+/** A gateway that is a server of its own workspace would start itself. */
+function isPortolan(endpoint: ClientServer["endpoint"]): boolean {
+  if (endpoint.transport !== "stdio") return false;
+  const { command, args } = toCommandLine(endpoint);
+  return runsServe([command, ...args], process.argv[1]);
 }
 
 function toListed({ client, scope, file, servers, diagnostics }: ImportedFile): ListedFile {

@@ -8,6 +8,7 @@ import { count, cut, displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { pathLabel } from "../workspace/folder.ts";
 import type { CopyResult } from "./copy.ts";
+import type { StoredSecrets } from "./secrets.ts";
 import type { ImportListing, ListedFile, ListedServer } from "./import.ts";
 
 interface View {
@@ -33,7 +34,7 @@ export function describeImport({ files }: ImportListing, view: ImportView): stri
   return [...sections, wrap(`${total}${offer}`, view.width)].join("\n\n");
 }
 
-export function describeCopy({ file, backup, added, skipped }: CopyResult, view: View): string {
+export function describeCopy({ file, backup, added, skipped, stored }: CopyResult, view: View): string {
   const { colors, width } = view;
   const lines: string[] = [];
   const alias = (text: string): string => colors.cyan(plainLine(text, 100));
@@ -62,6 +63,7 @@ export function describeCopy({ file, backup, added, skipped }: CopyResult, view:
       width,
     ),
   );
+  if (stored !== undefined) lines.push(wrap(describeStored(stored), width));
   if (backup !== undefined) lines.push(`Backup: ${pathLabel(backup, view.computer)}`);
   if (added.some(({ notes }) => notes.some((note) => note.includes("secret"))))
     lines.push(
@@ -71,6 +73,15 @@ export function describeCopy({ file, backup, added, skipped }: CopyResult, view:
       ),
     );
   return lines.join("\n");
+}
+
+/** Names only; values are never shown. */
+export function describeStored({ names, source }: StoredSecrets): string {
+  const list = names.join(", ");
+  const verb = names.length === 1 ? "is" : "are";
+  if (source === undefined)
+    return `${list} ${verb} stored already; the file refers to ${names.length === 1 ? "it" : "them"} by name.`;
+  return `${list} ${verb} now in the ${source}; the file has only the ${names.length === 1 ? "name" : "names"}.`;
 }
 
 interface Columns {

@@ -4,7 +4,9 @@ import { PortolanError } from "../../errors/index.ts";
 import type { PassphraseRequest, PromptPassphrase } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
 import type { Prompter } from "../terminal/prompter.ts";
+import type { Spinner } from "../terminal/spinner.ts";
 import { isInteractive } from "./handlers.ts";
+import { keepUnlockedAndSay } from "./keep-unlocked.ts";
 
 const MAX_BYTES = 1024 * 1024;
 const MAX_ROUNDS = 3;
@@ -42,11 +44,15 @@ export interface PassphrasePrompt {
   throwIfCancelled(): void;
 }
 
-export function createPassphrasePrompt(cli: Cli): PassphrasePrompt {
+/** The spinner draws nothing while the prompt is on the terminal. */
+export function createPassphrasePrompt(cli: Cli, spinner?: Pick<Spinner, "pausedFor">): PassphrasePrompt {
   let failure: unknown;
   const prompt: PromptPassphrase = async (request) => {
+    const ask = (): Promise<string | undefined> => askPassphrase(cli, request);
     try {
-      return await askPassphrase(cli, request);
+      const passphrase = await (spinner === undefined ? ask() : spinner.pausedFor(ask));
+      if (passphrase === undefined) return undefined;
+      return { passphrase, opened: (vault, key) => keepUnlockedAndSay(cli, vault, key) };
     } catch (thrown) {
       failure = thrown;
       throw thrown;
@@ -60,7 +66,10 @@ export function createPassphrasePrompt(cli: Cli): PassphrasePrompt {
   };
 }
 
-async function askPassphrase(cli: Cli, { vault, reason }: PassphraseRequest): Promise<string | undefined> {
+export async function askPassphrase(
+  cli: Cli,
+  { vault, reason }: PassphraseRequest,
+): Promise<string | undefined> {
   const asker = await prompter(cli);
   const ask = (message: string): Promise<string | undefined> =>
     asker.password({

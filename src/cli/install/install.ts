@@ -10,6 +10,7 @@ import { exitCodeOf } from "../output/output.ts";
 import { withSpinner } from "../output/progress.ts";
 import { takeTarget } from "../target/connect.ts";
 import { targetServer } from "../target/server-config.ts";
+import { orInterrupted } from "../terminal/interrupt.ts";
 import { formatDownload, renderRows } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import type { Spinner } from "../terminal/spinner.ts";
@@ -27,11 +28,28 @@ interface Line {
   readonly error?: PortolanError;
 }
 
+interface RawInstallOptions {
+  readonly update?: boolean;
+  readonly frozen?: boolean;
+}
+
+export function installServers(cli: Cli, words: Words, raw: RawInstallOptions): Promise<number> {
+  const left = {
+    message: "What was installed completely stays, and nothing else does.",
+    hint: "Go on with the same command. A download continues where it stopped.",
+  };
+  return orInterrupted(
+    cli,
+    () => left,
+    () => installChosen(cli, words, raw),
+  );
+}
+
 /** Installs one server after the other, since each may use the whole network and shows its progress. */
-export async function installServers(
+async function installChosen(
   cli: Cli,
   words: Words,
-  { update = false, frozen = false }: { update?: boolean; frozen?: boolean },
+  { update = false, frozen = false }: RawInstallOptions,
 ): Promise<number> {
   const { output, interrupt } = cli;
   if (frozen && update)

@@ -13,7 +13,7 @@ export function addListCommand({ program, explain, run, server }: CommandHost): 
     argument: "[target...]",
     groups: [serverOptions],
   })
-    .usage("[server | target] [options]\n       portolan list [options] -- <command> [args...]")
+    .usage("[server | target] [tool] [options]\n       portolan list [options] -- <command> [args...]")
     .option("--wait <time>", "how long to wait for the servers of the workspace: 30, 500ms, 2m")
     .option("--all", "every parameter and every line of text")
     .option("--schema", "the tools' JSON Schemas in full")
@@ -24,6 +24,7 @@ export function addListCommand({ program, explain, run, server }: CommandHost): 
     examples: [
       "portolan list",
       "portolan list github",
+      "portolan list github create_issue",
       "portolan list mcpfile.yaml",
       'portolan list https://mcp.example.com/mcp --header "Authorization: Bearer $TOKEN"',
       'portolan list "npx -y @modelcontextprotocol/server-everything"',

@@ -8,14 +8,19 @@ import { refuseBothSides } from "../options/usage-error.ts";
 import { describeDiagnostic } from "../output/diagnostic.ts";
 import { describePins } from "../output/pin-lines.ts";
 import { stateLabel } from "../output/server-state.ts";
+import { exampleCall } from "../arguments/example-call.ts";
+import { findNamed, toolNotFound } from "../target/find-named.ts";
 import { type ResolvedTarget, resolveServer } from "../target/resolve.ts";
 import { withTarget } from "../target/session.ts";
 import { wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { contractsOf, findContract } from "../workspace/contracts.ts";
 import { pathLabeller } from "../workspace/folder.ts";
-import { refuseTargetOptions, withWorkspace } from "../workspace/open.ts";
-import { type Source, sourceNote } from "../workspace/source.ts";
+import { explainLeftOut } from "../workspace/left-out.ts";
+import { refuseTargetOptions } from "../workspace/open.ts";
+import { withServers } from "../workspace/running.ts";
+import { rightsIn, type Source, sourceNote } from "../workspace/source.ts";
+import { describeToolPage } from "./tool-page.ts";
 import { describeListing, describeTools, type Listing, type ListOptions } from "./view.ts";
 
 const NOTHING = { resources: [], resourceTemplates: [], prompts: [] };
@@ -25,19 +30,16 @@ export async function list(cli: Cli, words: Words, options: ListOptions): Promis
   const target = await resolveServer(words, cli);
   if (target.kind === "workspace") return listWorkspace(cli, target.source, options);
   const contract = target.kind === "server" && target.rest.length === 1 ? contractOf(target) : undefined;
-  if (target.rest.length > 0 && contract === undefined) {
-    throw new PortolanError(
-      "USAGE",
-      `list takes one target; unexpected argument ${JSON.stringify(target.rest[0])}.`,
-      {
-        hint: "Put quotes around a command, or write it after --.",
-      },
-    );
-  }
+  const [wanted, extra] = contract === undefined ? target.rest : [];
+  if (extra !== undefined)
+    throw new PortolanError("USAGE", `list takes one tool; unexpected argument ${JSON.stringify(extra)}.`, {
+      hint: "Put quotes around a command, or write it after --.",
+    });
+  if (wanted !== undefined) return listTool(cli, target, { words, wanted, options });
   return withTarget(
     cli,
     target,
-    async ({ connection, connectMs, request, pins }) => {
+    async ({ connection, connectMs, gateway, request, pins }) => {
       const started = performance.now();
       const failed: Diagnostic[] = [];
       const wanted = request("listing");
@@ -62,10 +64,12 @@ export async function list(cli: Cli, words: Words, options: ListOptions): Promis
       const { server } = connection;
       const listing: Listing = {
         server,
+        gateway,
         ...(contract === undefined
           ? { tools, resources, resourceTemplates, prompts }
           : { ...NOTHING, tools: tools.filter(({ name }) => name === contract) }),
         pins: pins?.(),
+        rights: target.kind === "server" ? rightsIn(target.source)(target.alias) : undefined,
         timing: { connectMs, listMs },
         diagnostics: [...connection.diagnostics, ...failed],
       };
@@ -75,6 +79,42 @@ export async function list(cli: Cli, words: Words, options: ListOptions): Promis
     },
     { showsDiagnostics: true },
   );
+}
+
+interface ToolWords {
+  readonly words: Words;
+  readonly wanted: string;
+  readonly options: ListOptions;
+}
+
+/** One tool in full, with an example call. */
+async function listTool(
+  cli: Cli,
+  target: Exclude<ResolvedTarget, { kind: "workspace" }>,
+  { words, wanted, options }: ToolWords,
+): Promise<number> {
+  return withTarget(cli, target, async ({ connection, label, request, otherNames, withheld }) => {
+    const tools = await connection.listToolDefinitions(request("listing the tools"));
+    const tool = findNamed(wanted, "tool", tools, otherNames);
+    if (tool === undefined)
+      throw withheld?.(wanted) ?? toolNotFound(wanted, label, tools, (name) => leftOut(target, name, cli));
+    // The words before the tool lead to the same server again.
+    const before = words.words.slice(0, words.words.length - 1);
+    const alias = target.kind === "server" ? target.alias : undefined;
+    const isAlias = alias !== undefined && before.length === 1 && before[0] === alias;
+    const called = isAlias ? [`${alias}.${tool.name}`] : [...before, tool.name];
+    const { output } = cli;
+    const { server } = words;
+    const end = server === undefined ? [] : ["--", ...server];
+    if (output.form === "json")
+      output.json({ server: label, tool, example: [exampleCall(tool, called), ...end].join(" ") });
+    else output.print(describeToolPage({ tool, target: called, end }, output, options));
+    return 0;
+  });
+}
+
+function leftOut(target: ResolvedTarget, name: string, cli: Cli): string | undefined {
+  return target.kind === "direct" ? undefined : explainLeftOut(target.source, name, cli);
 }
 
 /** The tool name of the contract that the user named. */
@@ -93,6 +133,7 @@ interface Lists {
   readonly resources: readonly ResourceDefinition[];
   readonly prompts: readonly PromptDefinition[];
   readonly diagnostics: readonly Diagnostic[];
+  readonly rightsOf: (alias: string) => string | undefined;
 }
 
 const WAIT_MS = 30_000;
@@ -101,37 +142,45 @@ async function listWorkspace(cli: Cli, source: Source, options: ListOptions): Pr
   refuseTargetOptions(cli);
   const { output, io } = cli;
   const waitMs = cli.options.waitMs ?? WAIT_MS;
-  return withWorkspace(cli, source, { showsSource: true, waitMs }, async ({ workspace, diagnostics }) => {
-    const [tools, resources, resourceTemplates, prompts] = await Promise.all([
-      workspace.tools(),
-      workspace.resources(),
-      workspace.resourceTemplates(),
-      workspace.prompts(),
-    ]);
-    const health = workspace.health();
-    const names = workspace.toolNames();
-    const definitions = tools.map(({ definition }) => definition);
-    if (output.form === "json") {
-      const { kind, path, files } = source;
-      output.json({
-        source: { kind, path, files },
-        servers: health,
-        tools: definitions.map((tool) => ({ server: names.get(tool.name)?.server, ...tool })),
-        resources,
-        resourceTemplates,
-        prompts,
-        diagnostics: diagnostics(),
-      });
+  return withServers(
+    cli,
+    source,
+    { showsSource: true, waitMs },
+    async ({ workspace, gateway, diagnostics }) => {
+      const [definitions, resources, resourceTemplates, prompts] = await Promise.all([
+        workspace.toolDefinitions(),
+        workspace.resources(),
+        workspace.resourceTemplates(),
+        workspace.prompts(),
+      ]);
+      const health = workspace.health();
+      const names = workspace.toolNames();
+      if (output.form === "json") {
+        const { kind, path, files } = source;
+        output.json({
+          gateway,
+          source: { kind, path, files },
+          servers: health,
+          tools: definitions.map((tool) => ({ server: names.get(tool.name)?.server, ...tool })),
+          resources,
+          resourceTemplates,
+          prompts,
+          diagnostics: diagnostics(),
+        });
+        return 0;
+      }
+      const lists = {
+        ...{ health, tools: definitions, names, resources, prompts, diagnostics: diagnostics() },
+        rightsOf: rightsIn(source),
+      };
+      output.print(describeWorkspace(lists, sourceNote(source, io), cli, options));
       return 0;
-    }
-    const lists = { health, tools: definitions, names, resources, prompts, diagnostics: diagnostics() };
-    output.print(describeWorkspace(lists, sourceNote(source, io), cli, options));
-    return 0;
-  });
+    },
+  );
 }
 
 function describeWorkspace(
-  { health, tools, names, resources, prompts, diagnostics }: Lists,
+  { health, tools, names, resources, prompts, diagnostics, rightsOf }: Lists,
   note: string | undefined,
   { io, output: { colors, width }, options: { verbose } }: Cli,
   options: ListOptions,
@@ -144,6 +193,8 @@ function describeWorkspace(
     const count = `${own.length} ${own.length === 1 ? "tool" : "tools"}`;
     const state = server.state === "ready" ? count : `${stateLabel(server.state, colors)} · ${count}`;
     const lines = [`${colors.bold(plainLine(server.alias))} ${colors.dim("·")} ${state}`];
+    const rights = rightsOf(server.alias);
+    if (rights !== undefined) lines.push(colors.dim(`  ${rights}`));
     if (server.error !== undefined)
       lines.push(
         wrap(`  ${plainLine(server.error.message, 500)}`, width, 2),

@@ -14,6 +14,7 @@ import type { PinHealth } from "../../hub/index.ts";
 import { describePins } from "../output/pin-lines.ts";
 import { diagnosticLine } from "../output/diagnostic.ts";
 import type { Colors, Paint } from "../terminal/colors.ts";
+import type { GatewayField } from "../workspace/running.ts";
 import { cut, displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine, plainText, toJsonText } from "../terminal/safe-text.ts";
 
@@ -27,12 +28,16 @@ export interface ListOptions {
 /** The output of `list --json`. */
 export interface Listing {
   readonly server: ServerDescription;
+  /** The running gateway that the server belongs to. */
+  readonly gateway?: GatewayField;
   readonly tools: readonly ToolDefinition[];
   readonly resources: readonly ResourceDefinition[];
   readonly resourceTemplates: readonly ResourceTemplateDefinition[];
   readonly prompts: readonly PromptDefinition[];
   /** The comparison with the lock file; absent if nothing is compared. */
   readonly pins?: PinHealth;
+  /** Whether the commands of an mcpfile run in a sandbox, in words. */
+  readonly rights?: string;
   readonly timing: { readonly connectMs: number; readonly listMs: number };
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -66,7 +71,7 @@ export function describeListing(
   const { server, tools, resources, resourceTemplates, prompts, timing, diagnostics } = listing;
   const room = width === undefined ? undefined : width - INDENT;
   const view: View = { colors, all: options.all === true, schema: options.schema === true, room };
-  const sections = [describeServer(server, timing, colors, width)];
+  const sections = [describeServer(server, timing, listing.rights, colors, width)];
   const add = (title: string, items: readonly string[], separator = "\n"): void => {
     if (items.length > 0)
       sections.push(
@@ -127,6 +132,7 @@ export function describeTools(
 function describeServer(
   server: ServerDescription,
   timing: Listing["timing"],
+  rights: string | undefined,
   colors: Colors,
   width: number | undefined,
 ): string {
@@ -140,6 +146,7 @@ function describeServer(
   const facts = [
     ...(server.revision === "" ? [] : [`MCP ${plainLine(server.revision, 40)} (${server.era})`]),
     server.transport,
+    ...(rights === undefined ? [] : [rights]),
     `connected in ${timing.connectMs} ms`,
     `listed in ${timing.listMs} ms`,
   ];

@@ -1,4 +1,4 @@
-// `portolan login` and `portolan logout`: signs a user in to a driver, at the terminal or in a browser, and out again.
+// `portolan login` and `portolan logout`: signs a user in to a server or a driver, at the terminal or in a browser, and out again.
 
 import { stat } from "node:fs/promises";
 import { type AuthState, type Contracts, hasLogin, LOCAL_USER } from "../../contracts/index.ts";
@@ -12,15 +12,23 @@ import { workspaceSandbox } from "../options/sandbox.ts";
 import { takeOneWord } from "../options/usage-error.ts";
 import { noteDiagnostic } from "../output/diagnostic.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
-import { type ContractsSource, loadContracts, requireDriver } from "../workspace/contracts.ts";
+import { type ContractsSource, contractsOf, loadContracts, requireDriver } from "../workspace/contracts.ts";
+import { loadSource, requireServer } from "../workspace/source.ts";
+import { loginAtServer, logoutAtServer, type ServerLoginOptions } from "./server-login.ts";
+import { toUrlServer, type UrlServer } from "./url-server.ts";
+import { envFileOf } from "../workspace/folder.ts";
 
-export interface LoginOptions {
-  user?: string;
-}
+export type LoginOptions = ServerLoginOptions;
 
-export async function login(cli: Cli, words: readonly string[], { user }: LoginOptions): Promise<number> {
+export async function login(cli: Cli, words: readonly string[], options: LoginOptions): Promise<number> {
+  const name = theName(words, "login");
+  const server = await findUrlServer(cli, name);
+  if (server !== undefined) return loginAtServer(cli, server, options);
+  const { user } = options;
   const own = await loadContracts(cli);
-  const { driver } = requireDriver(own, theDriver(words, "login"));
+  const { driver } = requireDriver(own, name);
+  const remote = remoteServer(driver);
+  if (remote !== undefined) return loginAtServer(cli, remote, options);
   const { output, interrupt } = cli;
   return withDriver(cli, own, driver, async (contracts) => {
     if (stateOf(contracts, driver, user) === "authed" && hasLogin(driver)) return already(cli, driver, user);
@@ -35,9 +43,15 @@ export async function login(cli: Cli, words: readonly string[], { user }: LoginO
   });
 }
 
-export async function logout(cli: Cli, words: readonly string[], { user }: LoginOptions): Promise<number> {
+export async function logout(cli: Cli, words: readonly string[], options: LoginOptions): Promise<number> {
+  const name = theName(words, "logout");
+  const server = await findUrlServer(cli, name);
+  if (server !== undefined) return logoutAtServer(cli, server, options);
+  const { user } = options;
   const own = await loadContracts(cli);
-  const { driver } = requireDriver(own, theDriver(words, "logout"));
+  const { driver } = requireDriver(own, name);
+  const remote = remoteServer(driver);
+  if (remote !== undefined) return logoutAtServer(cli, remote, options);
   const { output } = cli;
   return withDriver(cli, own, driver, async (contracts) => {
     const done = await contracts.logout(driver.id, contextOf(user));
@@ -67,9 +81,37 @@ function already({ output }: Cli, { id, name }: Driver, user: string | undefined
   return 0;
 }
 
-function theDriver(words: readonly string[], command: string): string {
-  const hint = `portolan ${command} <driver>; portolan status shows them.`;
-  return takeOneWord(words, { command, noun: "driver", hint });
+function theName(words: readonly string[], command: string): string {
+  const hint = `portolan ${command} <server or driver>; portolan status shows them.`;
+  return takeOneWord(words, { command, noun: "server or driver", hint });
+}
+
+/** The server of the workspace with this name and a URL, or the server at the URL that is given in place of a name. */
+async function findUrlServer(cli: Cli, name: string): Promise<UrlServer | undefined> {
+  if (/^https?:\/\//i.test(name)) return { alias: name, endpoint: { transport: "http", url: name } };
+  const source = await loadSource(cli);
+  const found = source.config.servers.find(({ alias }) => alias === name);
+  const server = found && toUrlServer(found);
+  const own = contractsOf(source);
+  if (server !== undefined) return server;
+  if (own === undefined) requireServer(source, name);
+  if (found === undefined || own?.endpoint.drivers.some(({ driver }) => driver.id === name) === true)
+    return undefined;
+  throw new PortolanError(
+    "INPUT_INVALID",
+    `${name} is a program of this machine, and has no login of Portolan`,
+    {
+      server: name,
+      hint: "Sign in with the program itself, or give it a secret in env of its config: portolan secrets set <NAME>",
+    },
+  );
+}
+
+/** The server of a driver that is behind a URL, and whose login no section of the driver defines. */
+function remoteServer({ id, endpoint, auth, origin }: Driver): UrlServer | undefined {
+  if (endpoint.transport === "stdio" || endpoint.program !== undefined || auth?.login !== undefined)
+    return undefined;
+  return { alias: id, endpoint, file: origin.file };
 }
 
 function contextOf(user: string | undefined): { readonly userId?: string } {
@@ -101,6 +143,7 @@ async function withDriver(
       // The command shows failed servers itself.
       reportsFailures: false,
       driverCode: cli.options.driverCode,
+      envFile: envFileOf(cli),
       promptPassphrase: createPassphrasePrompt(cli).prompt,
       signal: cli.interrupt.signal,
       person: personAt(cli),

@@ -53,9 +53,18 @@ export const workspaceOption: OptionGroup = (command) =>
     "the folder or the config file with the servers (default: this folder)",
   );
 
-/** For commands that start the servers of the workspace. */
+/** For commands that start the servers of the workspace: what they may use beyond the config files. */
 export const driverCodeOption: OptionGroup = (command) =>
-  command.option("--driver-code", "run the code files of drivers, with all your rights");
+  command
+    .option("--driver-code", "run the code files of drivers, with all your rights")
+    .option(
+      "--env-file <file>",
+      "take values of ${NAME} references from this .env file too, such as the one beside a manifest",
+    );
+
+/** For commands that use the running gateway of the workspace. */
+export const standaloneOption: OptionGroup = (command) =>
+  command.option("--standalone", "start own servers, although a gateway of the workspace runs");
 
 export const waitOption: OptionGroup = (command) =>
   command.option("--wait <time>", "how long to wait for servers: 30, 500ms, 2m");
@@ -63,7 +72,7 @@ export const waitOption: OptionGroup = (command) =>
 export const startTimeoutOption: OptionGroup = (command) =>
   command.option("--start-timeout <time>", "give up on a server that is not ready by then");
 
-/** For a command given on the command line; for servers of the workspace, only the mode. */
+/** For a command given on the command line; for servers of the workspace the mode, and grants for one of them. */
 export const sandboxOptions: OptionGroup = (command) =>
   command
     .option(
@@ -73,7 +82,7 @@ export const sandboxOptions: OptionGroup = (command) =>
     )
     .option(
       "--allow-net <host>",
-      "host that the command may reach, or *.host, host:port (repeatable)",
+      "host that the command, or the one server named, may reach: host, *.host, host:port (repeatable)",
       collect,
     )
     .option("--allow-read <path>", "folder or file that it may read (repeatable)", collect)
@@ -89,7 +98,8 @@ export const sandboxModeOption: OptionGroup = (command) =>
 
 /** Everything that `list`, `call`, `read` and `prompt` need to reach a server. */
 export const serverOptions: OptionGroup = (command) => {
-  for (const addOptions of [outputOptions, workspaceOption, driverCodeOption]) addOptions(command);
+  for (const addOptions of [outputOptions, workspaceOption, standaloneOption, driverCodeOption])
+    addOptions(command);
   command
     .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; URLs)', collect)
     .option(
@@ -105,5 +115,16 @@ export const serverOptions: OptionGroup = (command) => {
     .option("--timeout <time>", "give up on a request that is silent for this long: 30, 500ms, 2m")
     .option("--start-timeout <time>", "give up when the server is not ready by then")
     .option("--max-time <time>", "give up on a request after this long, whatever progress it reports")
-    .option("--no-input", "never ask for input; server requests are declined");
+    .option("--no-input", "never ask for input; server requests are declined")
+    .option("--strict", "fail if a command is started with a file or folder that its sandbox hides");
 };
+
+/** For commands that start the servers of the workspace, and wait for them. */
+export const workspaceServerOptions: readonly OptionGroup[] = [
+  outputOptions,
+  workspaceOption,
+  sandboxModeOption,
+  driverCodeOption,
+  waitOption,
+  startTimeoutOption,
+];

@@ -25,6 +25,9 @@ export interface RawOptions extends RawSandboxOptions {
   workspace?: string;
   wait?: string;
   driverCode?: boolean;
+  standalone?: boolean;
+  envFile?: string;
+  strict?: boolean;
 }
 
 export interface ServerOptions {
@@ -45,6 +48,12 @@ export interface ServerOptions {
   readonly sandbox: SandboxOptions;
   /** True when the code files of drivers may run. */
   readonly driverCode: boolean;
+  /** True when the command starts servers of its own, although a gateway runs. */
+  readonly standalone: boolean;
+  /** A .env file that the user allows as a source of secrets. */
+  readonly envFile?: string;
+  /** True with --strict: a command that names a hidden path is not started. */
+  readonly strict: boolean;
 }
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -117,6 +126,9 @@ export function parseServerOptions(
     waitMs,
     sandbox,
     driverCode: raw.driverCode === true,
+    standalone: raw.standalone === true,
+    envFile: raw.envFile,
+    strict: raw.strict === true,
   };
 }
 

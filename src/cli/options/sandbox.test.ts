@@ -92,8 +92,8 @@ test("for a workspace each server is named", () => {
   expect(() => modes({ sandbox: ["off"] })).toThrow(
     "--sandbox off names no server; write --sandbox <server>=off for each server it is meant for",
   );
-  expect(() => modes({ sandbox: ["file=off"] })).toThrow('There is no server "file" here.');
+  expect(() => modes({ sandbox: ["file=off"] })).toThrow('There is no server "file".');
   expect(() => modes({ allowNet: ["a.com"], allowRead: ["."] })).toThrow(
-    "--allow-net is for a command; set it in the server's config, under sandbox\n--allow-read is",
+    "--allow-net is for a command or for one server; to grant it for good: portolan grant <server> --net …\n--allow-read is",
   );
 });

@@ -3,7 +3,14 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { didYouMean } from "../../errors/index.ts";
-import { parseNetworkRule, type SandboxConfig, type SandboxMode } from "../../model/index.ts";
+import {
+  type InvokedServer,
+  type Invocation,
+  parseNetworkRule,
+  type SandboxConfig,
+  type SandboxMode,
+  type ServerConfig,
+} from "../../model/index.ts";
 import { requireServer, type Source } from "../workspace/source.ts";
 import { throwUsageErrors } from "./usage-error.ts";
 
@@ -113,16 +120,23 @@ export function networkOf(written: readonly string[], problems: string[]): strin
   });
 }
 
-/** Reports options that need a command, where servers of the workspace are meant. A mode must name its server. */
-export function workspaceSandboxProblems({ mode, network, read, write }: SandboxOptions): string[] {
+/**
+ * Reports options that do not fit servers of the workspace. A mode must name its server; grants are for this run, and
+ * for one server that has a program (`isOne`).
+ */
+export function workspaceSandboxProblems(
+  { mode, network, read, write }: SandboxOptions,
+  isOne = false,
+): string[] {
   return [
     ...(mode === undefined
       ? []
       : [
           `--sandbox ${mode} names no server; write --sandbox <server>=${mode} for each server it is meant for`,
         ]),
-    ...givenSandboxFlags({ modes: {}, network, read, write }).map(
-      (flag) => `${flag} is for a command; set it in the server's config, under sandbox`,
+    ...(isOne ? [] : givenSandboxFlags({ modes: {}, network, read, write })).map(
+      (flag) =>
+        `${flag} is for a command or for one server; to grant it for good: portolan grant <server> ${flag.replace("--allow-", "--")} …`,
     ),
   ];
 }
@@ -131,9 +145,68 @@ export function workspaceSandboxProblems({ mode, network, read, write }: Sandbox
 export function workspaceSandbox(
   options: SandboxOptions,
   source: Source,
+  isOne = false,
 ): Readonly<Record<string, SandboxMode>> | undefined {
-  throwUsageErrors(workspaceSandboxProblems(options));
+  throwUsageErrors(workspaceSandboxProblems(options, isOne));
   const names = Object.keys(options.modes);
   for (const name of names) requireServer(source, name);
   return names.length === 0 ? undefined : options.modes;
+}
+
+/** Grants of the command line for one server of the workspace, for this run only. */
+export function withGrantsOnce(
+  server: ServerConfig,
+  { network, read, write }: SandboxOptions,
+  cwd: string,
+): ServerConfig {
+  const problems: string[] = [];
+  const added = sandboxOfCommand({ modes: {}, network, read, write }, cwd, problems);
+  throwUsageErrors(problems);
+  if (added === undefined) return server;
+  const joined = (a: readonly string[] = [], b: readonly string[] = []): readonly string[] | undefined =>
+    a.length + b.length === 0 ? undefined : [...new Set([...a, ...b])];
+  const add = (old: SandboxConfig | undefined): SandboxConfig => ({
+    ...old,
+    fs: {
+      ...old?.fs,
+      read: joined(old?.fs?.read, added.fs?.read),
+      write: joined(old?.fs?.write, added.fs?.write),
+    },
+    network: joined(old?.network, added.network),
+  });
+  const { endpoint } = server;
+  if (endpoint.transport === "invoke")
+    return { ...server, endpoint: { ...endpoint, server: withGrantedCommands(endpoint.server, add) } };
+  return { ...server, launch: { ...server.launch, sandbox: add(server.launch?.sandbox) } };
+}
+
+/** Whether a sandbox of this machine runs the server, or the commands of its mcpfile. */
+export function hasProgram({ endpoint }: ServerConfig): boolean {
+  if (endpoint.transport === "invoke") return sandboxesOf(endpoint.server).length > 0;
+  return endpoint.transport === "stdio" || ("program" in endpoint && endpoint.program !== undefined);
+}
+
+function sandboxesOf({ tools, prompts, resources }: InvokedServer): SandboxConfig[] {
+  return [...tools, ...prompts, ...resources].flatMap(({ invocation }) =>
+    invocation.kind === "cli" && invocation.sandbox !== undefined ? [invocation.sandbox] : [],
+  );
+}
+
+/** The commands of an mcpfile with more granted. Commands without a sandbox have all rights already. */
+function withGrantedCommands(
+  server: InvokedServer,
+  add: (old: SandboxConfig) => SandboxConfig,
+): InvokedServer {
+  const grant = <T extends { readonly invocation: Invocation }>(items: readonly T[]): T[] =>
+    items.map((item) => {
+      const { invocation } = item;
+      if (invocation.kind !== "cli" || invocation.sandbox === undefined) return item;
+      return { ...item, invocation: { ...invocation, sandbox: add(invocation.sandbox) } };
+    });
+  const { tools, prompts, resources, resourceTemplates } = server;
+  return {
+    ...server,
+    ...{ tools: grant(tools), prompts: grant(prompts) },
+    ...{ resources: grant(resources), resourceTemplates: grant(resourceTemplates) },
+  };
 }

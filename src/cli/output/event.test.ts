@@ -26,9 +26,11 @@ const relaxed = (server: string, by: string, missing: string[] = []): HubEvent =
 
 test("one line each", () => {
   const colors = createColors(false);
-  expect(describeEvent(denied("x.com"), colors)).toBe("03:04:05 a sandbox denied x.com:443 not on its list");
+  expect(describeEvent(denied("x.com"), colors)).toBe(
+    "2026-01-02 03:04:05 a sandbox denied x.com:443 not on its list",
+  );
   expect(describeEvent(relaxed("a", "config", ["network: x", "limits"]), colors)).toBe(
-    "03:04:05 a sandbox relaxed to warn (config); not enforced: network: x, limits",
+    "2026-01-02 03:04:05 a sandbox relaxed to warn (config); not enforced: network: x, limits",
   );
 });
 
@@ -40,7 +42,7 @@ test("a reload says what changed and what failed", () => {
     problems: ["portolan.yaml: no such field"],
   };
   expect(describeEvent(event, createColors(false))).toBe(
-    "03:04:05 workspace config reloaded +b ~a -c; b failed: no such program; portolan.yaml: no such field",
+    "2026-01-02 03:04:05 workspace config reloaded +b ~a -c; b failed: no such program; portolan.yaml: no such field",
   );
 });
 
@@ -53,7 +55,7 @@ const installing = (reason: string, bytes?: { received: number; total?: number }
 });
 
 test("what is fetched, and how much of it is there", () => {
-  const shown = (event: HubEvent): string => describeEvent(event, createColors(false)).slice(9);
+  const shown = (event: HubEvent): string => describeEvent(event, createColors(false)).slice(20);
   expect(shown(installing("installing x@^1"))).toBe("a installing x@^1");
   expect(shown(installing("downloading h/f", { received: 3_140_000, total: 12_400_000 }))).toBe(
     "a downloading h/f: 3.1 of 12.4 MB",
@@ -69,7 +71,7 @@ test("a gateway says when it begins and ends to fetch something, also before it 
   ];
   const { notes, events } = serve(false);
   for (const event of heard) events.record(event);
-  expect(notes.map((line) => line.slice(9))).toEqual(["a downloading f", "a downloaded f"]);
+  expect(notes.map((line) => line.slice(20))).toEqual(["a downloading f", "a downloaded f"]);
   events.begin([]);
   for (const event of heard) events.record(event);
   expect(notes).toHaveLength(4);
@@ -81,8 +83,10 @@ test("a gateway says when it begins and ends to fetch something, also before it 
 function serve(troubleOnly: boolean) {
   const notes: string[] = [];
   const output = { note: (text: string) => notes.push(text), noteColors: createColors(false) };
-  const cli = { output, options: { verbose: false } } as unknown as Parameters<typeof createServeEvents>[0];
-  return { notes, events: createServeEvents(cli, troubleOnly) };
+  const cli = { output, options: { verbose: false } } as unknown as Parameters<typeof createServeEvents>[1];
+  const event = (one: HubEvent): void => void notes.push(describeEvent(one, createColors(false)));
+  const note = (text: string): void => void notes.push(text);
+  return { notes, events: createServeEvents({ event, note }, cli, troubleOnly) };
 }
 
 test("a gateway says at its start what is relaxed, and each denial once", () => {
@@ -92,11 +96,11 @@ test("a gateway says at its start what is relaxed, and each denial once", () => 
   events.begin([]);
   expect(notes).toEqual([
     "PORTOLAN_SANDBOX is warn: rules that cannot be enforced are only reported for b.",
-    "03:04:05 a sandbox relaxed to warn (config)",
+    "2026-01-02 03:04:05 a sandbox relaxed to warn (config)",
   ]);
   for (const event of [denied("x.com"), denied("x.com"), denied("y.com"), relaxed("a", "config")])
     events.record(event);
-  expect(notes.slice(2).map((line) => line.slice(9))).toEqual([
+  expect(notes.slice(2).map((line) => line.slice(20))).toEqual([
     "a sandbox denied x.com:443 not on its list",
     "a sandbox denied y.com:443 not on its list",
   ]);
@@ -107,5 +111,5 @@ test("on stdio only what went wrong is said", () => {
   events.record(relaxed("a", "config"));
   events.begin([]);
   events.record(denied("x.com"));
-  expect(notes).toEqual(["03:04:05 a sandbox denied x.com:443 not on its list"]);
+  expect(notes).toEqual(["2026-01-02 03:04:05 a sandbox denied x.com:443 not on its list"]);
 });

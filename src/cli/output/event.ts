@@ -1,6 +1,6 @@
 // Events and log messages of servers, one line each.
 
-import type { ContractEvent, HubEvent } from "../../hub/index.ts";
+import type { ContractEvent, GatewayRefusedEvent, GatewayReloadedEvent, HubEvent } from "../../hub/index.ts";
 import type { LogMessage } from "../../model/index.ts";
 import type { Colors, Paint } from "../terminal/colors.ts";
 import { count, formatDownload } from "../terminal/layout.ts";
@@ -8,8 +8,7 @@ import { plainLine, plainText, toJsonText } from "../terminal/safe-text.ts";
 
 export function describeEvent(event: HubEvent, colors: Colors): string {
   const { type, time, server } = event;
-  const at = new Date(time).toTimeString().slice(0, 8);
-  const head = `${colors.dim(at)} ${colors.bold(plainLine(server, 40))}`;
+  const head = `${colors.dim(formatTime(time))} ${colors.bold(plainLine(server, 40))}`;
   if (event.type === "mcp.server_installing") {
     // The reason says whether the installation starts or is done.
     const amount = event.bytes === undefined ? "" : `: ${formatDownload(event.bytes)}`;
@@ -17,8 +16,21 @@ export function describeEvent(event: HubEvent, colors: Colors): string {
   }
   const what = isKept(event)
     ? "config not reloaded"
-    : type.replace(/^mcp\.(?:server_)?/, "").replaceAll("_", " ");
-  return `${head} ${paintOf(event, colors)(what)}${detailOf(event)}`;
+    : type === "gateway.reloaded"
+      ? `settings ${event.problems.length > 0 ? "not reloaded" : "reloaded"}`
+      : type.replace(/^(?:mcp\.(?:server_)?|gateway\.)/, "").replaceAll("_", " ");
+  const isConnection = type.startsWith("mcp.server_") || type === "mcp.tools_changed";
+  const caller = isConnection && "caller" in event && event.caller !== undefined ? event.caller : undefined;
+  const whose = caller === undefined ? "" : ` for ${plainLine(caller, 80)}`;
+  return `${head} ${paintOf(event, colors)(what)}${whose}${detailOf(event)}`;
+}
+
+/** Local date and time, as in `2026-03-01 14:05:09`. */
+export function formatTime(time: string): string {
+  const at = new Date(time);
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const date = [at.getFullYear(), at.getMonth() + 1, at.getDate()].map(two).join("-");
+  return `${date} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":")}`;
 }
 
 /** True when the config files have errors, so that the reload applied none of them. */
@@ -30,7 +42,8 @@ function isKept(event: HubEvent): boolean {
 function paintOf(event: HubEvent, colors: Colors): Paint {
   const { type } = event;
   if (event.type === "mcp.pins_compared") return event.withheld > 0 ? colors.red : colors.yellow;
-  if (/failed$|denied$/.test(type)) return colors.red;
+  if (event.type === "gateway.reloaded") return event.problems.length > 0 ? colors.red : colors.cyan;
+  if (/failed$|denied$|refused$/.test(type)) return colors.red;
   if (type.endsWith("relaxed")) return colors.yellow;
   return /ready$|restarted$/.test(type) ? colors.green : colors.cyan;
 }
@@ -49,6 +62,10 @@ function detailOf(event: HubEvent): string {
     const port = event.port === 0 ? "" : `:${event.port}`;
     return ` ${plainLine(event.host, 255)}${port} ${plainLine(event.reason, 500)}`;
   }
+  if (event.type === "mcp.sandbox_path_denied") {
+    const grant = event.grant === undefined ? "" : ` Grant it with: ${plainLine(event.grant, 500)}`;
+    return ` ${plainLine(event.path, 500)} ${plainLine(event.reason, 500)}${grant}`;
+  }
   if (event.type === "mcp.sandbox_relaxed") {
     const { mode, by, missing } = event;
     const unenforced =
@@ -56,12 +73,28 @@ function detailOf(event: HubEvent): string {
     return ` to ${mode} (${plainLine(by, 80)})${unenforced}`;
   }
   if (event.type === "mcp.pins_compared") return pinsDetail(event);
+  if (event.type === "gateway.refused") return refusalDetail(event);
+  if (event.type === "gateway.reloaded") return reloadDetail(event);
   if ("ts" in event) return contractDetail(event);
   const reason = event.reason === undefined ? "" : ` ${plainLine(event.reason, 500)}`;
   const code = event.code === undefined ? "" : ` [${event.code}]`;
   if ("tool" in event)
     return ` ${plainLine(event.tool, 80)}${event.caller === undefined ? "" : ` for ${plainLine(event.caller, 80)}`} ${Math.round(event.durationMs)} ms${reason}${code}`;
   return `${reason}${code}`;
+}
+
+function refusalDetail(event: GatewayRefusedEvent): string {
+  const { address, path, reason, code, more } = event;
+  const from = address === undefined ? "" : ` from ${plainLine(address, 80)}`;
+  const others = more === undefined ? "" : ` (and ${more} more before)`;
+  return ` ${plainLine(path, 200)}${from}: ${plainLine(reason, 300)} [${code}]${others}`;
+}
+
+function reloadDetail({ changed, restart, problems }: GatewayReloadedEvent): string {
+  if (problems.length > 0)
+    return `: the earlier settings stay in use: ${problems.map((one) => plainLine(one, 500)).join("; ")}`;
+  const later = restart.length === 0 ? "" : `; after the next start: ${restart.join(", ")}`;
+  return `${changed.length === 0 ? "" : ` ${changed.join(", ")}`}${later}`;
 }
 
 function pinsDetail(event: Extract<HubEvent, { type: "mcp.pins_compared" }>): string {

@@ -13,7 +13,7 @@ const DERIVED = `Derived:
   the files                            source.hash and source.size; packing twice gives the same bytes`;
 
 const FILES = `Files:
-  mcp-package.json (or mcp-package.jsonc, with comments) and, for an mcpfile or a driver, <name>-<version>.tar. In an existing document, pack updates the derived fields and keeps all others; it prints which.`;
+  mcp-package.json (or mcp-package.jsonc, with comments) and, for an mcpfile, <name>-<version>.tar. In an existing document, pack updates the derived fields and keeps all others; it prints which.`;
 
 export function addPackCommand({ program, explain, run, server }: CommandHost): void {
   const pack = defineCommand(program, {
@@ -27,7 +27,7 @@ export function addPackCommand({ program, explain, run, server }: CommandHost): 
     )
     .option("--out <folder>", "the folder to write to (default: that of the file, or this one)")
     .option("--name <name>", "the name of the package: @user/name")
-    .option("--include <path>", "a further file of the archive (repeatable; mcpfiles and drivers)", collect)
+    .option("--include <path>", "a further file of the archive (repeatable; mcpfiles)", collect)
     .option("--check", "write nothing; exit with 1 if the files are not up to date or not complete")
     .option("--no-start", "do not start an npm package to list its tools")
     .action((words: string[], raw: RawPackOptions) =>

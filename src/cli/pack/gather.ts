@@ -2,25 +2,17 @@
 
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { readLimited } from "../../base/files/limited-read.ts";
 import { integrityOf, toSri } from "../../base/text/integrity.ts";
-import { type Diagnostic, PortolanError } from "../../errors/index.ts";
-import { parseDriver } from "../../formats/driver/index.ts";
+import { PortolanError } from "../../errors/index.ts";
 import { parseMcpfile } from "../../formats/mcpfile/index.ts";
 import { packNpmPackage } from "../../install/index.ts";
 import type { InvokedServer } from "../../model/index.ts";
-import {
-  factsOfDriver,
-  factsOfMcpfile,
-  factsOfNpm,
-  packArchive,
-  type PackageFacts,
-} from "../../packages/index.ts";
+import { factsOfMcpfile, factsOfNpm, packArchive, type PackageFacts } from "../../packages/index.ts";
 import type { Cli } from "../context.ts";
-import { configError } from "../output/diagnostic.ts";
 import { withSpinner } from "../output/progress.ts";
 import { listServer, permissionsOfOptions } from "./live.ts";
 import { readNpmManifest } from "./npm-manifest.ts";
+import { readText, refuseErrors } from "./source-files.ts";
 import type { Subject } from "./subject.ts";
 
 export interface Gathered {
@@ -40,14 +32,15 @@ export interface GatherOptions {
   readonly start: boolean;
 }
 
-const MAX_TEXT = 4 * 1024 * 1024;
-
 export async function gather(cli: Cli, subject: Subject, options: GatherOptions): Promise<Gathered> {
   switch (subject.kind) {
     case "mcpfile":
       return gatherMcpfile(cli, subject, options);
-    case "driver":
-      return gatherDriver(cli, subject.file, options);
+    case "driver": {
+      refuseIncludes(options);
+      const { gatherDriver } = await import("./driver.ts");
+      return gatherDriver(cli, subject.file, (what) => fetchNpm(cli, what));
+    }
     case "npm":
       return gatherNpm(cli, subject, options);
     case "server":
@@ -121,41 +114,13 @@ async function missingFiles(server: InvokedServer, packed: readonly string[]): P
   );
 }
 
-async function gatherDriver(cli: Cli, file: string, { include }: GatherOptions): Promise<Gathered> {
-  const folder = dirname(file);
-  const serverJson = join(folder, "server.json");
-  const { driver, secretsRef, diagnostics } = parseDriver(await readText(file), file, {
-    ...((await isFile(serverJson))
-      ? { serverJson: { file: serverJson, text: await readText(serverJson) } }
-      : {}),
+async function fetchNpm(cli: Cli, what: string, isFolder = false): Promise<Buffer> {
+  const { io, interrupt } = cli;
+  const { bytes } = await withSpinner(cli, (spinner) => {
+    spinner.start(isFolder ? "packing with npm" : `fetching ${what}`);
+    return packNpmPackage(what, { signal: interrupt.signal, env: io.env });
   });
-  refuseErrors(cli, diagnostics);
-  if (driver === undefined)
-    throw new PortolanError("FILE_INVALID", `${basename(file)} is not a driver of an MCP server.`, {
-      hint: "Only drivers of kind mcp can be packed.",
-    });
-  const own = ["server.json", "SECRETS.md", ...(secretsRef === undefined ? [] : [secretsRef.path])];
-  const beside = [];
-  for (const name of new Set(own))
-    if (await isFile(resolve(folder, name))) beside.push(resolve(folder, name));
-  const { bytes, hash, size, names } = await packArchive(folder, [
-    basename(file),
-    ...beside,
-    ...include.map((path) => resolve(cli.io.cwd, path)),
-  ]);
-  const facts = factsOfDriver(driver, basename(file));
-  const { server } = driver;
-  const isLoose = server.kind === "npm" && !/.@v?\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/.test(server.package);
-  return {
-    facts: { ...facts, source: { type: "binary", hash, size } },
-    archive: { bytes, names },
-    folder,
-    notes: isLoose
-      ? [
-          `The driver's server ${server.package} has no exact version, so that the hash does not cover it. Write the version.`,
-        ]
-      : [],
-  };
+  return bytes;
 }
 
 async function gatherNpm(
@@ -165,10 +130,7 @@ async function gatherNpm(
 ): Promise<Gathered> {
   refuseIncludes({ include });
   const { io, interrupt, options } = cli;
-  const { bytes } = await withSpinner(cli, (spinner) => {
-    spinner.start(isFolder ? "packing with npm" : `fetching ${what}`);
-    return packNpmPackage(what, { signal: interrupt.signal, env: io.env });
-  });
+  const bytes = await fetchNpm(cli, what, isFolder);
   const manifest = await readNpmManifest(bytes);
   const source = { manifest, hash: toSri(integrityOf(bytes, "sha512")), size: bytes.length };
   const folder = isFolder ? what : io.cwd;
@@ -208,23 +170,7 @@ async function ownCommand(folder: string, manifest: unknown): Promise<string[] |
 
 function refuseIncludes({ include }: Pick<GatherOptions, "include">): void {
   if (include.length > 0)
-    throw new PortolanError(
-      "USAGE",
-      "--include is for an mcpfile or a driver, whose archive Portolan makes.",
-    );
-}
-
-function refuseErrors(cli: Cli, diagnostics: readonly Diagnostic[]): void {
-  const errors = diagnostics.filter(({ severity }) => severity === "error");
-  if (errors.length > 0) throw configError(errors, cli, "The file has errors");
-}
-
-async function readText(file: string): Promise<string> {
-  try {
-    return (await readLimited(file, MAX_TEXT)).toString("utf8");
-  } catch (cause) {
-    throw new PortolanError("FILE_FAILED", `${file} cannot be read: ${(cause as Error).message}`, { cause });
-  }
+    throw new PortolanError("USAGE", "--include is for an mcpfile, whose archive Portolan makes.");
 }
 
 async function isFile(path: string): Promise<boolean> {

@@ -9,6 +9,7 @@ import { parsePackage } from "../../formats/package/index.ts";
 import { type DocumentChange, packDocument, textIn } from "../../packages/index.ts";
 import type { Cli, Words } from "../context.ts";
 import type { RawOptions } from "../options/parse.ts";
+import { orInterrupted } from "../terminal/interrupt.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { archiveName, DOCUMENT_NAMES, findDocument } from "./document-file.ts";
 import { gather } from "./gather.ts";
@@ -40,7 +41,16 @@ export interface PackReport {
   readonly isCurrent: boolean;
 }
 
-export async function pack(cli: Cli, words: Words, raw: RawPackOptions): Promise<number> {
+/** Files are written at the end, each in one step. */
+export function pack(cli: Cli, words: Words, raw: RawPackOptions): Promise<number> {
+  return orInterrupted(
+    cli,
+    () => ({ message: "No file was written." }),
+    () => packSubject(cli, words, raw),
+  );
+}
+
+async function packSubject(cli: Cli, words: Words, raw: RawPackOptions): Promise<number> {
   const { io, output } = cli;
   if (raw.name !== undefined && !/^@[a-z0-9][a-z0-9-]*\/[a-z0-9][a-z0-9-]*$/.test(raw.name))
     throw new PortolanError("USAGE", `--name cannot be ${JSON.stringify(raw.name)}.`, {
@@ -66,6 +76,7 @@ export async function pack(cli: Cli, words: Words, raw: RawPackOptions): Promise
     Buffer.from(text),
     archive && { file: archiveFile, bytes: archive.bytes },
   );
+  cli.interrupt.signal.throwIfAborted();
   if (raw.check !== true) {
     await mkdir(folder, { recursive: true });
     // The archive first: a document never names the hash of a file that is not there.

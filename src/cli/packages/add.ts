@@ -1,10 +1,16 @@
 // `portolan add <package>`: finds a package, shows it, asks, configures, starts it once, pins its tools, and writes both files.
 
+import { shellWord } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { filled, toAlias } from "../../formats/manifest/index.ts";
 import { addServer, parseWorkspace } from "../../formats/workspace/index.ts";
 import type { PackageReference } from "../../model/index.ts";
-import { keepDocument, type LockedPackage, toRemembered } from "../../packages/index.ts";
+import {
+  keepDocument,
+  type LockedPackage,
+  readInstalledDependencies,
+  toRemembered,
+} from "../../packages/index.ts";
 import type { SecretStore } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
 import { editWorkspaceFile } from "../edit/workspace-file.ts";
@@ -22,10 +28,10 @@ import {
   type RawConfigurationOptions,
   readConfigurationOptions,
 } from "./configuration-prompt.ts";
-import { type RawConsentOptions, refuseByPolicy, requireConsent } from "./consent.ts";
-import { compareTools, type ComparedTools } from "./live-tools.ts";
+import { consentWords, type RawConsentOptions, refuseByPolicy, requireConsent } from "./consent.ts";
+import { compareTools, type ComparedTools, keepDefinitions } from "./live-tools.ts";
 import { findOfficial, type ServerCandidate } from "./official/candidate.ts";
-import { saveDecision } from "./save.ts";
+import { orUnchanged, saveDecision } from "./save.ts";
 import { toFields, toTrialFields } from "./server-fields.ts";
 import { tryServer } from "./trial.ts";
 
@@ -47,11 +53,20 @@ async function find(reference: PackageReference, context: FindContext): Promise<
   );
 }
 
-export async function addPackage(
+export function addPackage(
   cli: Cli,
   reference: PackageReference,
   raw: RawPackageOptions,
   given?: string,
+): Promise<number> {
+  return orUnchanged(cli, "Nothing", () => addFound(cli, reference, raw, given));
+}
+
+async function addFound(
+  cli: Cli,
+  reference: PackageReference,
+  raw: RawPackageOptions,
+  given: string | undefined,
 ): Promise<number> {
   const { output } = cli;
   const settings = await readPackageSettings(cli);
@@ -68,9 +83,10 @@ export async function addPackage(
   refuseByPolicy(approval);
   const { facts } = candidate;
   const wanted = facts.permissions ?? [];
+  const command = commandOf(cli, candidate, alias, raw);
   await requireConsent(cli, {
     ...{ approval, wanted, options: raw, question: `Add ${facts.name}@${facts.version} as ${alias}?` },
-    command: commandOf(candidate, alias, raw),
+    command,
   });
   let opened: SecretStore | undefined;
   const secrets = (): SecretStore => (opened ??= openSecrets(cli, settings));
@@ -92,14 +108,17 @@ export async function addPackage(
     ...{ alias, locked, values, text, file: planned.file },
     ...{ folder: settings.folder, envFile: settings.envFile },
     registries: registriesOf(cli, raw, settings),
+    command: [command, ...consentWords(raw)].join(" "),
   });
   cli.interrupt.signal.throwIfAborted();
   const tools = compareTools(live, facts);
+  const entry = locked && { ...locked, dependencies: await readInstalledDependencies(locked) };
   const saved = await saveDecision(cli, {
     ...{ alias, values, secrets },
     change: (own) => addServer(own.text, alias, fields),
-    entry: { package: locked, tools: tools.pins },
+    entry: { package: entry, tools: tools.pins },
   });
+  await keepDefinitions(live, tools.pins);
   // A registry that cannot count must not fail an installation that is done.
   if ("registry" in candidate)
     await candidate.registry?.countDownload(facts.name, facts.version).catch(() => undefined);
@@ -177,6 +196,7 @@ async function refuseTaken(cli: Cli, alias: string): Promise<void> {
 
 /** The command line that adds exactly what was shown, for the hint. */
 function commandOf(
+  { options: { sandbox } }: Pick<Cli, "options">,
   { reference, facts }: Pick<Candidate, "reference" | "facts">,
   alias: string,
   raw: RawPackageOptions,
@@ -188,8 +208,13 @@ function commandOf(
     ...(alias === aliasOf(reference) ? [] : [`--name ${alias}`]),
     ...(raw.registry ?? []).map((url) => `--registry ${url}`),
     ...(raw.from === undefined ? [] : [`--from ${raw.from}`]),
-    ...(raw.configFile === undefined ? [] : [`--config-file ${raw.configFile}`]),
-    ...(raw.config ?? []).map((pair) => `--config '${pair}'`),
+    ...(raw.configFile === undefined ? [] : [`--config-file ${shellWord(raw.configFile)}`]),
+    ...(raw.config ?? []).map((pair) => `--config ${shellWord(pair)}`),
+    ...(raw.allowLookAlike === true ? ["--allow-look-alike"] : []),
+    ...(sandbox.mode === undefined ? [] : [`--sandbox ${sandbox.mode}`]),
+    ...sandbox.network.map((host) => `--allow-net ${shellWord(host)}`),
+    ...sandbox.read.map((path) => `--allow-read ${shellWord(path)}`),
+    ...sandbox.write.map((path) => `--allow-write ${shellWord(path)}`),
   ].join(" ");
 }
 
@@ -207,6 +232,7 @@ function report({ output }: Cli, { alias, candidate, tools, values, file, label,
   const { facts } = candidate;
   noteTools({ output }, alias, tools);
   const pinned = Object.keys(tools.pins).length;
+  const contracts = (facts.contracts ?? []).map(({ id }) => plainLine(id, 80));
   if (output.form === "json")
     output.json({
       ...{ file, lockFile, server: alias, written: true },
@@ -218,7 +244,10 @@ function report({ output }: Cli, { alias, candidate, tools, values, file, label,
     output.print(
       [
         `Added ${facts.name}@${facts.version} as ${alias} to ${label}; ${count(pinned, "tool")} pinned in portolan.lock.`,
-        output.colors.dim(`Use it: portolan list ${alias}`),
+        ...(contracts.length === 0
+          ? []
+          : [`It serves ${count(contracts.length, "contract")}: ${contracts.join(", ")}.`]),
+        output.colors.dim(`Use it: portolan list ${contracts.length === 0 ? alias : ""}`.trim()),
       ].join("\n"),
     );
 }

@@ -15,7 +15,7 @@ interface View {
 const MAX_TOOLS = 20;
 
 export function renderApproval(approval: Approval, { colors, width, now }: View): string {
-  const { package: about, tools, settings, audit, advisories, provenance } = approval;
+  const { package: about, tools, contracts, settings, audit, advisories, provenance } = approval;
   const head = `${colors.bold(plainLine(about.name, 214))} ${plainLine(about.version, 60)}`;
   const rows: Row[] = [
     { name: "author", value: plainLine(about.author, 300) },
@@ -46,6 +46,7 @@ export function renderApproval(approval: Approval, { colors, width, now }: View)
     ...permissionRows(approval, colors),
     { name: "sandbox", value: sandboxText(approval) },
     { name: "tools", value: toolsText(tools) },
+    ...(contracts === undefined ? [] : [{ name: "contracts", value: contractsText(contracts) }]),
     { name: "settings", value: settingsText(settings) },
   ];
   return [
@@ -123,7 +124,11 @@ function sandboxText({ sandbox, sandboxNotes, place }: Approval): string {
   const hosts = network.map(String);
   const parts = [
     hosts.length === 0 ? "no network" : hosts.includes("*") ? "every public host" : hosts.join(", "),
-    exec?.spawn === true ? "other programs" : "no other programs",
+    place === "container"
+      ? "the programs of its image"
+      : exec?.spawn === true
+        ? "other programs"
+        : "no other programs",
     "no files of yours",
   ];
   const notes = sandboxNotes.map((note) => plainLine(note, 400));
@@ -139,6 +144,13 @@ function toolsText(tools: Approval["tools"]): string {
   });
   const more = tools.length - shown.length;
   return [...shown, ...(more > 0 ? [`and ${count(more, "other tool")}`] : [])].join("\n");
+}
+
+function contractsText(contracts: NonNullable<Approval["contracts"]>): string {
+  return contracts
+    .slice(0, MAX_TOOLS)
+    .map(({ id, version, description }) => plainLine(`${id} ${version}: ${description}`, 160))
+    .join("\n");
 }
 
 function settingsText(settings: Approval["settings"]): string {

@@ -128,3 +128,14 @@ test("a scope that looks like an older one, and a sandbox that cannot be enforce
   expect(reasons({}, { looksLike: "a1ice" })[0]).toContain("looks like @a1ice");
   expect(reasons({ sandbox: { required: true, type: "wasm" } })[0]).toContain("wasm");
 });
+
+test("the sandbox has what the launcher of a server needs, and the view names it", () => {
+  const undeclared = { permissions: undefined, sandbox: undefined };
+  const python = approve({ ...undeclared, launcher: "uvx" });
+  expect(python.sandbox).toMatchObject({ exec: { spawn: true } });
+  const view = { colors: createColors(false), width: undefined, now: NOW };
+  expect(renderApproval(python, view)).toContain("other programs");
+  const image = approve({ ...undeclared, place: "container" });
+  expect(image.sandbox?.exec).toBeUndefined();
+  expect(renderApproval(image, view)).toContain("the programs of its image");
+});

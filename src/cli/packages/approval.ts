@@ -47,6 +47,12 @@ export interface Approval {
   /** False for a format that declares no permissions. */
   readonly declaresPermissions: boolean;
   readonly tools?: readonly { readonly name: string; readonly description: string }[];
+  /** The contracts that its driver serves. */
+  readonly contracts?: readonly {
+    readonly id: string;
+    readonly version: string;
+    readonly description: string;
+  }[];
   readonly settings: readonly {
     readonly key: string;
     readonly secret: boolean;
@@ -69,6 +75,17 @@ export interface Approval {
 export interface Refusal {
   readonly reason: string;
   readonly hint: string;
+}
+
+/** Adds the permissions of the launcher, such as uvx, to those that the server declares. */
+function withLauncher(
+  sandbox: SandboxConfig,
+  { place, launcher }: Pick<PackageFacts, "place" | "launcher">,
+): SandboxConfig {
+  // An image has its own programs, and an engine cannot forbid them: it counts threads as processes.
+  if (place === "container") return { ...sandbox, exec: undefined };
+  if (launcher !== "uvx") return sandbox;
+  return { ...sandbox, exec: { ...sandbox.exec, spawn: true } };
 }
 
 const HIDDEN_HINT = "Do not add it; report it to the operator of the registry.";
@@ -94,9 +111,14 @@ export function createApproval(request: ApprovalRequest): Approval {
       publishedAt: facts.publishedAt,
     },
     permissions: security.permissions.map((name) => describePermission(name, security.permissions)),
-    sandbox: result.ok ? result.sandbox : undefined,
+    sandbox: result.ok ? withLauncher(result.sandbox, facts) : undefined,
     sandboxNotes: [
       ...(result.ok ? result.notes.map(({ message, hint }) => `${capital(message)}. ${hint}`) : []),
+      ...(facts.launcher === "uvx"
+        ? [
+            "uvx fetches the package at each start, and starts Python. Grant the hosts of its package index with --allow-net. No hash is locked.",
+          ]
+        : []),
       ...(facts.permissions === undefined && facts.place !== "remote"
         ? [
             "This format declares no permissions. Grant hosts and folders: --allow-net, --allow-read, --allow-write.",
@@ -108,6 +130,10 @@ export function createApproval(request: ApprovalRequest): Approval {
     tools: facts.tools?.map(({ name, description = "" }) => ({
       name: texts.show("the name of a tool", name),
       description: texts.show(`the description of ${name}`, description),
+    })),
+    contracts: facts.contracts?.map(({ id, version, description }) => ({
+      ...{ id, version },
+      description: texts.show(`the description of the contract ${id}`, description),
     })),
     settings: facts.settings.map(({ key, secret, required }) => ({
       key: texts.show("the name of a setting", key),

@@ -8,6 +8,7 @@ import type { PackageReference } from "../../model/index.ts";
 import {
   checkNpmOrigin,
   checkOrigin,
+  contractsOf,
   loadTrust,
   type LockedPackage,
   type OriginCheck,
@@ -38,8 +39,13 @@ export interface Candidate {
   /** The metadata document, which the store keeps under its hash. */
   readonly document: Uint8Array;
   /** The entry for the lock file, without the permissions and the date, which the approval adds. */
-  readonly locked: Pick<LockedPackage, "name" | "version" | "source" | "integrity" | "metadata" | "registry">;
+  readonly locked: Pick<
+    LockedPackage,
+    "name" | "version" | "source" | "integrity" | "metadata" | "registry" | "contracts"
+  >;
   readonly registry?: RegistryClient;
+  /** The version with the tag latest, which the reference may exclude. */
+  readonly newest?: string;
 }
 
 export interface FindContext {
@@ -98,8 +104,10 @@ async function findInRegistries(
       integrity: first === undefined ? source.integrity : toSri(first),
       metadata: toSri(integrityOf(found.document)),
       registry: found.registry,
+      contracts: contractsOf(found.metadata),
     },
     registry,
+    newest: found.package.tags["latest"],
   };
 }
 

@@ -39,6 +39,11 @@ export function parseAllowed({ allow = [] }: RawConsentOptions): ReadonlySet<str
   return new Set(words.filter((word) => word !== "none"));
 }
 
+/** The options of a consent that was given on the command line. */
+export function consentWords({ yes, allow = [] }: RawConsentOptions): string[] {
+  return yes === true ? ["--yes", ...(allow.length === 0 ? [] : [`--allow ${allow.join(",")}`])] : [];
+}
+
 export interface ConsentRequest {
   readonly approval: Approval;
   /** The permissions that nobody granted yet. */

@@ -1,5 +1,6 @@
 // Difference between an accepted version of a package and a newer one: a pure function, and its view.
 
+import { isDeepStrictEqual } from "node:util";
 import {
   compareWithRemembered,
   type LockedPackage,
@@ -26,6 +27,12 @@ export interface PackageDifference {
     readonly removed: readonly string[];
     readonly changed: readonly string[];
   };
+  /** The contracts of its driver. */
+  readonly contracts: {
+    readonly added: readonly string[];
+    readonly removed: readonly string[];
+    readonly changed: readonly string[];
+  };
   readonly settings: { readonly added: readonly string[]; readonly removed: readonly string[] };
   readonly source?: { readonly from: string; readonly to: string };
   readonly provenance: { readonly from: RememberedProofs; readonly to: OriginCheck };
@@ -45,6 +52,8 @@ export function comparePackages(request: DifferenceRequest): PackageDifference {
   const { locked, before, after, origin, source } = request;
   const tools = new Map(before?.tools?.map(({ name, description }) => [name, description]));
   const newTools = new Map(after.tools?.map(({ name, description }) => [name, description]));
+  const contracts = new Map(before?.contracts?.map((contract) => [contract.id, contract]));
+  const newContracts = new Map(after.contracts?.map((contract) => [contract.id, contract]));
   return {
     name: locked.name,
     from: locked.version,
@@ -56,6 +65,14 @@ export function comparePackages(request: DifferenceRequest): PackageDifference {
       changed: [...newTools].flatMap(([name, text]) =>
         tools.has(name) && tools.get(name) !== text ? [name] : [],
       ),
+    },
+    contracts: {
+      ...compareLists([...contracts.keys()], [...newContracts.keys()]),
+      changed: [...newContracts].flatMap(([id, contract]) => {
+        const old = contracts.get(id);
+        const { origin } = contract;
+        return old === undefined || isDeepStrictEqual({ ...old, origin }, contract) ? [] : [id];
+      }),
     },
     settings: compareLists(
       (before?.settings ?? []).map(({ key }) => key),
@@ -102,7 +119,8 @@ export function renderDifference(
   after: PackageFacts,
   { colors, width }: { readonly colors: Colors; readonly width: number | undefined },
 ): string {
-  const { name, from, to, permissions, size, tools, settings, source, provenance, author } = difference;
+  const { name, from, to, permissions, size, tools, contracts, settings, source, provenance, author } =
+    difference;
   const all = after.permissions ?? [];
   const list = (names: readonly string[]): string => plainLine(names.join(", "), 400);
   const rows: Row[] = [
@@ -119,6 +137,9 @@ export function renderDifference(
     { name: "new tools", value: list(tools.added), paint: colors.yellow },
     { name: "changed tools", value: list(tools.changed), paint: colors.yellow },
     { name: "tools dropped", value: list(tools.removed) },
+    { name: "new contracts", value: list(contracts.added), paint: colors.yellow },
+    { name: "changed contracts", value: list(contracts.changed), paint: colors.yellow },
+    { name: "contracts dropped", value: list(contracts.removed) },
     { name: "new settings", value: list(settings.added) },
     {
       name: "source",

@@ -2,7 +2,8 @@
 
 import { mcpbConfiguration, type McpbManifest } from "../../formats/mcpb/index.ts";
 import { type PackageMetadata, variableOf } from "../../formats/package/index.ts";
-import { isObject, type JsonObject } from "../../model/index.ts";
+import { type Contract, isObject, type JsonObject } from "../../model/index.ts";
+import { readDriverFiles } from "../../packages/index.ts";
 import type { FoundPackage } from "../../registry/index.ts";
 
 export interface PackageFacts {
@@ -24,9 +25,13 @@ export interface PackageFacts {
   readonly audit?: { readonly reviewer?: string; readonly lastReviewed?: string; readonly report?: string };
   /** Undefined for a format that does not list them. */
   readonly tools?: readonly { readonly name: string; readonly description?: string }[];
+  /** The contracts that its driver serves; undefined for a package without a driver. */
+  readonly contracts?: readonly Contract[];
   readonly settings: readonly Setting[];
   /** Where it runs, if not as a program of this machine. */
   readonly place?: "container" | "remote";
+  /** The program that fetches and starts it. */
+  readonly launcher?: "uvx";
 }
 
 /** One setting that the server gets as an environment variable. */
@@ -93,6 +98,7 @@ export function factsOfMetadata(metadata: PackageMetadata): PackageFacts {
     sandbox: security.sandbox,
     audit: security.audit,
     tools: mcp.capabilities?.tools?.map((tool) => ({ name: tool.name, description: tool.description })),
+    contracts: readDriverFiles(metadata)?.contracts,
     settings: settingsOf(mcp.configuration?.schema, mcp.configuration?.env),
   };
 }

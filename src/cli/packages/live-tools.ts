@@ -1,7 +1,13 @@
 // Tools of a running server beside what its package declares, and the pins of those that a person approved.
 
 import type { JsonObject } from "../../model/index.ts";
-import { lintDefinition, type LintFinding, pinOf } from "../../packages/index.ts";
+import {
+  createDefinitionStore,
+  defaultDefinitionFolder,
+  lintDefinition,
+  type LintFinding,
+  pinOf,
+} from "../../packages/index.ts";
 import type { PackageFacts } from "./facts.ts";
 
 export interface LiveTool {
@@ -31,7 +37,7 @@ export function toLiveTool(definition: JsonObject, name: string): LiveTool {
 
 export function compareTools(
   live: readonly LiveTool[],
-  { tools: declared }: Pick<PackageFacts, "tools">,
+  { tools: declared, contracts = [] }: Pick<PackageFacts, "tools" | "contracts">,
 ): ComparedTools {
   const byName = new Map(declared?.map((tool) => [tool.name, tool]));
   const isApproved = ({ name }: LiveTool): boolean => declared === undefined || byName.has(name);
@@ -48,10 +54,26 @@ export function compareTools(
         return written !== undefined && written !== definition.description;
       })
       .map(({ name }) => name),
-    findings: live.flatMap(({ name, definition }) =>
+    findings: [
+      ...live,
+      ...contracts.map(({ id, description, inputs }) => ({
+        name: id,
+        definition: { name: id, description, inputSchema: inputs } as JsonObject,
+      })),
+    ].flatMap(({ name, definition }) =>
       lintDefinition(definition)
         .filter(({ severity }) => severity !== "info")
         .map((finding) => ({ ...finding, tool: name })),
     ),
   };
+}
+
+/** Stores the approved definitions, so that a later change can be shown as a difference. */
+export async function keepDefinitions(
+  live: readonly LiveTool[],
+  pins: Readonly<Record<string, string>>,
+): Promise<void> {
+  const store = createDefinitionStore(await defaultDefinitionFolder());
+  for (const { name, hash, definition } of live)
+    if (hash !== undefined && pins[name] === hash) await store.save(hash, definition);
 }

@@ -6,6 +6,7 @@ import { type Lock, lockFileOf, type LockedServer, updateLock } from "../../pack
 import type { SecretStore } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
 import { editWorkspaceFile, type WorkspaceFile } from "../edit/workspace-file.ts";
+import { orInterrupted } from "../terminal/interrupt.ts";
 import type { SettingValue } from "./configuration.ts";
 
 export interface Saved {
@@ -80,4 +81,16 @@ export function withEntry(lock: Lock, alias: string, entry: LockedServer | undef
   const others = Object.entries(lock.servers).filter(([name]) => name !== alias);
   const all = entry === undefined ? others : [...others, [alias, entry] as const];
   return { ...lock, servers: Object.fromEntries(all) };
+}
+
+/**
+ * Ctrl-C before the decision is saved: the message says that both files are as they were. `what` is the part of the sentence
+ * before "was changed".
+ */
+export function orUnchanged<T>(
+  cli: Pick<Cli, "interrupt">,
+  what: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  return orInterrupted(cli, () => ({ message: `${what} was changed.` }), work);
 }

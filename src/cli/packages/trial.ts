@@ -26,6 +26,8 @@ export interface TrialRequest {
   readonly registries?: readonly RegistrySetting[];
   /** Undefined for a server that is no package of the lock file. */
   readonly locked: LockedPackage | undefined;
+  /** The command that adds the server, for hints: portolan.yaml does not have the server yet. */
+  readonly command?: string;
   /** Secrets among them are not stored yet. */
   readonly values: readonly SettingValue[];
 }
@@ -59,9 +61,9 @@ export async function tryServer(cli: Cli, request: TrialRequest): Promise<LiveTo
         const [health] = workspace.health();
         const problem = health && healthError(health);
         if (problem !== undefined) throw problem;
-        const tools = await workspace.tools();
+        const tools = await workspace.toolDefinitions();
         const names = workspace.toolNames();
-        return tools.flatMap(({ definition }) => {
+        return tools.flatMap((definition) => {
           const found = names.get(definition.name);
           return found?.server === alias ? [toLiveTool(definition, found.name)] : [];
         });
@@ -70,7 +72,11 @@ export async function tryServer(cli: Cli, request: TrialRequest): Promise<LiveTo
   } catch (error) {
     cli.interrupt.signal.throwIfAborted();
     if (!isPortolanError(error)) throw error;
-    const { message, hint, stderr } = error;
+    const { message, stderr, data } = error;
+    const hint =
+      request.command !== undefined && data.reason === "HOST_DENIED"
+        ? `If you trust it with this host: ${request.command} --allow-net ${String(data.rule)}`
+        : error.hint;
     throw changedError(error, {
       message: `${redactor.redactText(message)} Nothing was changed.`,
       hint: redactor.redactText(hint),

@@ -1,7 +1,7 @@
 // `portolan update`: shows what a newer version of a package changes, asks, starts it once, and writes both files.
 
 import { isDeepStrictEqual } from "node:util";
-import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { PortolanError, unknownServer } from "../../errors/index.ts";
 import { sandboxFromPermissions } from "../../formats/package/index.ts";
 import { definedOnly, filled, toSandboxFields } from "../../formats/manifest/index.ts";
 import { changeServer, parseWorkspace, type ServerFields } from "../../formats/workspace/index.ts";
@@ -13,29 +13,29 @@ import {
   lockFileOf,
   type LockedPackage,
   type LockedServer,
+  readInstalledDependencies,
   readLock,
 } from "../../packages/index.ts";
 import type { SecretStore } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
 import { editWorkspaceFile } from "../edit/workspace-file.ts";
-import { answersRequests } from "../input/handlers.ts";
 import { withSpinner } from "../output/progress.ts";
 import { openSecrets, type PackageSettings, readPackageSettings } from "../registry/settings.ts";
 import { registriesOf } from "../registry/options.ts";
-import { count } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { approve, configure, noteTools, type RawPackageOptions, toLocked } from "./add.ts";
 import { type Approval } from "./approval.ts";
 import { type Candidate, findCandidate } from "./candidate.ts";
+import { decideTools } from "./changed-tools.ts";
 import type { SettingValue } from "./configuration.ts";
-import { orCancelled } from "./configuration-prompt.ts";
 import { refuseByPolicy, requireConsent } from "./consent.ts";
 import { comparePackages, type PackageDifference, refuseUpdate, renderDifference } from "./difference.ts";
 import type { PackageFacts } from "./facts.ts";
-import { compareTools, type LiveTool } from "./live-tools.ts";
+import { compareTools, keepDefinitions } from "./live-tools.ts";
 import { lockedFacts } from "./locked-facts.ts";
-import { saveDecision } from "./save.ts";
+import { orUnchanged, saveDecision } from "./save.ts";
 import { tryServer } from "./trial.ts";
+import { compareVersionTexts } from "./version-order.ts";
 
 export interface RawUpdateOptions extends RawPackageOptions {
   check?: boolean;
@@ -54,6 +54,8 @@ interface Target {
 interface Outcome {
   readonly server: string;
   readonly state: "current" | "available" | "updated";
+  /** A newer version that the range in portolan.yaml excludes. */
+  readonly newer?: string;
   readonly difference?: PackageDifference;
   readonly approval?: Approval;
   readonly tools?: { readonly changed: readonly string[]; readonly approved: boolean };
@@ -64,7 +66,10 @@ export async function update(cli: Cli, names: readonly string[], raw: RawUpdateO
   const settings = await readPackageSettings(cli);
   const targets = await findTargets(cli, settings, names);
   const outcomes: Outcome[] = [];
-  for (const target of targets) outcomes.push(await updateOne(cli, target, settings, raw));
+  for (const target of targets) {
+    const what = `Nothing of ${plainLine(target.server.alias, 60)}`;
+    outcomes.push(await orUnchanged(cli, what, () => updateOne(cli, target, settings, raw)));
+  }
   if (output.form === "json") output.json({ servers: outcomes });
   else if (outcomes.length === 0)
     output.print("No server of this workspace comes from a package of a registry.");
@@ -72,10 +77,13 @@ export async function update(cli: Cli, names: readonly string[], raw: RawUpdateO
   return raw.check === true && outcomes.some(({ state }) => state === "available") ? 1 : 0;
 }
 
-function describe({ server, state, difference }: Outcome): string {
+function describe({ server, state, newer, difference }: Outcome): string {
   const name = plainLine(server, 60);
   const { from = "", to = "" } = difference ?? {};
-  if (state === "current") return `${name} is up to date.`;
+  if (state === "current")
+    return newer === undefined
+      ? `${name} is up to date.`
+      : `${name} is up to date. ${plainLine(newer, 60)} is published too, and portolan.yaml excludes it: change the version under package.`;
   return state === "available"
     ? `${name}: ${from} → ${to} is available.`
     : `Updated ${name} from ${from} to ${to}.`;
@@ -87,17 +95,15 @@ async function findTargets(
   { folder }: PackageSettings,
   names: readonly string[],
 ): Promise<Target[]> {
-  const { text = "", file, label } = await editWorkspaceFile(cli, true, (own) => own.text ?? "");
+  const { text = "", file } = await editWorkspaceFile(cli, true, (own) => own.text ?? "");
   const { servers } = parseWorkspace(text, file);
   const lock = await readLock(lockFileOf(folder));
   const unknown = names.find((name) => !servers.some(({ alias }) => alias === name));
   if (unknown !== undefined)
-    throw new PortolanError("SERVER_UNKNOWN", `${label} has no server ${JSON.stringify(unknown)}.`, {
-      hint: didYouMean(
-        unknown,
-        servers.map(({ alias }) => alias),
-      ),
-    });
+    throw unknownServer(
+      unknown,
+      servers.map(({ alias }) => alias),
+    );
   return servers
     .filter(({ alias }) => names.length === 0 || names.includes(alias))
     .flatMap((server) => toTarget(server, lock, names.length > 0));
@@ -140,7 +146,9 @@ async function updateOne(
     const { metadata, integrity } = candidate.locked;
     if (metadata === locked.metadata && integrity === locked.integrity) {
       refuseOtherOrigin(candidate, locked, alias);
-      return { server: alias, state: "current" };
+      const { newest } = candidate;
+      const isNewer = newest !== undefined && compareVersionTexts(newest, facts.version) > 0;
+      return { server: alias, state: "current", newer: isNewer ? newest : undefined };
     }
     throw new PortolanError(
       "FORBIDDEN",
@@ -216,52 +224,22 @@ async function accept(cli: Cli, acceptance: Acceptance): Promise<Outcome> {
   });
   const compared = compareTools(live, candidate.facts);
   noteTools(cli, alias, compared);
-  const { changed, pins } = await decideTools(cli, target, live, compared.pins, raw);
+  const { changed, pins } = await decideTools(
+    cli,
+    { alias, approved: target.entry.tools ?? {} },
+    live,
+    compared.pins,
+    raw,
+  );
   cli.interrupt.signal.throwIfAborted();
-  await saveDecision(cli, { alias, values, secrets, change, entry: { package: locked, tools: pins } });
+  const entry = { ...locked, dependencies: await readInstalledDependencies(locked) };
+  await saveDecision(cli, { alias, values, secrets, change, entry: { package: entry, tools: pins } });
+  await keepDefinitions(live, pins);
   await candidate.registry
     ?.countDownload(candidate.facts.name, candidate.facts.version)
     .catch(() => undefined);
   const approved = changed.every((name) => pins[name] === compared.pins[name]);
   return { server: alias, state: "updated", difference, tools: { changed, approved } };
-}
-
-/** A definition that changed keeps its old pin, so that it is withheld, unless a person approves it. */
-async function decideTools(
-  cli: Cli,
-  { entry }: Target,
-  live: readonly LiveTool[],
-  pins: Readonly<Record<string, string>>,
-  raw: RawUpdateOptions,
-): Promise<{ readonly changed: readonly string[]; readonly pins: Readonly<Record<string, string>> }> {
-  const approved = entry.tools ?? {};
-  const names = live.map(({ name }) => name);
-  const changed = names.filter(
-    (name) => pins[name] !== undefined && Object.hasOwn(approved, name) && approved[name] !== pins[name],
-  );
-  if (changed.length === 0 || raw.acceptTools === true) return { changed, pins };
-  const { output } = cli;
-  const shown = plainLine(changed.join(", "), 300);
-  output.note(
-    `${output.noteColors.yellow("warning")} ${count(changed.length, "tool definition")} changed: ${shown}`,
-  );
-  if (raw.yes !== true && answersRequests(cli, false)) {
-    const prompter = await cli.io.createPrompter(output.noteColors.enabled);
-    const answer = orCancelled(
-      await prompter.select({
-        message: "Approve the changed definitions?",
-        options: [
-          { value: "no", label: "No, withhold these tools until I approve them" },
-          { value: "yes", label: "Yes" },
-        ],
-        initial: "no",
-        signal: cli.interrupt.signal,
-      }),
-    );
-    if (answer === "yes") return { changed, pins };
-  }
-  const kept = Object.fromEntries(changed.map((name) => [name, approved[name] ?? ""]));
-  return { changed, pins: { ...pins, ...kept } };
 }
 
 /** The fields of portolan.yaml that the new version changes: new settings, and the sandbox if permissions changed. */

@@ -1,6 +1,6 @@
 // `portolan pins approve`: approves changed and new tools of one pinned server.
 
-import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { PortolanError, unknownTool } from "../../errors/index.ts";
 import { readLock } from "../../packages/index.ts";
 import type { Cli } from "../context.ts";
 import { count } from "../terminal/layout.ts";
@@ -100,11 +100,7 @@ function select(
 ): { readonly differing: readonly LintedTool[]; readonly removed: readonly string[] } {
   const known = [...server.tools.map(({ name }) => name), ...server.removed];
   for (const name of names)
-    if (!known.includes(name))
-      throw new PortolanError("TOOL_NOT_FOUND", `${server.server} has no tool ${JSON.stringify(name)}.`, {
-        server: server.server,
-        hint: didYouMean(name, known),
-      });
+    if (!known.includes(name)) throw unknownTool({ server: server.server, name, known });
   const isMeant = (name: string): boolean => names.length === 0 || names.includes(name);
   return {
     differing: server.tools.filter((tool) => isDifferent(tool) && isMeant(tool.name)),

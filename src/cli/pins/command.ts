@@ -2,29 +2,11 @@
 
 import type { Command } from "commander";
 import type { CommandHost } from "../context.ts";
-import {
-  defineCommand,
-  driverCodeOption,
-  type OptionGroup,
-  outputOptions,
-  sandboxModeOption,
-  startTimeoutOption,
-  waitOption,
-  workspaceOption,
-} from "../options/groups.ts";
+import { defineCommand, workspaceServerOptions } from "../options/groups.ts";
 import type { RawOptions } from "../options/parse.ts";
 import { exitCodes, WORKSPACE } from "../output/help.ts";
 import type { ApproveOptions } from "./approve.ts";
 import type { ApprovalOptions } from "./approvals.ts";
-
-const GROUPS: readonly OptionGroup[] = [
-  outputOptions,
-  workspaceOption,
-  sandboxModeOption,
-  driverCodeOption,
-  waitOption,
-  startTimeoutOption,
-];
 
 const PINS = `Pins:
   A pin is the hash of a tool definition that you approved. portolan.lock holds the pins; commit it. Portolan withholds the tools of a pinned server whose definition has no pin or another one. portolan.yaml can say pins: enforce, warn or off, for all servers and for one.`;
@@ -43,7 +25,7 @@ export function addPinCommands({ program, explain, run }: CommandHost): void {
     name: "pin",
     summary: "approve the tools of servers as they are now, and pin them in portolan.lock",
     argument: "[servers...]",
-    groups: GROUPS,
+    groups: workspaceServerOptions,
   })
     .option("--allow-findings", "also pin tools with critical lint findings")
     .option("--yes", "do not ask")
@@ -65,7 +47,7 @@ export function addPinCommands({ program, explain, run }: CommandHost): void {
     name: "pins",
     summary: "compare the tools of servers with their pins, and approve changes",
     argument: "[servers...]",
-    groups: GROUPS,
+    groups: workspaceServerOptions,
   })
     .option("--check", "exit with 1 if a tool differs from its pin, for CI")
     .action((servers: string[], raw: RawOptions & { check?: boolean }) =>
@@ -85,7 +67,7 @@ export function addPinCommands({ program, explain, run }: CommandHost): void {
     name: "diff",
     summary: "show what changed in the definitions of tools since they were approved",
     argument: "[servers...]",
-    groups: GROUPS,
+    groups: workspaceServerOptions,
   }).action((servers: string[], _own: RawOptions, command: Command) =>
     // Options that `pins` has too are read by it.
     run(command.optsWithGlobals(), async (cli) => (await import("./state.ts")).showDiff(cli, servers)),
@@ -103,7 +85,7 @@ export function addPinCommands({ program, explain, run }: CommandHost): void {
     name: "approve",
     summary: "approve changed, new and removed tools of a pinned server",
     argument: "[words...]",
-    groups: GROUPS,
+    groups: workspaceServerOptions,
   })
     .usage("<server> [tools...] [options]")
     .option("--expect <hash>", "approve the tool only if it has this hash")

@@ -1,6 +1,6 @@
 // Live tools of servers and drivers for the commands about pins: compared with the lock file, and linted.
 
-import { type Diagnostic, didYouMean, PortolanError } from "../../errors/index.ts";
+import { type Diagnostic, PortolanError, unknownServer } from "../../errors/index.ts";
 import type { LivePin, ServerPins } from "../../hub/index.ts";
 import { type LintFinding, lintDefinition, lockFileOf } from "../../packages/index.ts";
 import type { Cli } from "../context.ts";
@@ -67,7 +67,7 @@ export async function readLiveTools(cli: Cli, names: readonly string[]): Promise
 }
 
 /** A definition that mentions a tool of another server may try to change its use. */
-function withFindings(server: ServerPins, all: readonly ServerPins[]): LiveServer {
+export function withFindings(server: ServerPins, all: readonly ServerPins[]): LiveServer {
   const own = new Set(server.tools.map(({ name }) => name));
   const others = new Set(
     all.flatMap(({ tools }) => tools.map(({ name }) => name)).filter((name) => !own.has(name)),
@@ -78,11 +78,7 @@ function withFindings(server: ServerPins, all: readonly ServerPins[]): LiveServe
 
 function requireKnown(name: string, known: readonly string[]): void {
   if (known.includes(name)) return;
-  const all =
-    known.length === 0 ? "There are no servers here." : `There are: ${known.slice(0, 20).join(", ")}.`;
-  throw new PortolanError("SERVER_UNKNOWN", `There is no server ${JSON.stringify(name)} here.`, {
-    hint: didYouMean(name, known) ?? all,
-  });
+  throw unknownServer(name, known);
 }
 
 function notRunning(id: string): PortolanError {

@@ -12,16 +12,31 @@ import { parsePackage } from "../../formats/package/index.ts";
 import type { Cli } from "../context.ts";
 import { diagnosticLine } from "../output/diagnostic.ts";
 import { archiveName, DOCUMENT_NAMES, findDocument } from "../pack/document-file.ts";
+import { type Left, orInterrupted } from "../terminal/interrupt.ts";
 import { count } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { openForWriting, parseSpec, type RawRegistryOptions } from "./options.ts";
 
 const MAX_DOCUMENT = 1024 * 1024;
 
-export async function publish(
+export function publish(cli: Cli, written: string | undefined, raw: RawRegistryOptions): Promise<number> {
+  let sent: string | undefined;
+  const left = (): Left =>
+    sent === undefined
+      ? { message: "Nothing was published." }
+      : {
+          message: `The registry may have published ${plainLine(sent, 214)}.`,
+          hint: `Look: portolan versions ${plainLine(sent, 214)}. If the version is missing, publish it again.`,
+        };
+  return orInterrupted(cli, left, () => publishDocument(cli, written, raw, (name) => (sent = name)));
+}
+
+/** `sending` is called before the request after which the version may be published. */
+async function publishDocument(
   cli: Cli,
   written: string | undefined,
   raw: RawRegistryOptions,
+  sending: (name: string) => void,
 ): Promise<number> {
   const { io, output } = cli;
   const document = written ?? (await defaultDocument(io.cwd));
@@ -41,6 +56,8 @@ export async function publish(
     await registry.upload(file, actual);
     text = withUrl(text, document, registry.fileUrl(actual), actual);
   }
+  cli.interrupt.signal.throwIfAborted();
+  sending(draft.name ?? document);
   const answer = await registry.publish(text, { tag: raw.tag, file: basename(document) });
   const { name, version, tags, files = [], warnings = [] } = answer as unknown as Answer;
   for (const warning of warnings) output.note(diagnosticLine(warning, output.noteColors.yellow));

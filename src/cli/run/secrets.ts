@@ -1,6 +1,6 @@
 // Secrets of a script: found in the environment and the secret store, or typed at the terminal. Values are never printed.
 
-import type { Diagnostic } from "../../errors/index.ts";
+import { type Diagnostic, missingSecrets } from "../../errors/index.ts";
 import type { Script, SettingSecret } from "../../script/index.ts";
 import { createSecretStore, Secret, type SecretStore } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
@@ -42,8 +42,8 @@ export async function findSecrets(
     else if (answersRequests(cli, false))
       found.set(name, await askSecret(cli, name, store, () => !wasPrompted));
     else {
-      const message = `The secret ${name} is missing; ${server.label} gets it as ${variable}.`;
-      const hint = `Set it: portolan secrets set ${name}, or give ${name} in the environment.`;
+      const places = [`${variable} of ${server.label}`];
+      const { message, hint } = missingSecrets([{ name, places }]);
       missing.set(name, text.diagnostic("SECRET_MISSING", at, message, hint));
     }
   }

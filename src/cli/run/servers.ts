@@ -61,7 +61,7 @@ export function createServers({ cli, source, spinner, redactor, locked }: Server
           onEvent: (event) => showInstallation(event, spinner),
           reportsFailures: false,
           attended: answersRequests(cli, false),
-          promptPassphrase: createPassphrasePrompt(cli).prompt,
+          promptPassphrase: createPassphrasePrompt(cli, spinner).prompt,
           onDiagnostic,
           ...(sandbox === undefined ? {} : { sandbox }),
         },

@@ -6,9 +6,10 @@ import { defineCommand, outputOptions, workspaceOption } from "../options/groups
 import type { RawOptions } from "../options/parse.ts";
 import { exitCodes, OUTPUT } from "../output/help.ts";
 import type { SecretsOptions } from "./secrets.ts";
+import type { UnlockOptions } from "./unlock.ts";
 
 const VAULT = `Vault:
-  The command asks for the passphrase of the vault at the terminal. Without a terminal, PORTOLAN_VAULT_PASSPHRASE_FILE names a file that holds it.`;
+  The command asks for the passphrase of the vault at the terminal. The vault then stays unlocked for 15 minutes (PORTOLAN_VAULT_TIMEOUT; 0 for not at all): a process of yours keeps its key in memory, never on disk. portolan secrets lock ends that. Without a terminal, PORTOLAN_VAULT_PASSPHRASE_FILE names a file that contains the passphrase.`;
 
 const EXIT_CODES = { 0: "done", 2: "wrong usage or input, or a file that cannot be used" };
 
@@ -94,4 +95,43 @@ export function addSecretsCommands({ program, explain, run, server = [] }: Comma
       }),
     ],
   });
+
+  const unlock = defineCommand(secrets, {
+    name: "unlock",
+    summary: "type the passphrase of the vault once, for the commands that follow",
+    groups: [outputOptions],
+  })
+    .option("--for <time>", "how long: 30m, 8h (default: 15m, or PORTOLAN_VAULT_TIMEOUT)")
+    .option("--keep", "store the passphrase in the system's keyring, so that no command asks for it")
+    .action((raw: RawOptions & UnlockOptions) =>
+      run(raw, async (cli) => (await import("./unlock.ts")).unlock(cli, raw)),
+    );
+  explain(unlock, {
+    examples: [
+      "portolan secrets unlock",
+      "portolan secrets unlock --for 8h",
+      "portolan secrets unlock --keep",
+    ],
+    sections: [VAULT, OUTPUT, exitCodes(EXIT_CODES)],
+  });
+
+  const lock = defineCommand(secrets, {
+    name: "lock",
+    summary: "forget the key of the vault; the next command asks for the passphrase",
+    groups: [outputOptions],
+  }).action((raw: RawOptions) => run(raw, async (cli) => (await import("./unlock.ts")).lock(cli)));
+  explain(lock, {
+    examples: ["portolan secrets lock"],
+    sections: [
+      "Servers that are running keep the secrets that they were started with.",
+      OUTPUT,
+      exitCodes(EXIT_CODES),
+    ],
+  });
+
+  // Started by the commands themselves.
+  secrets
+    .command("agent", { hidden: true })
+    .description("keep the keys of unlocked vaults in memory until their time is over")
+    .action((raw: RawOptions) => run(raw, async (cli) => (await import("./unlock.ts")).runAgent(cli)));
 }

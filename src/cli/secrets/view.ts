@@ -37,6 +37,7 @@ export function adviceFor({ source, ok, note }: SourceStatus & { source: SourceN
     case "dotenv":
       return { hint: "Correct the file, or take env_file out of portolan.yaml." };
     case "environment":
+    case "program":
       return {};
   }
 }

@@ -26,6 +26,7 @@ const ADDRESSES = `Addresses:
   /servers/<name>/mcp       one server, by its own tool names
   /tags/<tag>/mcp           the servers with a tag
   /healthz, /readyz         whether the gateway runs, and whether its servers do
+  /metrics                  metrics for Prometheus, if portolan.yaml has telemetry.prometheus
   /sse                      the old HTTP+SSE transport (--sse); WebSocket is at /mcp (--websocket)`;
 
 const TOKEN = `Token:
@@ -35,7 +36,10 @@ const SETTINGS = `Settings:
   The gateway: section of portolan.yaml contains the same settings, and also callers, OAuth and limits. Options override it.`;
 
 const OUTPUT = `Output:
-  stderr shows the address, the state of the servers and the lines to paste into clients, then one line for each event; with --verbose also each call. With --json, stdout gets one line of JSON with all of it. With --stdio, stdout is MCP only, and stderr shows only failures.`;
+  stderr shows the address, the state of the servers and the lines to paste into clients, then one line for each event; with --verbose also each call. Outside of a terminal, all of it is one dated line for each event; --log-format json makes each line JSON. With --json, stdout gets one line of JSON with the address and the servers. With --stdio, stdout is MCP only, and stderr shows one line about the servers, and failures.`;
+
+const RUNNING = `Running gateway:
+  portolan status, why, list, call and events use its servers; restart, logs, reload and stop control it. Changed config files are applied when they are saved; SIGHUP reads everything again. With --daemon it runs in the background; portolan service install starts it with your session. portolan serve --stdio relays its client to it, so that all clients share its servers; without a gateway it starts own ones.`;
 
 export function addServeCommands({ program, explain, run, server }: CommandHost): void {
   const serve = defineCommand(program, {
@@ -46,6 +50,7 @@ export function addServeCommands({ program, explain, run, server }: CommandHost)
   })
     .usage("[workspace | target] [options]\n       portolan serve [options] -- <command> [args...]")
     .option("--stdio", "serve on stdin and stdout, for a client that starts this command")
+    .option("--standalone", "with --stdio: start own servers, although a gateway of the workspace runs")
     .option("--host <host>", "the address to listen at (default: 127.0.0.1)")
     .option("--port <port>", "the port to listen at; 0 is any free one (default: 7420)")
     .option("--only <server>", "serve this server of the workspace (repeatable)", collect);
@@ -59,6 +64,9 @@ export function addServeCommands({ program, explain, run, server }: CommandHost)
     .option("--tls-key <file>", "the key of the certificate (PEM)")
     .option("--sse", "offer the old HTTP+SSE transport too")
     .option("--websocket", "offer WebSocket too")
+    .option("--daemon", "start it in the background; wait until it is ready or has failed")
+    .option("--log-format <format>", "pretty, text or json (default: pretty on a terminal, else text)")
+    .option("--log-file <file>", "write the log to this file, which is rotated, in place of stderr")
     .option("--wait <time>", "how long to wait for the servers at the start: 30, 500ms, 2m (default: 10)")
     .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; one URL)', collect)
     .option("--env <variable>", "NAME=value, or NAME to pass on (repeatable; one command)", collect)
@@ -72,8 +80,8 @@ export function addServeCommands({ program, explain, run, server }: CommandHost)
         async (cli) => (await import("./serve.ts")).serve(cli, { words, server }, raw),
         {
           cancelling: "Stopping. Press Ctrl-C again to leave at once.",
-          // A service that stops on request has succeeded.
-          exitCodes: { SIGINT: 130, SIGTERM: 0, SIGHUP: 0 },
+          // A service that stops on request has succeeded. SIGHUP reloads.
+          exitCodes: { SIGINT: 130, SIGTERM: 0 },
         },
       ),
     );
@@ -84,6 +92,7 @@ export function addServeCommands({ program, explain, run, server }: CommandHost)
       "portolan serve mcpfile.yaml",
       "portolan serve mcpfile.yaml --stdio",
       "portolan serve --only github --only files",
+      "portolan serve --daemon",
       "portolan serve --stdio",
       "portolan serve -- npx -y @modelcontextprotocol/server-filesystem .",
       "portolan serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem --allow-host tools.example.com",
@@ -95,8 +104,9 @@ export function addServeCommands({ program, explain, run, server }: CommandHost)
       TOKEN,
       SETTINGS,
       OUTPUT,
+      RUNNING,
       exitCodes({
-        0: "stopped by SIGTERM or SIGHUP, or stdin has ended (--stdio)",
+        0: "stopped by SIGTERM or portolan stop, stdin has ended (--stdio), or it runs in the background (--daemon)",
         2: "wrong usage, a config file that cannot be used, or a port that is taken",
         130: "stopped by Ctrl-C; pressed again, it leaves at once",
       }),

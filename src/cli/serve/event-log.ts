@@ -2,9 +2,9 @@
 
 import type { HubEvent } from "../../hub/index.ts";
 import type { Cli } from "../context.ts";
-import { describeEvent } from "../output/event.ts";
 import { describeRelaxedByOwner, SANDBOX_VARIABLE } from "../output/server-state.ts";
 import type { ServedServer } from "./greeting.ts";
+import type { ServeLog } from "./log.ts";
 
 const TROUBLE: ReadonlySet<string> = new Set([
   "mcp.server_failed",
@@ -25,6 +25,7 @@ export interface ServeEvents {
 
 /** `troubleOnly`: shows only failures. */
 export function createServeEvents(
+  log: Pick<ServeLog, "event" | "note">,
   { output, options }: Pick<Cli, "output" | "options">,
   troubleOnly: boolean,
 ): ServeEvents {
@@ -44,10 +45,14 @@ export function createServeEvents(
   let running = false;
   let ended = false;
   const isNews = (event: HubEvent): boolean => {
+    // The connections of single callers come and go.
+    if ("caller" in event && event.caller !== undefined) return false;
     switch (event.type) {
       case "mcp.tools_changed":
       case "mcp.pins_compared":
       case "mcp.config_reloaded":
+      case "gateway.refused":
+      case "gateway.reloaded":
         return true;
       case "mcp.server_failed": {
         const reason = event.reason ?? event.code ?? "";
@@ -67,8 +72,9 @@ export function createServeEvents(
         known.delete(event.server);
         return true;
       case "mcp.server_ready":
-      case "mcp.server_restarted":
         return down.delete(event.server);
+      case "mcp.server_restarted":
+        return down.delete(event.server) || event.reason !== undefined;
       case "mcp.sandbox_relaxed":
         return once(seen, `${event.server} ${event.mode}`);
       case "mcp.sandbox_denied":
@@ -82,10 +88,10 @@ export function createServeEvents(
       if (!running && event.type === "mcp.sandbox_relaxed" && isNews(event)) relaxed.push(event);
       // Installations are also shown before the gateway listens, because most happen then and take long.
       if (event.type === "mcp.server_installing" && event.bytes === undefined && !troubleOnly && !ended)
-        return output.note(describeEvent(event, output.noteColors));
+        return log.event(event);
       if (!running || !(isNews(event) || options.verbose)) return;
       if (troubleOnly && !TROUBLE.has(event.type)) return;
-      output.note(describeEvent(event, output.noteColors));
+      log.event(event);
     },
     begin(servers) {
       for (const { alias, state, error } of servers) {
@@ -98,9 +104,8 @@ export function createServeEvents(
       const owner = describeRelaxedByOwner(
         relaxed.map(({ server, ...rest }) => ({ alias: server, ...rest })),
       );
-      if (owner !== undefined) output.note(output.noteColors.yellow(owner));
-      for (const event of relaxed)
-        if (event.by !== SANDBOX_VARIABLE) output.note(describeEvent(event, output.noteColors));
+      if (owner !== undefined) log.note(output.noteColors.yellow(owner));
+      for (const event of relaxed) if (event.by !== SANDBOX_VARIABLE) log.event(event);
     },
     end() {
       running = false;

@@ -19,6 +19,8 @@ export interface Greeting {
   readonly settings: GatewaySettings;
   readonly servers: readonly ServedServer[];
   readonly tags: readonly string[];
+  /** The address of the console, on a terminal with a code that signs in once. */
+  readonly console?: string;
   /** Undefined when no token is needed. */
   readonly token:
     | {
@@ -30,6 +32,8 @@ export interface Greeting {
         readonly wanted: boolean;
         /** The command that prints it. */
         readonly command: string;
+        /** The file that contains it. */
+        readonly file?: string;
       }
     | undefined;
 }
@@ -67,7 +71,8 @@ export function reachable(url: string, { allowedHosts = [] }: GatewaySettings): 
 }
 
 /** The message as JSON. It contains the token only on a terminal; elsewhere a program runs `tokenCommand`. */
-export function greetingJson({ url, settings, servers, tags, token }: Greeting): object {
+export function greetingJson(greeting: Greeting): object {
+  const { url, settings, servers, tags, token } = greeting;
   const { sse, websocket } = settings.transports ?? {};
   const at = (group: string, names: readonly string[]): Record<string, string> =>
     Object.fromEntries(names.map((name) => [name, `${url}/${group}/${encodeURIComponent(name)}/mcp`]));
@@ -79,6 +84,7 @@ export function greetingJson({ url, settings, servers, tags, token }: Greeting):
         servers.map(({ alias }) => alias),
       ),
       tags: at("tags", tags),
+      console: greeting.console,
       health: `${url}/healthz`,
       ready: `${url}/readyz`,
       sse: sse === true ? `${url}/sse` : undefined,
@@ -87,12 +93,18 @@ export function greetingJson({ url, settings, servers, tags, token }: Greeting):
     auth: token === undefined ? "none" : "token",
     token: token?.shown === true ? token.value : undefined,
     tokenCommand: token?.command,
+    tokenFile: token?.file,
     servers,
   };
 }
 
 /** The message as text. Lines to copy are never wrapped. */
-export function greetingText(greeting: Greeting, colors: Colors, columns: number | undefined): string {
+export function greetingText(
+  greeting: Greeting,
+  colors: Colors,
+  columns: number | undefined,
+  form: "page" | "lines" = "page",
+): string {
   const { url, servers, token } = greeting;
   const known = token?.shown === true ? { shown: token.value } : { command: token?.command ?? "" };
   const access = { url: `${url}/mcp`, token: token === undefined ? undefined : known };
@@ -101,15 +113,36 @@ export function greetingText(greeting: Greeting, colors: Colors, columns: number
   const about = [
     `${summary(servers)} at ${colors.bold(colors.cyan(`${url}/mcp`))}`,
     ...servers.map((server) => serverLine(server, { width, colors, columns })),
+    ...(greeting.console === undefined ? [] : [consoleLine(greeting.console, colors)]),
     ...otherAddresses(greeting).map((line) => colors.dim(wrap(`  ${line}`, columns))),
     ...publicNotes(greeting).map((line) => colors.yellow(wrap(`  ${line}`, columns))),
     ...(failed === undefined ? [] : [colors.dim(`  details: portolan why ${failed.alias}`)]),
   ];
+  // A log has the facts, one line for each. The lines to copy are for a person.
+  if (form === "lines") return [...about.map((line) => line.trim()), tokenText(token, colors, "")].join("\n");
   const toCopy = clientLines(access).map(
     ({ client, file, text }) =>
       `${colors.bold(client)}${file === undefined ? "" : colors.dim(` in ${file}`)}\n  ${text}`,
   );
-  return [about.join("\n"), wrap(tokenText(token, colors), columns), ...toCopy].join("\n\n");
+  return [
+    about.join("\n"),
+    wrap(tokenText(token, colors, `; replace ${TOKEN_PLACE} below with it`), columns),
+    ...toCopy,
+    ...connectLine(token, colors).map((line) => wrap(line, columns)),
+  ].join("\n\n");
+}
+
+function consoleLine(address: string, colors: Colors): string {
+  const note = address.includes("#") ? ` ${colors.dim("(signs in once, within five minutes)")}` : "";
+  return `  ${colors.bold("console")} ${colors.cyan(address)}${note}`;
+}
+
+/** The command that writes these entries, with the same program and workspace as the one that prints the token. */
+function connectLine(token: Greeting["token"], colors: Colors): string[] {
+  const command = token?.command.replace(/ token\b/, " connect");
+  return command === undefined
+    ? []
+    : [`Or let Portolan change the files of your clients; it asks first: ${colors.bold(command)}`];
 }
 
 /** Warnings for a gateway that other computers can reach. */
@@ -161,13 +194,14 @@ function otherAddresses({ servers, tags, settings }: Greeting): string[] {
   return parts.length === 0 ? [] : [parts.join(" · ")];
 }
 
-function tokenText(token: Greeting["token"], colors: Colors): string {
+function tokenText(token: Greeting["token"], colors: Colors, advice: string): string {
   if (token === undefined)
     return colors.yellow("No token is needed: everyone who can reach the gateway may use it.");
   const command = colors.bold(token.command);
   if (token.shown)
     return `${colors.bold("Token")} ${colors.dim(`(${token.created ? "new; " : ""}${token.command} prints it again)`)}\n  ${token.value}`;
-  const place = colors.dim(`; replace ${TOKEN_PLACE} below with it`);
+  const where = token.file === undefined ? "" : ` (it is in ${plainLine(token.file, 300)})`;
+  const place = colors.dim(`${where}${advice}`);
   if (token.wanted) return `The token is printed to terminals only. ${command} prints it${place}.`;
   if (token.created) return `The gateway has a new token. ${command} prints it${place}.`;
   return `The token is the same as before. ${command} prints it${place}.`;

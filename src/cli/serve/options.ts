@@ -21,6 +21,9 @@ export interface RawServeOptions extends RawOptions {
   only?: string[];
   newToken?: boolean;
   showToken?: boolean;
+  daemon?: boolean;
+  logFormat?: string;
+  logFile?: string;
 }
 
 export interface ServeOptions {
@@ -31,7 +34,15 @@ export interface ServeOptions {
   readonly only: readonly string[] | undefined;
   readonly newToken: boolean;
   readonly showToken: boolean;
+  readonly daemon: boolean;
+  /** Undefined: `pretty` on a terminal, `text` elsewhere. */
+  readonly logFormat: LogFormat | undefined;
+  readonly logFile: string | undefined;
 }
+
+/** `pretty` is for a person at a terminal; the others have one line for each event. */
+export type LogFormat = "pretty" | "text" | "json";
+const LOG_FORMATS: readonly LogFormat[] = ["pretty", "text", "json"];
 
 const HOST = /^(?:\[[0-9a-f:.]+\]|[^\s:/?#@[\]]+|[0-9a-f:]+)$/i;
 const ALLOWED_HOST = /^(?:\*\.)?(?:\[[0-9a-f:.]+\]|[^\s:/?#@[\]*]+)(?::\d{1,5})?$/i;
@@ -42,6 +53,8 @@ const MAX_PORT = 65_535;
 export function parseServeOptions(raw: RawServeOptions, cwd: string): ServeOptions {
   const problems: string[] = [];
   if (raw.stdio === true) problems.push(...forHttpOnly(raw));
+  else if (raw.standalone === true)
+    problems.push("--standalone is for --stdio; a gateway on HTTP always has servers of its own");
   const port = raw.port === undefined ? undefined : Number(raw.port);
   if (port !== undefined && !(/^\d{1,5}$/.test(raw.port ?? "") && port <= MAX_PORT))
     problems.push(`--port must be a number from 0 to ${MAX_PORT}, got ${JSON.stringify(raw.port)}`);
@@ -56,6 +69,9 @@ export function parseServeOptions(raw: RawServeOptions, cwd: string): ServeOptio
   const tls = parseTls(raw, cwd, problems);
   if (raw.auth === false && (raw.newToken === true || raw.showToken === true))
     problems.push(`--no-auth means that no token is needed; leave out ${flagOf(raw)}`);
+  const logFormat = LOG_FORMATS.find((format) => format === raw.logFormat);
+  if (raw.logFormat !== undefined && logFormat === undefined)
+    problems.push(`--log-format must be ${LOG_FORMATS.join(", ")}, got ${JSON.stringify(raw.logFormat)}`);
   throwUsageErrors(problems);
   const { sse, websocket } = raw;
   return {
@@ -75,6 +91,9 @@ export function parseServeOptions(raw: RawServeOptions, cwd: string): ServeOptio
     only: raw.only === undefined ? undefined : [...new Set(raw.only)],
     newToken: raw.newToken === true,
     showToken: raw.showToken === true,
+    daemon: raw.daemon === true,
+    logFormat,
+    logFile: raw.logFile === undefined ? undefined : resolve(cwd, raw.logFile),
   };
 }
 
@@ -110,6 +129,7 @@ function forHttpOnly(raw: RawServeOptions): string[] {
     ["--new-token", raw.newToken === true],
     ["--show-token", raw.showToken === true],
     ["--json", raw.json === true],
+    ["--daemon", raw.daemon === true],
   ];
   return given
     .filter(([, isGiven]) => isGiven)

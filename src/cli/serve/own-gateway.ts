@@ -27,13 +27,29 @@ export function ownGateway({ endpoint }: ServerConfig, own: OwnPlace): string | 
 }
 
 /** `portolan serve`, `npx -y portolan@1 serve`, `node …/dist/cli/main.js serve`. */
-function runsServe(words: readonly string[], script: string | undefined): boolean {
+export function runsServe(words: readonly string[], script: string | undefined): boolean {
+  return serveWords(words, script) !== undefined;
+}
+
+/** The workspace that a command line serves; undefined if it does not run `portolan serve`, or names none. */
+export function servedWorkspace(words: readonly string[], script: string | undefined): string | undefined {
+  const rest = serveWords(words, script) ?? [];
+  const flag = rest.findIndex((word) => word === "-w" || word === "--workspace");
+  if (flag >= 0) return rest[flag + 1];
+  return rest.find((word, index) => !word.startsWith("-") && rest[index - 1] !== "--only");
+}
+
+/** The words after `serve`. */
+function serveWords(words: readonly string[], script: string | undefined): readonly string[] | undefined {
   const at = words.findIndex(
     (word) => word === script || /^portolan(?:@[^/]*)?(?:\.(?:cmd|exe|js|ps1))?$/i.test(basename(word)),
   );
   const main = words.findIndex((word) => /[\\/]portolan[\\/]dist[\\/]cli[\\/]main\.js$/.test(word));
   const from = at >= 0 ? at : main;
-  return from >= 0 && words.slice(from + 1).find((word) => !word.startsWith("-")) === "serve";
+  if (from < 0) return undefined;
+  const rest = words.slice(from + 1);
+  const command = rest.findIndex((word) => !word.startsWith("-"));
+  return rest[command] === "serve" ? rest.slice(command + 1) : undefined;
 }
 
 function isOwnUrl(url: string, { host, port, allowedHosts = [] }: OwnPlace): boolean {

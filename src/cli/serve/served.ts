@@ -2,7 +2,7 @@
 
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { isPortolanError, PortolanError } from "../../errors/index.ts";
+import { isPortolanError, noServers, PortolanError } from "../../errors/index.ts";
 import type { WorkspaceConfig } from "../../hub/index.ts";
 import type { SandboxMode } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
@@ -11,7 +11,7 @@ import { takeTarget } from "../target/connect.ts";
 import { isFileName } from "../target/resolve-in-file.ts";
 import { targetServer } from "../target/server-config.ts";
 import { hasScheme } from "../target/target.ts";
-import { findWorkspace } from "../workspace/folder.ts";
+import { findWorkspace, workspaceFolder } from "../workspace/folder.ts";
 import { refuseTargetOptions } from "../workspace/open.ts";
 import { loadSource, requireServer, type Source, sourceNote } from "../workspace/source.ts";
 
@@ -19,6 +19,8 @@ export interface Served {
   /** Portolan watches a path for changes; a config is fixed. */
   readonly source: string | WorkspaceConfig;
   readonly config: WorkspaceConfig;
+  /** The folder or config file by which other commands find the gateway; undefined for a server of the command line. */
+  readonly path: string | undefined;
   /** The folder that the token belongs to. */
   readonly folder: string;
   /** True for servers of other clients' config files: Portolan stores nothing about them. */
@@ -49,6 +51,7 @@ export async function findServed(
   const { folder } = await findWorkspace(cli.io, { workspace });
   return {
     ...toServed(source),
+    path: source.path,
     folder,
     bare: only === undefined && isConfigFile(source),
     note: sourceNote(source, cli.io),
@@ -56,13 +59,17 @@ export async function findServed(
   };
 }
 
+/** The folder or config file that is served; undefined for a server of the command line. */
+export function servedPath(words: Words, cli: Cli): string | undefined {
+  const { workspace, given } = readWords(words, cli);
+  return given === undefined ? workspaceFolder(cli.io, { workspace }) : undefined;
+}
+
 function toServed(source: Source): Pick<Served, "source" | "config" | "keepsNothing"> {
   const { kind, path, config } = source;
   if (kind === "workspace") return { source: path, config, keepsNothing: false };
   if (config.servers.length > 0) return { source: config, config, keepsNothing: true };
-  throw new PortolanError("SERVER_UNKNOWN", `There is nothing to serve: ${path} has no servers.`, {
-    hint: "Add one: portolan add <name> -- <command...>. Or serve one alone: portolan serve -- <command...>",
-  });
+  throw noServers(path);
 }
 
 function fromTarget(cli: Cli, words: Words, only: readonly string[] | undefined): Served {
@@ -76,7 +83,15 @@ function fromTarget(cli: Cli, words: Words, only: readonly string[] | undefined)
     naming: "{tool}",
     folder: cwd,
   };
-  return { source: config, config, folder: cwd, keepsNothing: true, bare: true, note: undefined };
+  return {
+    source: config,
+    config,
+    path: undefined,
+    folder: cwd,
+    keepsNothing: true,
+    bare: true,
+    note: undefined,
+  };
 }
 
 /** True for a single config file other than portolan.yaml, which is a workspace even when it is named directly. */

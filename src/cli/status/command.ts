@@ -3,25 +3,14 @@
 import type { CommandHost } from "../context.ts";
 import {
   defineCommand,
-  driverCodeOption,
   type OptionGroup,
-  outputOptions,
-  sandboxModeOption,
-  startTimeoutOption,
-  waitOption,
-  workspaceOption,
+  standaloneOption,
+  workspaceServerOptions,
 } from "../options/groups.ts";
 import type { RawOptions } from "../options/parse.ts";
 import { WORKSPACE, WORKSPACE_EXIT_CODES } from "../output/help.ts";
 
-const GROUPS: readonly OptionGroup[] = [
-  outputOptions,
-  workspaceOption,
-  sandboxModeOption,
-  driverCodeOption,
-  waitOption,
-  startTimeoutOption,
-];
+const GROUPS: readonly OptionGroup[] = [...workspaceServerOptions, standaloneOption];
 
 export function addStatusCommands({ program, explain, run }: CommandHost): void {
   const status = defineCommand(program, {

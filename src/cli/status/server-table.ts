@@ -13,6 +13,10 @@ export interface TableView {
   readonly now: number;
   /** Shortens a path for the output. */
   readonly label: (file: string) => string;
+  /** A line about a server that its config shows: whether the commands of an mcpfile run in a sandbox. */
+  readonly rightsOf?: (alias: string) => string | undefined;
+  /** A line about the login of the user at a server. */
+  readonly loginOf?: (alias: string) => string | undefined;
 }
 
 interface Cell {
@@ -85,7 +89,7 @@ function cells(server: ServerHealth, { colors, now, label }: TableView): Cell[] 
 function details(
   server: ServerHealth,
   configFile: string | undefined,
-  { colors, width }: TableView,
+  { colors, width, rightsOf, loginOf }: TableView,
 ): string[] {
   const { alias, error, restarts, state, transport, dedicatedProcesses: more = 0, sandbox, pins } = server;
   const room = width === undefined ? undefined : width - 4;
@@ -103,6 +107,10 @@ function details(
     add(`${plainLine(error.message, 500)} [${error.code}]`, statePaint(state, colors));
     if (error.hint !== "") add(`hint ${plainLine(error.hint, 500)}`);
   } else if (state === "starting") add("It is not ready yet.");
+  const login = loginOf?.(alias);
+  if (login !== undefined) add(plainLine(login, 300), colors.dim);
+  const rights = rightsOf?.(alias);
+  if (rights !== undefined) add(rights, colors.dim);
   for (const line of describePins(alias, pins))
     add(line, pins?.mode === "enforce" ? colors.red : colors.yellow);
   if (sandbox !== undefined && sandbox.mode !== "enforce" && sandbox.by !== SANDBOX_VARIABLE)

@@ -2,15 +2,18 @@
 
 import type { DriverReport } from "../../contracts/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
+import type { ServerHealth } from "../../hub/index.ts";
 import type { Cli } from "../context.ts";
+import { describeLogin, type LoginState, readLogins } from "../login/login-state.ts";
 import { describeDiagnostic } from "../output/diagnostic.ts";
 import { describeRelaxedByOwner } from "../output/server-state.ts";
 import { wrap } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
 import { contractsOf } from "../workspace/contracts.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { brokenDrivers, diagnosticsAbout } from "../workspace/left-out.ts";
-import { withWorkspace } from "../workspace/open.ts";
-import { loadSource, type Source, sourceNote } from "../workspace/source.ts";
+import { BROKEN, loadSourceOrRunning, withServers } from "../workspace/running.ts";
+import { rightsIn, type Source, sourceNote } from "../workspace/source.ts";
 import {
   describeDrivers,
   DOWN,
@@ -22,72 +25,107 @@ import {
 import { describeStatus, summarize } from "./server-table.ts";
 
 const WAIT_MS = 60_000;
+/** Exit code for config files with errors. */
+const INVALID = 2;
 
 export async function status(cli: Cli, aliases: readonly string[]): Promise<number> {
   const { io, output, options } = cli;
-  const source = await loadSource(cli);
+  const source = await loadSourceOrRunning(cli, false);
   const only = aliases.length === 0 ? undefined : [...new Set(aliases)];
   const waitMs = options.waitMs ?? options.limits.requestTimeoutMs ?? WAIT_MS;
   const open = { only, waitMs, showsSource: true };
-  return withWorkspace(cli, source, open, async ({ workspace, diagnostics, request }) => {
-    request("checking the health of the servers");
-    const alive = await workspace.healthCheck();
-    const servers = workspace.health();
-    const own = contractsOf(source)?.alias;
-    // Contracts that are not ready by now are not waited for any longer.
-    const isOpen = servers.some(({ alias, state }) => alias === own && state === "ready");
-    const contracts = isOpen ? await workspace.contracts() : undefined;
-    // Portolan verifies drivers with slow servers in the background, within the same time limit.
-    await Promise.race([contracts?.settled(), new Promise((resolve) => setTimeout(resolve, waitMs).unref())]);
-    const registered = contracts === undefined ? [] : withLeftOut(contracts.status(), source);
-    const reports = only === undefined || contracts !== undefined ? withBroken(registered, source) : [];
-    const drivers = reports.map((report) => toRow(report, source, diagnostics()));
-    const idle = drivers.filter(({ state }) => !state.serves);
-    const healthy = alive && idle.length === 0;
-    // When only logins are missing, the exit code says so.
-    const exit = healthy ? 0 : alive && idle.every(({ state }) => state.login) ? LOGIN_NEEDED : DOWN;
-    if (output.form === "json") {
-      const { kind, path, files } = source;
-      output.json({
-        healthy,
-        source: { kind, path, files },
-        servers,
-        ...(drivers.length === 0
-          ? {}
-          : { drivers: drivers.map(({ report, state }) => ({ ...report, ...state })) }),
-        diagnostics: diagnostics(),
-      });
+  return withServers(
+    cli,
+    source,
+    open,
+    async ({ workspace, gateway, drivers: readDrivers, diagnostics, request }) => {
+      request("checking the health of the servers");
+      const alive = await workspace.healthCheck();
+      const servers = workspace.health();
+      const own = contractsOf(source)?.alias;
+      // Contracts that are not ready by now are not waited for any longer.
+      const isOpen = servers.some(({ alias, state }) => alias === own && state === "ready");
+      const registered = isOpen ? withLeftOut(await readDrivers(waitMs), source) : [];
+      const reports = only === undefined || isOpen ? withBroken(registered, source) : [];
+      const drivers = reports.map((report) => toRow(report, source, diagnostics()));
+      const idle = drivers.filter(({ state }) => !state.serves);
+      const logins = await readLogins(cli, source.config.servers);
+      const needsLogin = servers.filter(({ error }) => error?.code === "AUTH_REQUIRED");
+      const isUp = alive || (needsLogin.length > 0 && servers.every(isUpWith(needsLogin)));
+      const healthy = alive && idle.length === 0;
+      // When only logins are missing, the exit code says so.
+      const exit =
+        source.isBroken === true
+          ? INVALID
+          : healthy
+            ? 0
+            : isUp && idle.every(({ state }) => state.login)
+              ? LOGIN_NEEDED
+              : DOWN;
+      if (output.form === "json") {
+        const { kind, path, files } = source;
+        output.json({
+          healthy,
+          gateway,
+          source: { kind, path, files },
+          servers: servers.map((server) => ({ ...server, login: logins.get(server.alias) })),
+          ...(drivers.length === 0
+            ? {}
+            : { drivers: drivers.map(({ report, state }) => ({ ...report, ...state })) }),
+          diagnostics: diagnostics(),
+        });
+        return exit;
+      }
+      const { colors, width } = output;
+      const note = source.isBroken === true ? BROKEN : sourceNote(source, io);
+      const label = pathLabeller(io);
+      const relaxed = describeRelaxedByOwner(
+        servers.flatMap(({ alias, sandbox }) => (sandbox === undefined ? [] : [{ alias, ...sandbox }])),
+      );
+      const skipped = new Set([...source.ofDrivers, ...source.leftOut]);
+      const shown = diagnostics().filter(
+        (one) => options.verbose || one.severity !== "info" || skipped.has(one),
+      );
+      const explained = new Set([
+        ...shown.map(({ server }) => server),
+        ...brokenDrivers(source, undefined).keys(),
+      ]);
+      const isAll = alive && servers.every(({ alias }) => alias === own) && idle.length > 0;
+      const summary = [isAll ? "" : summarize(servers), summarizeDrivers(drivers)].filter(
+        (one) => one !== "",
+      );
+      const parts = [
+        ...(note === undefined ? [] : [colors.dim(wrap(note, width))]),
+        ...(servers.length === 0
+          ? []
+          : [
+              describeStatus(servers, {
+                ...{ colors, width, now: Date.now(), label, rightsOf: rightsIn(source) },
+                loginOf: (alias) => describeKnown(logins.get(alias)),
+              }),
+            ]),
+        ...(drivers.length === 0 ? [] : [describeDrivers(drivers, explained, { colors, width })]),
+        ...(relaxed === undefined ? [] : [colors.yellow(wrap(relaxed, width))]),
+        ...(shown.length === 0
+          ? []
+          : [shown.map((one) => describeDiagnostic(one, { colors, width, label })).join("\n")]),
+        ...(gateway?.problems ?? []).map((problem) => colors.yellow(wrap(plainLine(problem, 1_000), width))),
+        ...(servers.length === 0 ? [] : [wrap(summary.join(" "), width)]),
+      ];
+      output.print(parts.join("\n\n"));
       return exit;
-    }
-    const { colors, width } = output;
-    const note = sourceNote(source, io);
-    const label = pathLabeller(io);
-    const relaxed = describeRelaxedByOwner(
-      servers.flatMap(({ alias, sandbox }) => (sandbox === undefined ? [] : [{ alias, ...sandbox }])),
-    );
-    const skipped = new Set([...source.ofDrivers, ...source.leftOut]);
-    const shown = diagnostics().filter(
-      (one) => options.verbose || one.severity !== "info" || skipped.has(one),
-    );
-    const explained = new Set([
-      ...shown.map(({ server }) => server),
-      ...brokenDrivers(source, undefined).keys(),
-    ]);
-    const isAll = alive && servers.every(({ alias }) => alias === own) && idle.length > 0;
-    const summary = [isAll ? "" : summarize(servers), summarizeDrivers(drivers)].filter((one) => one !== "");
-    const parts = [
-      ...(note === undefined ? [] : [colors.dim(wrap(note, width))]),
-      ...(servers.length === 0 ? [] : [describeStatus(servers, { colors, width, now: Date.now(), label })]),
-      ...(drivers.length === 0 ? [] : [describeDrivers(drivers, explained, { colors, width })]),
-      ...(relaxed === undefined ? [] : [colors.yellow(wrap(relaxed, width))]),
-      ...(shown.length === 0
-        ? []
-        : [shown.map((one) => describeDiagnostic(one, { colors, width, label })).join("\n")]),
-      ...(servers.length === 0 ? [] : [wrap(summary.join(" "), width)]),
-    ];
-    output.print(parts.join("\n\n"));
-    return exit;
-  });
+    },
+  );
+}
+
+/** The error of a server that needs a login has the command already. */
+function describeKnown(login: LoginState | undefined): string | undefined {
+  return login?.state === "signed in" ? describeLogin(login) : undefined;
+}
+
+function isUpWith(excused: readonly ServerHealth[]): (server: ServerHealth) => boolean {
+  const fine = new Set(["ready", "idle", "disabled"]);
+  return (server) => excused.includes(server) || fine.has(server.state);
 }
 
 /** Adds drivers that were not registered; the reason is among the diagnostics. */

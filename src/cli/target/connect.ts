@@ -13,6 +13,7 @@ import { describeLog } from "../output/event.ts";
 import { requestProgress, type RequestProgress, withSpinner } from "../output/progress.ts";
 import { formatDownload } from "../terminal/layout.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
+import type { GatewayField } from "../workspace/running.ts";
 import type { OtherNames } from "./find-named.ts";
 import { toConfig } from "./server-config.ts";
 import { type CommandState, commandTarget, parseTarget, type Target, type TargetContext } from "./target.ts";
@@ -36,6 +37,8 @@ export interface Session {
   /** The name that the user typed for the server. */
   readonly label: string;
   readonly connectMs: number;
+  /** The running gateway that the server belongs to. */
+  readonly gateway?: GatewayField;
   /** The other names of a listed tool or prompt. */
   readonly otherNames?: (kind: "tool" | "prompt", listed: string) => OtherNames;
   /** The pins of the one server that the session is with. */
@@ -77,11 +80,14 @@ export function takeTarget({ words, server }: Words, cli: Cli): { target: Target
 
 /** Connects to a server given on the command line, runs `use`, and closes the connection in any case. */
 export async function withServer<T>(
-  cli: Cli,
+  given: Cli,
   target: Target,
   use: (session: Session) => Promise<T>,
   { stdinTaken = false, showsDiagnostics = false }: SessionOptions = {},
 ): Promise<T> {
+  // Options that do not fit the target are reported before any question.
+  const { withNoticedOptions } = await import("../grants/notice.ts");
+  const cli = await withNoticedOptions(given, target, { stdinTaken });
   const { io, output, interrupt } = cli;
   return withSpinner(cli, async (spinner) => {
     const config = toConfig(target, cli.options, io.cwd, {

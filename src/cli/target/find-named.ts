@@ -1,6 +1,6 @@
 // Finds a tool or a prompt by any of its names: listed name, `<server>.<name>`, full name, or the server's own name.
 
-import { PortolanError } from "../../errors/index.ts";
+import { PortolanError, unknownTool } from "../../errors/index.ts";
 import type { OwnName } from "../../hub/index.ts";
 
 export interface OtherNames {
@@ -43,4 +43,20 @@ function ambiguous(word: string, what: string, servers: readonly string[]): Port
 /** Returns the name after the server in `<server>.<name>`, and any other word unchanged. */
 export function withoutServer(word: string, server: string): string {
   return word.startsWith(`${server}.`) ? word.slice(server.length + 1) : word;
+}
+
+/** The error for a tool that a server does not have. `reason` explains a name that is known and left out. */
+export function toolNotFound(
+  typed: string,
+  server: string,
+  tools: readonly { readonly name: string }[],
+  reason: (name: string) => string | undefined,
+  otherNames?: (kind: "tool" | "prompt", listed: string) => OtherNames,
+): PortolanError {
+  const name = withoutServer(typed, server);
+  const names = tools.flatMap((tool) => {
+    const { own, also = [] } = otherNames?.("tool", tool.name) ?? {};
+    return [tool.name, own?.name ?? tool.name, ...also];
+  });
+  return unknownTool({ server, name, known: names, reason: reason(name) });
 }

@@ -50,19 +50,16 @@ export function noSuchFile(word: string): PortolanError {
   });
 }
 
-/** For `list`: the file alone, or one of its servers. */
+/** For `list`: the file alone, or one of its servers, and a tool of it. */
 export function resolveServerInFile(source: Source, rest: readonly string[]): ResolvedTarget {
-  const [alias, extra] = rest;
+  const [alias, ...more] = rest;
   const only = onlyServer(source);
-  if (extra !== undefined)
-    throw new PortolanError("USAGE", `list takes one server; unexpected argument ${JSON.stringify(extra)}.`);
-  if (alias !== undefined)
-    return {
-      kind: "server",
-      source,
-      alias: (findServer(source, alias) ?? requireServer(source, alias)).alias,
-      rest: [],
-    };
+  if (alias !== undefined) {
+    const server = findServer(source, alias);
+    if (server === undefined && only !== undefined)
+      return { kind: "server", source, alias: only.alias, rest };
+    return { kind: "server", source, alias: (server ?? requireServer(source, alias)).alias, rest: more };
+  }
   return only === undefined
     ? { kind: "workspace", source, only: undefined, rest: [] }
     : { kind: "server", source, alias: only.alias, rest: [] };

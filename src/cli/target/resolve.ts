@@ -4,7 +4,8 @@ import { didYouMean, isPortolanError, PortolanError } from "../../errors/index.t
 import type { Cli, Words } from "../context.ts";
 import { contractsOf, findContract } from "../workspace/contracts.ts";
 import { explainLeftOut, leftOutOf, noteLeftOut } from "../workspace/left-out.ts";
-import { findServer, loadSource, type Source } from "../workspace/source.ts";
+import { loadSourceOrRunning } from "../workspace/running.ts";
+import { findServer, type Source } from "../workspace/source.ts";
 import { takeTarget } from "./connect.ts";
 import {
   findOnly,
@@ -51,7 +52,7 @@ export async function resolveServer(words: Words, cli: Cli): Promise<ResolvedTar
   if (file !== undefined) return resolveServerInFile(file.source, file.rest);
   const [first, ...rest] = words.words;
   if (first === undefined)
-    return { kind: "workspace", source: await loadSource(cli), only: undefined, rest: [] };
+    return { kind: "workspace", source: await loadSourceOrRunning(cli), only: undefined, rest: [] };
   if (isTargetOnly(first)) return asDirect(words, cli);
   return lookUp(first, words, cli, (source) => {
     const server = findServer(source, first);
@@ -73,7 +74,37 @@ export async function resolveName(words: Words, cli: Cli, missing: PortolanError
     return found ?? inAnyServer(file.source, name, file.rest, cli);
   }
   if (head === undefined && isTargetOnly(first) && !DOTTED.test(first)) return asDirect(words, cli);
-  return lookUp(name, words, cli, (source) => findName(source, name, words.words));
+  return lookUp(
+    name,
+    words,
+    cli,
+    (source) =>
+      findName(source, name, words.words) ??
+      (isAlone(words) ? bareName(source, name, words.words, cli) : undefined),
+    (source) => bareName(source, name, words.words, cli),
+  );
+}
+
+/** Without a second word that could be a tool, the first word is no target, even if a command has this name. */
+function isAlone({ words: [, second] }: Words): boolean {
+  return second === undefined || isAssignment(second) || second.startsWith("--");
+}
+
+const TOOL_NAME = /^[A-Za-z0-9_][A-Za-z0-9_./-]*$/;
+
+/** A tool's own name, which any server that lists its tools only while it runs may have. */
+function bareName(
+  source: Source,
+  name: string,
+  words: readonly string[],
+  cli: Cli,
+): ResolvedTarget | undefined {
+  const running = source.config.servers.filter((one) => one.enabled && ownNames(one) === undefined);
+  if (running.length === 0 || !TOOL_NAME.test(name) || name.includes(".") || isFileName(name))
+    return undefined;
+  // The user may mean a part that is left out.
+  noteLeftOut(cli, leftOutOf(source));
+  return inServers(source, running, words);
 }
 
 /** For `read`: a URI alone, or an alias, target or config file and a URI. */
@@ -90,7 +121,7 @@ export async function resolveUri(words: Words, cli: Cli, missing: PortolanError)
       return server === undefined ? undefined : { kind: "server", source, alias: server.alias, rest };
     });
   }
-  const source = await loadSource(cli);
+  const source = await loadSourceOrRunning(cli);
   const { servers } = source.config;
   const isUri = /^[a-z][a-z0-9+.-]*:/i.test(first);
   if (servers.length === 0 || servers.some(({ alias }) => alias === first) || !isUri) throw missing;
@@ -112,13 +143,17 @@ async function lookUp(
   words: Words,
   cli: Cli,
   find: (source: Source) => ResolvedTarget | undefined,
+  /** Used if the words name no target either. */
+  otherwise: (source: Source) => ResolvedTarget | undefined = () => undefined,
 ): Promise<ResolvedTarget> {
-  const source = await loadSource(cli);
+  const source = await loadSourceOrRunning(cli);
   const found = find(source);
   if (found !== undefined) return found;
   try {
     return asDirect(words, cli);
   } catch (thrown) {
+    const other = isNoTarget(thrown) ? otherwise(source) : undefined;
+    if (other !== undefined) return other;
     if (isFileName(name)) throw noSuchFile(name);
     // The user may mean a part that is left out.
     noteLeftOut(cli, leftOutOf(source));
@@ -197,10 +232,14 @@ function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 }
 
+/** True for a word that is no server, no URL and no command on PATH. */
+function isNoTarget(thrown: unknown): boolean {
+  return isPortolanError(thrown) && thrown.code === "TARGET_INVALID" && thrown.message.includes("neither");
+}
+
 /** The error of the target, with the nearest name of the workspace as its hint. */
 function unknown(thrown: unknown, name: string, aliases: readonly string[], naming: string): unknown {
-  if (!isPortolanError(thrown) || thrown.code !== "TARGET_INVALID" || aliases.length === 0) return thrown;
-  if (!thrown.message.includes("neither")) return thrown;
+  if (!isNoTarget(thrown) || aliases.length === 0) return thrown;
   const dot = name.indexOf(".");
   const tool = dot < 0 ? undefined : name.slice(dot + 1);
   const near =

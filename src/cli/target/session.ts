@@ -1,10 +1,12 @@
 // Session with a resolved target: a direct connection, one server of the workspace, or the whole workspace.
 
 import { PortolanError } from "../../errors/index.ts";
-import type { OwnName, ServerHealth, Workspace } from "../../hub/index.ts";
+import type { OwnName, ServerHealth } from "../../hub/index.ts";
 import type { ServerConfig } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
-import { healthError, type OpenOptions, refuseTargetOptions, withWorkspace } from "../workspace/open.ts";
+import { hasProgram } from "../options/sandbox.ts";
+import { healthError, type OpenOptions, refuseTargetOptions } from "../workspace/open.ts";
+import { type UsedWorkspace, withServers } from "../workspace/running.ts";
 import { namesInFile, type Source } from "../workspace/source.ts";
 import { type Session, type SessionOptions, type UsedConnection, withServer } from "./connect.ts";
 import type { OtherNames } from "./find-named.ts";
@@ -20,10 +22,10 @@ export function withTarget<T>(
   options: TargetSessionOptions = {},
 ): Promise<T> {
   if (target.kind === "direct") return withServer(cli, target.direct, use, options);
-  refuseTargetOptions(cli);
   const started = performance.now();
   const alias = target.kind === "server" ? target.alias : undefined;
   const config = target.source.config.servers.find((server) => server.alias === alias);
+  refuseTargetOptions(cli, config !== undefined && hasProgram(config));
   const only = target.kind === "server" ? [target.alias] : target.only;
   const open: OpenOptions = {
     only,
@@ -33,7 +35,7 @@ export function withTarget<T>(
     showsSource: options.showsDiagnostics,
     concerns: options.concerns,
   };
-  return withWorkspace(cli, target.source, open, async ({ workspace, request, diagnostics }) => {
+  return withServers(cli, target.source, open, async ({ workspace, gateway, request, diagnostics }) => {
     const health = workspace.health();
     const problems = health.map(healthError).filter((problem) => problem !== undefined);
     const [first] = problems;
@@ -50,6 +52,7 @@ export function withTarget<T>(
       connection,
       label: alias ?? "this workspace",
       connectMs,
+      gateway,
       otherNames: names.others,
       pins: () => workspace.health().find((server) => server.alias === alias)?.pins,
       withheld: (name) => withheldIn(workspace.health(), name),
@@ -95,7 +98,7 @@ function toTable(byFull: ReadonlyMap<string, OwnName>): Table {
 }
 
 /** Contracts are always listed by their full names, which do not contain a server. */
-function namesIn(workspace: Workspace, source: Source, config: ServerConfig | undefined): Names {
+function namesIn(workspace: UsedWorkspace, source: Source, config: ServerConfig | undefined): Names {
   const isOneServer = config !== undefined && config.endpoint.transport !== "contracts";
   // The tables are read after the first list has arrived; a command lists once.
   const tables = new Map<Kind, Table>();
@@ -123,7 +126,7 @@ function namesIn(workspace: Workspace, source: Source, config: ServerConfig | un
 }
 
 function toConnection(
-  workspace: Workspace,
+  workspace: UsedWorkspace,
   config: ServerConfig | undefined,
   health: readonly ServerHealth[],
   { listed, full }: Names,
@@ -148,7 +151,7 @@ function toConnection(
     },
     diagnostics: workspace.diagnostics,
     listToolDefinitions: async () =>
-      (await workspace.tools()).map(({ definition }) => named("tool", definition)),
+      (await workspace.toolDefinitions()).map((definition) => named("tool", definition)),
     callTool: (name, input, request) => workspace.callTool(full("tool", name), input, request),
     listResources: () => workspace.resources(),
     listResourceTemplates: () => workspace.resourceTemplates(),

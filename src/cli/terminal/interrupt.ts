@@ -1,6 +1,6 @@
 // Signals such as Ctrl-C: the first one cancels the work and lets it close, the second one ends the program at once.
 
-import { PortolanError } from "../../errors/index.ts";
+import { isPortolanError, PortolanError } from "../../errors/index.ts";
 
 export interface SignalSource {
   on(signal: NodeJS.Signals, listener: () => void): unknown;
@@ -67,4 +67,29 @@ export function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
+}
+
+/** A command that knows what an interruption left behind says it in place of the general message. */
+export interface Left {
+  /** Such as "Nothing was published." */
+  readonly message: string;
+  readonly hint?: string;
+}
+
+/** Runs the work. After a signal, the error says what is left; another error that came first stays. */
+export async function orInterrupted<T>(
+  { interrupt }: { readonly interrupt: Interrupt },
+  left: () => Left,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const isCancelled = isPortolanError(error) && error.code === "CANCELLED";
+    if (!interrupt.signal.aborted || (isPortolanError(error) && !isCancelled)) throw error;
+    const { message, hint = "" } = left();
+    throw new PortolanError("CANCELLED", `Interrupted. ${message}`, {
+      ...{ hint, cause: error, data: { reason: "INTERRUPTED" } },
+    });
+  }
 }

@@ -94,6 +94,16 @@ export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
+/** `15 minutes`, `1 hour`, `90 seconds`: the largest unit without a rest. */
+export function formatDuration(ms: number): string {
+  const units = [
+    ["hour", 3_600_000],
+    ["minute", 60_000],
+  ] as const;
+  const [noun, size] = units.find((unit) => ms % unit[1] === 0) ?? ["second", 1_000];
+  return count(ms / size, noun);
+}
+
 export function formatBytes(size: number): string {
   if (size < 1_000) return `${size} B`;
   if (size < MEGABYTE) return `${(size / 1_000).toFixed(1)} kB`;

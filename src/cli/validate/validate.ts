@@ -1,5 +1,7 @@
 // `portolan validate`: checks config files of any format.
 
+import { parseMcpfile } from "../../formats/mcpfile/index.ts";
+import { describeRights } from "../../model/index.ts";
 import { resolve } from "node:path";
 import { type CatalogFile, validateFiles, type Validation } from "../../catalog/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
@@ -21,6 +23,8 @@ export async function validate(cli: Cli, paths: readonly string[]): Promise<numb
   const checked = await validateFiles(wanted, {
     home: computer.home,
     clientFiles: (folder) => clientFiles(cli, folder),
+    packagedDrivers: async (...args) =>
+      (await import("../../packages/index.ts")).findPackagedDrivers(...args),
   });
   const more = [...(await bindingProblems(checked)), ...(await startProblems(checked))];
   const wrong = new Set(more.flatMap(({ severity, file }) => (severity === "error" ? [file] : [])));
@@ -109,6 +113,10 @@ function fileLabel({ file, format, aliases }: CatalogFile, text: string | undefi
     case "package": {
       const { draft } = parsePackage(text ?? "", file, { mode: "draft" });
       return draft.name === undefined ? "package" : `package ${draft.name}@${draft.version ?? ""}`;
+    }
+    case "mcpfile": {
+      const rights = describeRights(parseMcpfile(text ?? "", file).servers);
+      return `${format}, ${count(aliases.length, "server")}${rights === undefined ? "" : `, ${rights}`}`;
     }
     default:
       return `${format}, ${count(aliases.length, "server")}`;

@@ -7,6 +7,7 @@ import {
   driverCodeOption,
   outputOptions,
   sandboxOptions,
+  standaloneOption,
   startTimeoutOption,
   waitOption,
   workspaceOption,
@@ -19,7 +20,7 @@ export function addWhyCommand({ program, explain, run, server }: CommandHost): v
     name: "why",
     summary: "explain the state of one server, driver or tool, and what to do about it",
     argument: "[server...]",
-    groups: [outputOptions, workspaceOption, sandboxOptions, driverCodeOption],
+    groups: [outputOptions, workspaceOption, standaloneOption, sandboxOptions, driverCodeOption],
   })
     .usage(
       "<server | driver | server.tool> [options]\n       portolan why --plan [options] -- <command> [args...]",

@@ -2,7 +2,7 @@
 
 import type { PlannedCommand } from "../../invoke/index.ts";
 import type { LaunchPlan } from "../../launch/index.ts";
-import { pathGrant, type ResourceLimits } from "../../model/index.ts";
+import { pathGrantHint, type ResourceLimits } from "../../model/index.ts";
 import { maskedWords, quoteWord } from "../output/endpoint-label.ts";
 import { sandboxLabel, sandboxPaint } from "../output/server-state.ts";
 import type { Colors, Paint } from "../terminal/colors.ts";
@@ -14,6 +14,8 @@ export interface PlanView {
   readonly width: number | undefined;
   /** Shortens a path for the output. */
   readonly label: (path: string) => string;
+  /** The command that grants more to the server. */
+  readonly grantCommand?: string;
 }
 
 type Sandbox = LaunchPlan["sandbox"];
@@ -56,10 +58,10 @@ export function describePlan(plan: LaunchPlan, view: PlanView): string {
     sandbox.mode === "off" ? "" : section("May touch", mountLines(sandbox.policy.mounts, view), colors),
     section(
       "Named by its config, but hidden from it",
-      plan.notGranted.flatMap(({ path, where, isNew = false }) => [
-        `  ${view.label(plainLine(path, 500))}  ${colors.dim(isNew ? `${where}; it does not exist yet` : where)}`,
+      plan.notGranted.flatMap((named) => [
+        `  ${view.label(plainLine(named.path, 500))}  ${colors.dim(named.isNew === true ? `${named.where}; it does not exist yet` : named.where)}`,
         wrap(
-          `    ${colors.cyan("hint")} Grant it: ${plainLine(pathGrant(path, isNew), 1_000)}`,
+          `    ${colors.cyan("hint")} ${plainLine(pathGrantHint(named, view.grantCommand), 1_000)}`,
           view.width,
           4,
         ),

@@ -12,11 +12,19 @@ import { plainLine } from "../terminal/safe-text.ts";
 import { type ContractsSource, onlyDrivers, requireDriver, withContracts } from "../workspace/contracts.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { diagnosticsAbout } from "../workspace/left-out.ts";
+import { type GatewayField, usesGateway, withServers } from "../workspace/running.ts";
+
+/** How long the verification of a driver may take, if the gateway has just started it. */
+const VERIFY_MS = 10_000;
 
 export async function whyDriver(cli: Cli, own: ContractsSource, id: string): Promise<number> {
   const { driver, entry } = requireDriver(own, id);
-  const use: Parameters<typeof withContracts<number>>[2] = async (contracts, { diagnostics }) => {
-    const report = contracts.status().find((one) => one.id === id);
+  const use = async (
+    reports: readonly DriverReport[],
+    diagnostics: () => readonly Diagnostic[],
+    gateway?: GatewayField,
+  ): Promise<number> => {
+    const report = reports.find((one) => one.id === id);
     const all = [
       ...(report?.problems ?? []),
       ...diagnosticsAbout(own.source, id, driver),
@@ -29,6 +37,7 @@ export async function whyDriver(cli: Cli, own: ContractsSource, id: string): Pro
     if (cli.output.form === "json")
       cli.output.json({
         driver: id,
+        gateway,
         version: driver.version,
         runs,
         entry,
@@ -40,7 +49,16 @@ export async function whyDriver(cli: Cli, own: ContractsSource, id: string): Pro
     else cli.output.print(describe({ driver, report, state, problems, advice, runs }, cli));
     return state.serves ? 0 : state.login ? LOGIN_NEEDED : DOWN;
   };
-  return withContracts(cli, own, use, (endpoint) => onlyDrivers(endpoint, [id]));
+  if (await usesGateway(cli, own.source.path))
+    return withServers(cli, own.source, { only: [own.alias] }, async ({ drivers, diagnostics, gateway }) =>
+      use(await drivers(VERIFY_MS), diagnostics, gateway),
+    );
+  return withContracts(
+    cli,
+    own,
+    (contracts, { diagnostics }) => use(contracts.status(), diagnostics),
+    (endpoint) => onlyDrivers(endpoint, [id]),
+  );
 }
 
 /** Explains a driver whose own file has errors. */

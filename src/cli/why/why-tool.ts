@@ -1,12 +1,13 @@
 // `portolan why <server>.<tool>`: whether a tool is offered, and why not.
 
 import type { LivePin, ServerHealth } from "../../hub/index.ts";
-import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { PortolanError, unknownTool } from "../../errors/index.ts";
 import type { LintFinding } from "../../packages/index.ts";
 import type { Cli } from "../context.ts";
 import { renderRows, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
-import { healthError, withWorkspace } from "../workspace/open.ts";
+import { healthError } from "../workspace/open.ts";
+import { withServers } from "../workspace/running.ts";
 import { findServer, type Source } from "../workspace/source.ts";
 
 interface ToolReport {
@@ -34,7 +35,7 @@ export async function whyTool(
   { alias, tool }: { readonly alias: string; readonly tool: string },
 ): Promise<number> {
   const open = { only: [alias], start: "eager", showsSource: true, hashesTools: true } as const;
-  return withWorkspace(cli, source, open, async ({ workspace }) => {
+  return withServers(cli, source, open, async ({ workspace }) => {
     const pins = await workspace.pins();
     const [health] = workspace.health();
     if (health === undefined) throw new PortolanError("INTERNAL", `${alias} was not opened.`);
@@ -46,16 +47,12 @@ export async function whyTool(
     if (found === undefined && !offered) {
       const names = [...tools.map(({ name }) => name), ...(health.pins?.removed ?? [])];
       const isGone = health.pins?.removed.includes(tool) === true;
-      throw new PortolanError(
-        "TOOL_NOT_FOUND",
-        isGone
-          ? `${alias} does not have the tool ${JSON.stringify(tool)} any more. It was approved.`
-          : `${alias} has no tool ${JSON.stringify(tool)}.`,
-        {
-          server: alias,
-          hint: isGone ? `Remove its pin: portolan pins approve ${alias} ${tool}` : didYouMean(tool, names),
-        },
-      );
+      throw unknownTool({
+        ...{ server: alias, name: tool, known: names },
+        reason: isGone
+          ? `It had the tool, which was approved. Remove its pin: portolan pins approve ${alias} ${tool}`
+          : undefined,
+      });
     }
     const { lintDefinition } = await import("../../packages/index.ts");
     const findings = found === undefined ? [] : lintDefinition(found.definition);

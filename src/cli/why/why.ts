@@ -1,10 +1,11 @@
 // `portolan why`: explains the state of one server, and what to do about it.
 
 import { type Diagnostic, ERROR_CODES, PortolanError } from "../../errors/index.ts";
-import type { ServerHealth, Workspace } from "../../hub/index.ts";
+import type { ServerHealth } from "../../hub/index.ts";
 import type { LintFinding } from "../../packages/index.ts";
 import type { ConfiguredEndpoint, ServerConfig } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
+import { describeLogin, type LoginState, readLogins } from "../login/login-state.ts";
 import { takeOneWord } from "../options/usage-error.ts";
 import { describeDiagnostic } from "../output/diagnostic.ts";
 import { endpointLabel } from "../output/endpoint-label.ts";
@@ -16,14 +17,21 @@ import { plainLine, plainText } from "../terminal/safe-text.ts";
 import { contractsOf } from "../workspace/contracts.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { diagnosticsAbout } from "../workspace/left-out.ts";
-import { withWorkspace } from "../workspace/open.ts";
-import { loadSource, requireServer, type Source, sourceNote } from "../workspace/source.ts";
+import {
+  type GatewayField,
+  loadSourceOrRunning,
+  type UsedWorkspace,
+  withServers,
+} from "../workspace/running.ts";
+import { requireServer, rightsIn, type Source, sourceNote } from "../workspace/source.ts";
 
 const STDERR_LINES = 20;
 
 /** The output of `why --json`. */
 interface WhyReport {
   readonly server: string;
+  /** The running gateway that the server belongs to. */
+  readonly gateway?: GatewayField;
   readonly runs: {
     readonly transport: string;
     /** As in the config file: references such as `${NAME}` stay, values that may be secret are hidden. */
@@ -34,6 +42,8 @@ interface WhyReport {
     readonly headers: readonly string[];
   };
   readonly health: ServerHealth;
+  /** The login of the user at a server behind OAuth. */
+  readonly login?: LoginState;
   /** Lint findings of the tools that nobody approved, by tool. */
   readonly findings: Readonly<Record<string, readonly LintFinding[]>>;
   readonly diagnostics: readonly Diagnostic[];
@@ -51,7 +61,7 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
     );
   const hint = "portolan why <server>; portolan status shows their names.";
   const alias = takeOneWord(words, { command: "why", noun: "server", hint });
-  const source = await loadSource(cli);
+  const source = await loadSourceOrRunning(cli);
   const own = contractsOf(source);
   const isServer = source.config.servers.some((server) => server.alias === alias);
   if (own !== undefined && !isServer && own.endpoint.drivers.some(({ driver }) => driver.id === alias))
@@ -63,7 +73,7 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
   if (left.length > 0) return (await import("./why-driver.ts")).whyBroken(cli, alias, left);
   const config = requireServer(source, alias);
   const open = { only: [alias], start: "eager", showsSource: true } as const;
-  return withWorkspace(cli, source, open, async ({ workspace, diagnostics, request }) => {
+  return withServers(cli, source, open, async ({ workspace, gateway, diagnostics, request }) => {
     request(`checking the health of ${alias}`);
     const healthy = await workspace.healthCheck();
     const [health] = workspace.health();
@@ -71,8 +81,10 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
     const about = diagnostics().filter(({ server }) => server === alias);
     const report: WhyReport = {
       server: alias,
+      gateway,
       runs: await toRuns(config),
       health,
+      login: (await readLogins(cli, [config])).get(alias),
       findings: await findingsOf(workspace, health),
       diagnostics: about,
       advice: adviceOn(config, health, { healthy, refused: about.some(isRefusal) }, cli),
@@ -84,7 +96,7 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
 }
 
 /** Lints the definitions that nobody approved. */
-async function findingsOf(workspace: Workspace, { pins }: ServerHealth): Promise<WhyReport["findings"]> {
+async function findingsOf(workspace: UsedWorkspace, { pins }: ServerHealth): Promise<WhyReport["findings"]> {
   const names = new Set(pins?.differences.map(({ tool }) => tool));
   if (names.size === 0) return {};
   const { lintDefinition } = await import("../../packages/index.ts");
@@ -147,7 +159,7 @@ function adviceOn(
 }
 
 function describe(
-  { server, runs, health, findings, diagnostics, advice }: WhyReport,
+  { server, runs, health, login, findings, diagnostics, advice }: WhyReport,
   source: Source,
   { io, output }: Cli,
 ): string {
@@ -168,6 +180,7 @@ function describe(
   add("by", own ? "portolan itself" : runs.transport);
   add(own ? "needs" : "env", runs.env.map((name) => plainLine(name, 100)).join(", "));
   add("headers", runs.headers.map((name) => plainLine(name, 100)).join(", "));
+  add("login", login === undefined ? "" : plainLine(describeLogin(login), 400));
   add(
     "pins",
     pins === undefined
@@ -175,6 +188,7 @@ function describe(
       : (describePins(server, pins)[0] ?? `${pins.mode}: all tools are the approved ones`),
   );
   if (sandbox !== undefined) add("sandbox", sandboxLabel(sandbox), sandboxPaint(sandbox.mode, colors));
+  else add("sandbox", rightsIn(source)(server) ?? "");
   add("config", `${label(origin.file)}:${origin.line}:${origin.column} (${origin.format})`);
   add("protocol", era === undefined || own ? "" : `${plainLine(revision ?? "", 40)} (${era})`);
   add("tools", era === undefined && tools === 0 ? "" : String(tools));

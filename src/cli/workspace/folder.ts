@@ -28,6 +28,17 @@ export async function findWorkspace(
   return { path, folder: isFile ? dirname(path) : path };
 }
 
+/** The .env file of --env-file, relative to the folder that the user is in. */
+export function envFileOf({
+  io,
+  options,
+}: {
+  readonly io: Pick<CliIo, "cwd">;
+  readonly options: { readonly envFile?: string };
+}): string | undefined {
+  return options.envFile === undefined ? undefined : resolve(io.cwd, options.envFile);
+}
+
 export function computerOf({ env, platform }: CliIo, cwd: string): Computer {
   const home = (platform === "win32" ? env["USERPROFILE"] : env["HOME"]) || homedir();
   return { home, cwd, platform, env };

@@ -7,7 +7,12 @@ import type { Cli } from "../context.ts";
 import { answersRequests, createHandlers } from "../input/handlers.ts";
 import { createPassphrasePrompt } from "../input/secret-input.ts";
 import { rootsOf } from "../options/roots.ts";
-import { workspaceSandbox, workspaceSandboxProblems } from "../options/sandbox.ts";
+import {
+  hasProgram,
+  withGrantsOnce,
+  workspaceSandbox,
+  workspaceSandboxProblems,
+} from "../options/sandbox.ts";
 import { throwUsageErrors } from "../options/usage-error.ts";
 import { noteDiagnostic } from "../output/diagnostic.ts";
 import { describeLog } from "../output/event.ts";
@@ -18,6 +23,7 @@ import { plainLine, plainText } from "../terminal/safe-text.ts";
 import type { Spinner } from "../terminal/spinner.ts";
 import { leftOutOf, noteLeftOut } from "./left-out.ts";
 import { requireServer, type Source, sourceNote } from "./source.ts";
+import { envFileOf } from "./folder.ts";
 
 export interface OpenOptions {
   /** The servers to open; undefined means all of them. */
@@ -53,8 +59,10 @@ export async function withWorkspace<T>(
   use: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   const { io, output, interrupt } = cli;
-  for (const alias of options.only ?? []) requireServer(source, alias);
-  const sandbox = workspaceSandbox(cli.options.sandbox, source);
+  requireNamed(source, options.only);
+  const [alone] = options.only?.length === 1 ? options.only : [];
+  const isOne = source.config.servers.some((server) => server.alias === alone && hasProgram(server));
+  const sandbox = workspaceSandbox(cli.options.sandbox, source, isOne);
   const config = {
     ...source.config,
     servers: source.config.servers.map((server) => adjust(server, cli, options)),
@@ -88,9 +96,10 @@ export async function withWorkspace<T>(
       // The commands show failed servers themselves.
       reportsFailures: false,
       driverCode: cli.options.driverCode,
+      envFile: envFileOf(cli),
       hashesTools: options.hashesTools,
       attended: answersRequests(cli, stdinTaken),
-      promptPassphrase: createPassphrasePrompt(cli).prompt,
+      promptPassphrase: createPassphrasePrompt(cli, spinner).prompt,
       onDiagnostic: (diagnostic) => {
         if (options.showsSource !== true && options.concerns?.(diagnostic) !== false)
           noteDiagnostic(diagnostic, cli);
@@ -116,9 +125,14 @@ export async function withWorkspace<T>(
   });
 }
 
+/** Throws for a name that no server has. */
+export function requireNamed(source: Source, only: readonly string[] | undefined): void {
+  for (const alias of only ?? []) requireServer(source, alias);
+}
+
 /** Waits until every server is ready or has failed, the time is over, or the user interrupts. */
-async function waitFor(
-  workspace: Workspace,
+export async function waitFor(
+  workspace: Pick<Workspace, "health" | "settled">,
   ms: number | undefined,
   signal: AbortSignal,
   spinner: Spinner,
@@ -146,10 +160,11 @@ async function waitFor(
 }
 
 /** Options of the command line override the server config. */
-function adjust(server: ServerConfig, { options }: Cli, { start }: OpenOptions): ServerConfig {
+function adjust(server: ServerConfig, { io, options }: Cli, { start, only = [] }: OpenOptions): ServerConfig {
   const limits = { ...server.limits, ...options.limits };
+  const isAlone = only.length === 1 && only[0] === server.alias;
   return {
-    ...server,
+    ...(isAlone ? withGrantsOnce(server, options.sandbox, io.cwd) : server),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
     ...(options.era === undefined ? {} : { era: options.era }),
     ...(start === undefined ? {} : { start }),
@@ -157,7 +172,7 @@ function adjust(server: ServerConfig, { options }: Cli, { start }: OpenOptions):
 }
 
 /** Refuses options that only fit a server given on the command line. */
-export function refuseTargetOptions({ options }: Cli): void {
+export function refuseTargetOptions({ options }: Cli, isOne = false): void {
   const given = [
     ["--header", Object.keys(options.headers).length > 0],
     ["--env", Object.keys(options.env).length > 0],
@@ -167,7 +182,7 @@ export function refuseTargetOptions({ options }: Cli): void {
   const problems = given
     .filter(([, isGiven]) => isGiven)
     .map(([flag]) => `${flag} is for a URL or a command; set it in the config of a server of the workspace`)
-    .concat(workspaceSandboxProblems(options.sandbox));
+    .concat(workspaceSandboxProblems(options.sandbox, isOne));
   throwUsageErrors(problems);
 }
 
@@ -181,7 +196,9 @@ export function healthError(health: ServerHealth): PortolanError | undefined {
       hint: `Its config is in ${origin.file}:${origin.line}; enable it there.`,
     });
   if (error !== undefined)
-    return new PortolanError(error.code, error.message, { server: alias, hint: error.hint, stderr });
+    return new PortolanError(error.code, error.message, {
+      ...{ server: alias, hint: error.hint, data: error.data, stderr },
+    });
   return new PortolanError("SERVER_START_FAILED", `${alias} is not ready yet (${state}).`, {
     server: alias,
     stderr,

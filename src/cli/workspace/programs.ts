@@ -23,10 +23,11 @@ export function noProgram({ endpoint }: ServerConfig): string {
     : "is reached by its URL: there is no program to start";
 }
 
-/** The servers of a workspace's drivers, each as a server config under the driver's id. */
+/** The servers of a workspace's drivers, each as a server config under the driver's id. A packaged one is a server already. */
 export function driverServers(source: Source): ServerConfig[] {
   const own = contractsOf(source);
-  return own?.endpoint.drivers.map(({ driver }) => serverOf(driver, own)) ?? [];
+  const drivers = own?.endpoint.drivers.filter(({ driver }) => driver.packaged === undefined) ?? [];
+  return own === undefined ? [] : drivers.map(({ driver }) => serverOf(driver, own));
 }
 
 /** The server of a driver; undefined when no driver has this id, or when a server has this name. */

@@ -1,14 +1,16 @@
 // Source of the servers: the workspace, or, without a config file, the other MCP clients on this computer.
 
 import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { ClientFiles } from "../../catalog/index.ts";
-import { type Diagnostic, didYouMean, PortolanError } from "../../errors/index.ts";
+import { type Diagnostic, unknownServer } from "../../errors/index.ts";
 import { type ClientId, CLIENTS, type ImportedFile } from "../../formats/clients/index.ts";
 import type { WorkspaceConfig } from "../../hub/index.ts";
-import type { ServerConfig } from "../../model/index.ts";
+import { describeCommandRights, type ServerConfig, toCommandLine } from "../../model/index.ts";
 import type { Cli, CliIo } from "../context.ts";
 import { configError } from "../output/diagnostic.ts";
+import { servedWorkspace } from "../serve/own-gateway.ts";
 import { computerOf, pathLabeller, workspaceFolder } from "./folder.ts";
 
 export interface Source {
@@ -47,7 +49,10 @@ export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Sour
     return { ...merged, config: { ...merged.config, usedPaths: catalog.usedPaths, lock: catalog.lock } };
   }
   const { naming, descriptionPrefix, envFile, gateway, packages, registries } = catalog.settings;
-  const servers = catalog.servers.map((server) => runIn(server, catalog.folder));
+  const ownEntries = catalog.servers.filter((server) => servesThis(server, [path, catalog.folder]));
+  const servers = catalog.servers
+    .filter((server) => !ownEntries.includes(server))
+    .map((server) => runIn(server, catalog.folder));
   return {
     kind: "workspace",
     path,
@@ -64,7 +69,9 @@ export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Sour
       lock: catalog.lock,
     },
     files: catalog.files.map(({ file, format, aliases }) => ({ file, format, servers: aliases })),
-    diagnostics: catalog.diagnostics,
+    diagnostics: catalog.diagnostics.filter(
+      ({ server }) => server === undefined || !ownEntries.some(({ alias }) => alias === server),
+    ),
     ofDrivers,
     leftOut,
   };
@@ -86,13 +93,23 @@ export function requireServer(source: Source, alias: string): ServerConfig {
   const found = source.config.servers.find((server) => server.alias === alias);
   if (found !== undefined) return found;
   const known = source.config.servers.map((server) => server.alias);
-  const all =
-    known.length === 0
-      ? "There are no servers here; see portolan add --help."
-      : `There are: ${known.slice(0, 20).join(", ")}${known.length > 20 ? ", …" : ""}.`;
-  throw new PortolanError("SERVER_UNKNOWN", `There is no server ${JSON.stringify(alias)} here.`, {
-    hint: didYouMean(alias, known) ?? all,
-  });
+  throw unknownServer(alias, known);
+}
+
+/** Whether the commands of an mcpfile run in a sandbox, by alias; undefined for other servers. */
+export function rightsIn({ config }: Source): (alias: string) => string | undefined {
+  return (alias) => {
+    const found = config.servers.find((server) => server.alias === alias);
+    return found && describeCommandRights(found.endpoint);
+  };
+}
+
+/** An entry that `connect` wrote into a client's file of this workspace: as a server, it would start itself. */
+function servesThis({ endpoint }: ServerConfig, paths: readonly string[]): boolean {
+  if (endpoint.transport !== "stdio" || endpoint.kind === "package") return false;
+  const { command, args } = toCommandLine(endpoint);
+  const served = servedWorkspace([command, ...args], process.argv[1]);
+  return served !== undefined && paths.some((path) => resolve(path) === resolve(served));
 }
 
 function isError({ severity }: Diagnostic): boolean {

@@ -4,7 +4,6 @@ import { EventEmitter } from "node:events";
 import { tmpdir } from "node:os";
 import { describe, expect, test, vi } from "vitest";
 import type { Catalog } from "../../catalog/index.ts";
-import type { Tool } from "../../client/index.ts";
 import type { ImportedFile } from "../../formats/clients/index.ts";
 import type { ServerHealth, Workspace, WorkspaceConfig, WorkspaceOptions } from "../../hub/index.ts";
 import type { ServerConfig, JsonObject } from "../../model/index.ts";
@@ -68,8 +67,7 @@ async function portolan(argv: string[], world: World = {}, tty = false) {
       toolNames: () =>
         new Map(tools.map((tool, index) => [tool, { server: used[index]?.alias ?? "", name: "echo" }])),
       promptNames: () => new Map(),
-      tools: async () =>
-        tools.map((name) => ({ definition: { name, inputSchema: { type: "object" } } }) as unknown as Tool),
+      toolDefinitions: async () => tools.map((name) => ({ name, inputSchema: { type: "object" } })),
       resources: async () => [],
       resourceTemplates: async () => [],
       prompts: async () => [],
@@ -111,6 +109,10 @@ async function portolan(argv: string[], world: World = {}, tty = false) {
       throw new Error("nothing is connected to directly");
     },
     openWorkspace,
+    findGateways: async () => ({ gateways: [], problems: [] }),
+    openRunning: async () => {
+      throw new Error("no gateway runs here");
+    },
     loadCatalog: async () => catalog,
     importClients: async () => [...imported],
     createPrompter: async () => {

@@ -152,6 +152,22 @@ describe("it is known to be done", () => {
     });
   });
 
+  test("by the entry module, with the code of a page", async () => {
+    const codes: (string | null)[] = [];
+    const hooks: DriverHooks = {
+      login: async ({ showPage }) => {
+        codes.push((await showPage("https://example.com/in")).searchParams.get("code"));
+        return { ok: true };
+      },
+    };
+    const callback = new URL("http://127.0.0.1:1/x?code=abc");
+    const { ready } = machine({}, { openUrl: async () => ({ ok: true, callback }) }, hooks);
+    expect(await ready(annHere)).toEqual({ ok: true });
+    expect(codes).toEqual(["abc"]);
+    const nowhere = machine({}, {}, hooks);
+    expect(await nowhere.ready(annHere)).toMatchObject({ failure: { error: { code: "auth_required" } } });
+  });
+
   test("or not in time", async () => {
     const auth: DriverAuth = {
       login: {

@@ -2,7 +2,7 @@
 
 import { access } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isPortolanError } from "../../errors/index.ts";
+import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import type { Driver, DriverAuth, HttpExpectation } from "../../model/index.ts";
 import type { CallContext } from "../contract/call-context.ts";
 import type { DriverHooks, LoginResult, RefreshResult } from "../driver/bound-tool.ts";
@@ -26,7 +26,7 @@ export interface AuthPorts {
     | undefined;
   /** Shows a page to the user; resolves when the user is done, or when the callback arrived whose URL it provided. */
   readonly openUrl?:
-    | ((url: string, options: RunOptions & { readonly needsCallback: boolean }) => Promise<LoginResult>)
+    | ((url: string, options: RunOptions & { readonly needsCallback: boolean }) => Promise<PageResult>)
     | undefined;
   /** True when a path of the driver's `auth.state` exists for this caller. */
   readonly exists?:
@@ -42,12 +42,19 @@ export interface AuthPorts {
   readonly lagMs?: number;
 }
 
+/** The outcome of a page. `callback` is the address that it returned to, with its parameters: it may hold a code. */
+export type PageResult =
+  | { readonly ok: true; readonly callback?: URL }
+  | Extract<LoginResult, { readonly ok: false }>;
+
 export interface RunOptions {
   readonly driver: Driver;
   readonly context: CallContext;
   /** A user can answer the command. */
   readonly interactive: boolean;
   readonly signal: AbortSignal;
+  /** Written to the standard input of a command, which other users cannot see, unlike its arguments and environment. */
+  readonly input?: string;
 }
 
 /** One driver for one caller. */
@@ -66,19 +73,41 @@ const NOT_POSSIBLE = "it cannot be done here:";
 export async function runLogin(one: AuthCase, ports: AuthPorts): Promise<LoginResult> {
   const { driver, hooks, context, signal } = one;
   const login = driver.auth?.login;
-  if (hooks.login !== undefined) return hooks.login({ driver, context, signal });
   const options: RunOptions = { driver, context, interactive: login?.interactive ?? true, signal };
-  if (login?.command !== undefined) {
+  if (hooks.login !== undefined)
+    return hooks.login({ driver, context, signal, showPage: (url) => showPage(url, options, ports) });
+  const { command, url } = login ?? {};
+  if (command === undefined && url === undefined) return notPossible("the driver does not say how to log in");
+  // The command of a page with a callback gets what the page returned, such as a code. Otherwise the command is the whole login.
+  const needsCallback = login?.requiresCallbackUrl === true;
+  let callback: URL | undefined;
+  if (url !== undefined && (command === undefined || needsCallback)) {
+    if (ports.openUrl === undefined) return notPossible("no page can be shown here");
+    const shown = await ports.openUrl(url, { ...options, needsCallback });
+    if (!shown.ok) return shown;
+    callback = shown.callback;
+  }
+  if (command !== undefined) {
     if (ports.run === undefined) return notPossible("commands cannot be run here");
-    const { exitCode } = await ports.run(login.command, options);
+    const input = callback && `${callback.href}\n`;
+    const { exitCode } = await ports.run(
+      command,
+      callback ? { ...options, input, interactive: false } : options,
+    );
     if (exitCode !== 0)
       return { ok: false, reason: "upstream_error", message: `the command ended with ${String(exitCode)}` };
-  } else if (login?.url !== undefined) {
-    if (ports.openUrl === undefined) return notPossible("no page can be shown here");
-    const shown = await ports.openUrl(login.url, { ...options, needsCallback: login.requiresCallbackUrl });
-    if (!shown.ok) return shown;
-  } else return notPossible("the driver does not say how to log in");
+  }
   return untilCompleted(one, ports);
+}
+
+async function showPage(url: string, options: RunOptions, ports: AuthPorts): Promise<URL> {
+  const { id: server } = options.driver;
+  if (ports.openUrl === undefined)
+    throw new PortolanError("AUTH_REQUIRED", "no page can be shown here", { server });
+  const shown = await ports.openUrl(url, { ...options, needsCallback: true });
+  if (shown.ok && shown.callback !== undefined) return shown.callback;
+  const why = shown.ok ? "the page did not return" : (shown.message ?? shown.reason.replaceAll("_", " "));
+  throw new PortolanError("AUTH_FAILED", `the login page failed: ${why}`, { server });
 }
 
 /** True when the login could not even begin. */

@@ -1,6 +1,6 @@
 // Grants of secrets: checks access before any value is fetched, and audits both outcomes.
 
-import { PortolanError } from "../../errors/index.ts";
+import { missingSecrets, PortolanError } from "../../errors/index.ts";
 import { envOfSlug, findSecret, slugOfEnv } from "../../formats/driver/index.ts";
 import {
   type Contract,
@@ -108,15 +108,19 @@ export class SecretGrants {
     return names;
   }
 
-  /** The secrets of the driver's server, and the ones that the contract itself requires. */
+  /**
+   * The secrets of the driver's server, and the ones that the contract itself requires. Those of a packaged driver are settings of
+   * its server, which a person gave when the package was added.
+   */
   #neededBy(driver: Driver, tool: string): readonly string[] {
+    if (driver.packaged !== undefined) return [];
     const [own, required = []] = [this.namesOf(driver), this.#required.get(tool)];
     return required.length === 0 ? own : [...own, ...required];
   }
 
   /** Rejects when a secret that the contract requires has no value; undefined when it requires none. */
   requireValues(driver: Driver, tool: string): Promise<void> | undefined {
-    const required = this.#required.get(tool) ?? [];
+    const required = driver.packaged === undefined ? (this.#required.get(tool) ?? []) : [];
     return required.length === 0 ? undefined : this.#requireValues(driver, required);
   }
 
@@ -222,10 +226,16 @@ export class SecretGrants {
 }
 
 /** Names that the environment, arguments, headers and URL of a server reference as `${secrets.NAME}`. */
-export function secretNames({ endpoint }: Driver): readonly string[] {
+export function secretNames({ endpoint, packaged }: Driver): readonly string[] {
+  // Settings of a package are not secrets of single users.
+  if (packaged !== undefined) return [];
   const program = endpoint.transport === "stdio" ? endpoint : endpoint.program;
   const texts = [...Object.values(program?.env ?? {}), ...(program?.args ?? [])];
-  if (endpoint.transport !== "stdio") texts.push(...Object.values(endpoint.headers ?? {}), endpoint.url);
+  if (endpoint.transport !== "stdio") {
+    const { clientId = "", clientSecret = "", clientKey } = endpoint.auth ?? {};
+    texts.push(...Object.values(endpoint.headers ?? {}), endpoint.url);
+    texts.push(clientId, clientSecret, clientKey?.pem ?? "");
+  }
   const names = new Set<string>();
   for (const text of texts)
     if (text.includes("${"))
@@ -243,9 +253,6 @@ function denied(slug: string, operation: string, { tool }: SecretSubject, reason
 
 /** Not a `Failure`, because it passes through the supervision of the server, which looks up the value again later. */
 function missing({ slug, name }: SecretEntry, driver: string | undefined): PortolanError {
-  const prefix = driver === undefined ? "" : `${driver}: `;
-  return new PortolanError("SECRET_MISSING", `${prefix}the secret ${slug} (${name}) has no value.`, {
-    server: driver,
-    hint: `Set it: portolan secrets set ${envOfSlug(slug)}`,
-  });
+  const { message, hint } = missingSecrets([{ name: envOfSlug(slug) ?? slug, places: [name] }]);
+  return new PortolanError("SECRET_MISSING", message, { server: driver, hint });
 }

@@ -1,6 +1,6 @@
 // Types of definitions in code: the fields of the files in camelCase, with schemas as JSON Schema or of a schema library.
 
-import type { CostClass, DriverKind, JsonObject, JsonSchema } from "../../model/index.ts";
+import type { CostClass, DriverKind, DriverServerAuth, JsonObject, JsonSchema } from "../../model/index.ts";
 import type { ToolHandle } from "./define.ts";
 import type { DriverHooks } from "../driver/bound-tool.ts";
 
@@ -57,11 +57,6 @@ export interface BindingDefinition {
   };
 }
 
-type McpRemoteAuth =
-  | { readonly type: "none" }
-  | { readonly type: "bearer"; readonly env: string }
-  | { readonly type: "header"; readonly name: string; readonly env: string };
-
 interface Program {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -72,7 +67,7 @@ export type McpServer =
   | ({ readonly kind: "binary"; readonly path: string } & Program)
   | ({ readonly kind: "npm"; readonly package: string } & Program)
   | ({ readonly kind: "docker"; readonly image: string } & Program)
-  | { readonly kind: "remote"; readonly url: string; readonly auth?: McpRemoteAuth };
+  | { readonly kind: "remote"; readonly url: string; readonly auth?: DriverServerAuth };
 
 export interface McpPrompt {
   readonly name: string;

@@ -176,7 +176,7 @@ describe("a result (D14)", () => {
     const one = await prepareContract(contract({ outputs: object({ n: { type: "integer" } }) }));
     expect(error(() => one.checkOutput({ n: "1" }))).toMatchObject({
       code: "output_parse_failed",
-      message: expect.stringContaining("/n: expected integer") as string,
+      message: expect.stringContaining("/n: must be an integer") as string,
     });
     expect(one.checkOutput({ n: 1 })).toBeUndefined();
   });

@@ -35,6 +35,7 @@ export class Attempt {
     this.hooks = hooks;
     this.#checked = checked;
     this.#parts = parts;
+    checked.call.observation?.servedBy(bound.driver.id);
     this.started = auditOfCalls(parts.audit) === undefined ? 0 : performance.now();
   }
 
@@ -136,7 +137,7 @@ export class Attempt {
 
   #request(): Call {
     const ms = Math.max(1, Math.ceil(this.#left));
-    const { caller, signal, timeoutMs, onProgress, onLog, ask } = this.#checked.call;
+    const { caller, signal, timeoutMs, onProgress, onLog, ask, observation } = this.#checked.call;
     return {
       method: "tools/call",
       params: { name: this.bound.binding.toolName, arguments: this.#args },
@@ -149,6 +150,7 @@ export class Attempt {
       onProgress,
       onLog,
       onServerRequest: ask,
+      observation,
     };
   }
 

@@ -2,7 +2,7 @@
 
 import type { Report } from "../../errors/index.ts";
 import type { DriverResult, JsonObject, LogMessage, Progress } from "../../model/index.ts";
-import type { ServerRequestHandler, Caller, Upstream } from "../../upstream/index.ts";
+import type { Call, ServerRequestHandler, Caller, Upstream } from "../../upstream/index.ts";
 import type { Audit } from "./audit.ts";
 import type { AuthMachine } from "../auth/auth-machine.ts";
 import type { ContractPolicy } from "../routing/policy.ts";
@@ -25,6 +25,7 @@ export interface ContractCall {
   readonly onProgress?: (progress: Progress) => void;
   readonly onLog?: (message: LogMessage) => void;
   readonly ask?: ServerRequestHandler;
+  readonly observation?: Call["observation"];
 }
 
 export interface ApprovalRequest {

@@ -31,7 +31,10 @@ export function toFailure(thrown: unknown): Failure {
   const error = toPortolanError(thrown);
   const { code, retryable } = codeOf(error);
   const neverSent = error.data.neverRan === true || BEFORE_SENDING.has(error.code);
-  return new Failure({ code, message: error.message, retryable, cause: error }, neverSent);
+  // The command for a login is the answer to this failure, so that it belongs to the message.
+  const isLogin = error.code === "AUTH_REQUIRED" && error.data.login !== undefined;
+  const message = isLogin ? `${error.message}. ${error.hint}` : error.message;
+  return new Failure({ code, message, retryable, cause: error }, neverSent);
 }
 
 /** The result of a call that failed: by default, of one that could not be made at all. */

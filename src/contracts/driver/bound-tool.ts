@@ -52,6 +52,16 @@ export interface ParseToolResultArgs extends DriverContext {
 /** The argument of the hook `login`. */
 export interface LoginArgs extends DriverContext {
   readonly signal: AbortSignal;
+  /**
+   * Opens a page in the browser of the user. The page gets the address to return to in place of `{callback_url}`, or as its parameter
+   * `redirect_uri`. Resolves to the address that it returned to, with its parameters, such as a code. Throws without a user.
+   */
+  readonly showPage: (url: string) => Promise<URL>;
+}
+
+/** The argument of the hook `refresh`. */
+export interface RefreshArgs extends DriverContext {
+  readonly signal: AbortSignal;
 }
 
 /** The outcome of a login. */
@@ -91,7 +101,7 @@ export interface DriverHooks {
   readonly buildArguments?: (args: BuildArgumentsArgs) => JsonObject;
   readonly parseToolResult?: (args: ParseToolResultArgs) => DriverResult<unknown>;
   readonly login?: (args: LoginArgs) => Promise<LoginResult>;
-  readonly refresh?: (args: LoginArgs) => Promise<RefreshResult>;
+  readonly refresh?: (args: RefreshArgs) => Promise<RefreshResult>;
   readonly detectExpiry?: (signs: ExpirySigns) => boolean;
   /** By contract id: serves a call without the server's tool. */
   readonly execute?: Readonly<Record<string, (args: ExecuteArgs) => Promise<unknown>>>;

@@ -14,7 +14,14 @@ export function hasLogin({ auth }: Driver): boolean {
 /** True when each user has a process of their own. A login may also be in the driver's hooks. */
 export function isPersonal(driver: Driver, hooks: DriverHooks = {}): boolean {
   if (hooks.login !== undefined || hooks.refresh !== undefined) return true;
-  return hasLogin(driver) || secretNames(driver).length > 0;
+  return hasLogin(driver) || secretNames(driver).length > 0 || mayAskForLogin(driver);
+}
+
+/** True when the server may be behind OAuth: each user then has a session with their own login. */
+function mayAskForLogin({ endpoint }: Driver): boolean {
+  if (endpoint.transport === "stdio" || endpoint.program !== undefined) return false;
+  const names = Object.keys(endpoint.headers ?? {});
+  return !names.some((name) => name.toLowerCase() === "authorization");
 }
 
 /** Equal for calls that the same process may serve. */

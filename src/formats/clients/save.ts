@@ -1,17 +1,21 @@
 // A client's file on disk: written whole or not at all, with a copy of what was there before.
 
-import { randomBytes } from "node:crypto";
 import type { Stats } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { lstat, mkdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { writeAtomic, writeNew } from "../../base/files/atomic-write.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { CLIENT_FORMATS, clientOfPlace, formatOfPlace } from "./known/detect.ts";
 import { openDocument } from "../document/edit/index.ts";
+
+const UNWRITABLE = "Check the folder of the file, and the space on the disk.";
 
 export interface WriteOptions {
   /** The text that the new one was made from: when the file has another by now, nothing is written. */
   readonly basis?: string;
   readonly now?: () => Date;
+  /** False if the caller keeps what was there. Default: true. */
+  readonly backup?: boolean;
 }
 
 export interface WrittenFile {
@@ -48,8 +52,12 @@ export async function writeClientFile(
     rethrow(target, "has no folder and none can be made"),
   );
   const backup =
-    before === undefined ? undefined : await saveBackup(target, before, options.now?.() ?? new Date());
-  await replace(target, Buffer.from(text), before?.stats);
+    before === undefined || options.backup === false
+      ? undefined
+      : await saveBackup(target, before, options.now?.() ?? new Date());
+  await writeAtomic(target, Buffer.from(text), { mode: 0o600, like: before?.stats }).catch(
+    rethrow(target, "cannot be written", UNWRITABLE),
+  );
   return { file: target, changed: true, backup };
 }
 
@@ -92,54 +100,14 @@ async function saveBackup(file: string, { bytes, stats }: Before, now: Date): Pr
   const time = now.toISOString().replace(/[-:.]/g, "");
   for (let attempt = 0; ; attempt += 1) {
     const backup = `${file}.portolan-${time}${attempt === 0 ? "" : `-${attempt}`}.bak`;
-    const handle = await open(backup, "wx", 0o600).catch((thrown: NodeJS.ErrnoException) => {
-      if (thrown.code === "EEXIST" && attempt < 1_000) return undefined;
-      throw failed(backup, "cannot be written", "Check the folder of the file.", thrown);
-    });
-    if (handle === undefined) continue;
-    await fill(backup, handle, bytes, stats);
-    return backup;
-  }
-}
-
-async function replace(file: string, bytes: Buffer, like: Stats | undefined): Promise<void> {
-  const temporary = join(dirname(file), `.${basename(file)}.portolan-${randomBytes(6).toString("hex")}.tmp`);
-  const handle = await open(temporary, "wx", 0o600).catch(rethrow(file, "cannot be written"));
-  await fill(temporary, handle, bytes, like);
-  try {
-    await rename(temporary, file);
-  } catch (cause) {
-    await rm(temporary, { force: true });
-    throw failed(file, "cannot be replaced", "Check the folder of the file.", cause);
-  }
-  await flushFolder(dirname(file));
-}
-
-/** Bytes, mode and owner of a file that was just made; the file goes when that fails. */
-async function fill(file: string, handle: FileHandle, bytes: Buffer, like: Stats | undefined): Promise<void> {
-  try {
-    await handle.writeFile(bytes);
-    if (like !== undefined) {
-      // Only an administrator may give a file away; for others it is theirs already, or stays theirs.
-      if (process.getuid?.() === 0) await handle.chown(like.uid, like.gid);
-      await handle.chmod(like.mode & 0o7777);
+    try {
+      await writeNew(backup, bytes, { mode: 0o600, like: stats });
+      return backup;
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === "EEXIST" && attempt < 1_000) continue;
+      throw failed(backup, "cannot be written", UNWRITABLE, cause);
     }
-    await handle.sync();
-    const { size } = await handle.stat();
-    if (size !== bytes.length) throw new Error(`${size} of ${bytes.length} bytes were written`);
-    await handle.close();
-  } catch (cause) {
-    await handle.close().catch(() => undefined);
-    await rm(file, { force: true });
-    throw failed(file, "cannot be written whole", "Check the space on the disk.", cause);
   }
-}
-
-/** So that the new name outlives a power cut. Not every system can do it. */
-async function flushFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r").catch(() => undefined);
-  await handle?.sync().catch(() => undefined);
-  await handle?.close().catch(() => undefined);
 }
 
 function rethrow(file: string, message: string, hint?: string): (cause: unknown) => never {

@@ -21,5 +21,6 @@ export {
 } from "./node.ts";
 export { readText } from "./read.ts";
 export { jsonErrorMessage, readJson } from "./read-json.ts";
+export { readValue } from "./read-value.ts";
 export { composeYaml, readYaml, type YamlBounds } from "./read-yaml.ts";
 export { renderYaml } from "./render-yaml.ts";

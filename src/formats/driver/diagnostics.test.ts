@@ -18,6 +18,7 @@ const server = (block: string, transport: string, ...more: string[]): string =>
   file(HEAD, `server: { ${block} }`, `transport: ${transport}`, ONE, ...more);
 const with_ = (...more: string[]): string => file(HEAD, NPM, ONE, ...more);
 
+const EGRESS = "network: { egress: [a.b] }";
 const MCP = "metadata: { mcp: { tool_name: x } }";
 
 describe("refused", () => {
@@ -330,14 +331,14 @@ describe("refused", () => {
       "line break",
     ],
     [
-      "an auth without a secret",
-      server("kind: remote, url: 'https://a.b', auth: { type: bearer }", "http"),
-      "env is missing in server.auth",
+      "an auth of two kinds",
+      server("kind: remote, url: 'https://a.b', auth: { token: a, scopes: [b] }", "http", EGRESS),
+      "auth has a fixed token and settings of OAuth",
     ],
     [
       "a header without a name",
-      server("kind: remote, url: 'https://a.b', auth: { type: header, env: A }", "http"),
-      "has no header",
+      server("kind: remote, url: 'https://a.b', auth: { key: '${secrets.A}' }", "http", EGRESS),
+      "auth has only key",
     ],
     [
       "a cost below nothing",

@@ -3,6 +3,7 @@
 import { HTTP_SCHEMES, isHttpUrl, WEBSOCKET_SCHEMES } from "../../base/net/urls.ts";
 import type { Endpoint, StdioEndpoint, UrlEndpoint } from "../../model/index.ts";
 import { entryOf, type ObjectNode, type Diagnostics, quoted, toLabel } from "../document/index.ts";
+import { checkAuth, fixedHeaders, toOAuthSettings } from "./auth-schema.ts";
 import { definedOnly } from "./defined.ts";
 import { type PackageLock, toPackageEndpoint, toPackagedEndpoint, warnIgnored } from "./packaged.ts";
 import type { FileTransport, ServerValue } from "./server-schema.ts";
@@ -41,7 +42,7 @@ export function toEndpoint(
   if (transport === "stdio") {
     requireField("command", "a stdio server is a program to run", server, node, diagnostics);
     refuse("url", "transport stdio runs a command", node, diagnostics);
-    warnIgnored(["headers"], "with transport stdio", node, diagnostics);
+    warnIgnored(["headers", "auth"], "with transport stdio", node, diagnostics);
     checkCommand(server, node, diagnostics);
     checkEnv(server, node, diagnostics);
     const { command = "", args, env, cwd } = server;
@@ -53,8 +54,14 @@ export function toEndpoint(
   checkElsewhere(server.sandbox, transport, node, diagnostics);
   checkUrl(server.url, transport, node, diagnostics);
   checkHeaders(server, node, diagnostics);
-  const { url = "", headers } = server;
-  return definedOnly<UrlEndpoint>({ transport: URL_TRANSPORTS[transport], url, headers });
+  checkAuth(server.auth, node, diagnostics);
+  const { url = "", auth } = server;
+  const fixed = fixedHeaders(auth);
+  const headers = Object.keys(fixed).length === 0 ? server.headers : { ...server.headers, ...fixed };
+  return definedOnly<UrlEndpoint>({
+    ...{ transport: URL_TRANSPORTS[transport], url, headers },
+    auth: toOAuthSettings(auth),
+  });
 }
 
 /** A sandbox cannot be enforced for a server that runs elsewhere, so its config must not claim one. */

@@ -1,5 +1,11 @@
 // Public face of the bridge manifest, and of the server fields that portolan.yaml shares with it.
 
+export {
+  AUTH as SERVER_AUTH,
+  checkAuth as checkServerAuth,
+  fixedHeaders,
+  toOAuthSettings,
+} from "./auth-schema.ts";
 export { ALIAS_PATTERN, aliasProblem, MAX_ALIAS, toAlias } from "./alias.ts";
 export { definedOnly, filled, withoutUndefined } from "./defined.ts";
 export { checkVersionCommand, checkVersionPattern, checkVersionRange } from "./launch-schema.ts";
@@ -7,9 +13,11 @@ export { folderOf, toAbsolutePath } from "./paths.ts";
 export {
   looksLikeManifest,
   MANIFEST,
+  type ManifestInput,
   type ManifestResult,
   type ManifestSettings,
   parseManifest,
+  readManifestValue,
   unknownAliasHint,
   withServer,
 } from "./read.ts";

@@ -58,7 +58,7 @@ function npmEndpoint(
       node,
       diagnostics,
     );
-  warnIgnored(["headers", "port", "path"], "with npm", node, diagnostics);
+  warnIgnored(["headers", "auth", "port", "path"], "with npm", node, diagnostics);
   return definedOnly<StdioEndpoint>({ transport: "stdio", kind: "npm", package: npm, bin, args, env, cwd });
 }
 
@@ -81,7 +81,7 @@ export function toPackageEndpoint(
   const problem = parsePackageReference(name);
   if (typeof problem === "string")
     diagnostics.add(entryOf(node, "package")?.value ?? node, problem, PACKAGE_HINT);
-  warnIgnored(["headers", "port", "path", "bin"], "with package", node, diagnostics);
+  warnIgnored(["headers", "auth", "port", "path", "bin"], "with package", node, diagnostics);
   return definedOnly<StdioEndpoint>({
     transport: "stdio",
     kind: "package",
@@ -111,7 +111,7 @@ function dockerEndpoint(
     );
   warnIgnored(["bin", "cwd"], "with docker", node, diagnostics);
   if (transport === "stdio") {
-    warnIgnored(["headers", "port", "path"], "with transport stdio", node, diagnostics);
+    warnIgnored(["headers", "auth", "port", "path"], "with transport stdio", node, diagnostics);
     return definedOnly<StdioEndpoint>({
       transport: "stdio",
       kind: "image",

@@ -9,19 +9,25 @@ import {
   type Place,
   quoted,
   readText,
+  type ReadResult,
+  readValue,
   type TextNode,
   toPointer,
 } from "../document/index.ts";
 import {
   flag,
+  type Input,
   list,
+  map,
   nodeOf,
   partialObject,
   type ReadContext,
   text,
+  union,
   type Value,
 } from "../schema-builder/index.ts";
 import { ALIAS_PATTERN, aliasProblem } from "./alias.ts";
+import { definedOnly } from "./defined.ts";
 import { folderOf } from "./paths.ts";
 import { toServerConfig, toDefaults, withDefaults } from "./server-config.ts";
 import {
@@ -42,6 +48,10 @@ const MANIFEST_SERVER = partialObject("", {
 const CONFIG = partialObject("its servers and settings", {
   servers: list("The MCP servers.", MANIFEST_SERVER),
   enabledServers: list("Only these servers are used, by alias.", text()),
+  toolAllowlist: union(
+    "Only these tools are offered, for servers without a list of their own: one list for all, or a list for each alias.",
+    [list("", text()), map("", list("", text()))],
+  ),
   naming: NAMING,
   descriptionPrefix: DESCRIPTION_PREFIX,
   ...DEFAULT_FIELDS,
@@ -52,13 +62,19 @@ export const MANIFEST = partialObject("A bridge manifest: many MCP servers behin
   name: text("Its name for people.", { scalars: true }),
   version: text("Its version.", { scalars: true }),
   description: text("What it is for.", { empty: true }),
-  entrypoint: text("The class that implements it, for hosts that load one."),
-  dependsOn: list("Extensions that it needs.", text()),
+  entrypoint: text(
+    "The class that implements the bridge elsewhere. Portolan loads no code; another class than McpBridgeExtension is reported.",
+  ),
+  dependsOn: list("Extensions that it needs elsewhere. Portolan loads none, and reports them.", text()),
   config: CONFIG.required(),
-  setupInstructions: text("What a person has to do first.", { empty: true }),
+  setupInstructions: text("What a person has to do first. Shown when a server cannot be used.", {
+    empty: true,
+  }),
   enabled: flag("false leaves out all servers.").default(true),
 });
 
+/** A manifest as its file writes it. */
+export type ManifestInput = Input<typeof MANIFEST>;
 type ManifestValue = Value<typeof MANIFEST>;
 type ManifestConfig = Value<typeof CONFIG>;
 
@@ -77,7 +93,15 @@ export interface ManifestResult {
 }
 
 export function parseManifest(text: string, file: string): ManifestResult {
-  const { root, diagnostics: syntax } = readText(text, file);
+  return readManifest(readText(text, file), file);
+}
+
+/** A manifest that a program passes in place of a file. Paths are relative to the folder of `file`. */
+export function readManifestValue(value: unknown, file: string): ManifestResult {
+  return readManifest(readValue(value, file), file);
+}
+
+function readManifest({ root, diagnostics: syntax }: ReadResult, file: string): ManifestResult {
   if (root === undefined) return { servers: [], settings: toSettings({}), diagnostics: syntax };
   const diagnostics = new Diagnostics(file, syntax);
   const context: ReadContext = { diagnostics, folder: folderOf(file) };
@@ -85,6 +109,8 @@ export function parseManifest(text: string, file: string): ManifestResult {
   const config = manifest.config ?? {};
   const named = checkAliases(config, diagnostics);
   checkEnabledServers(nodeAt(root, "config", "enabled_servers"), named, diagnostics);
+  checkAllowlist(nodeAt(root, "config", "tool_allowlist"), named, diagnostics);
+  noteExtensionFields(manifest, root, diagnostics);
   const servers = named.flatMap(({ alias, server, node }) => {
     const declared = toServerConfig(server, {
       ...context,
@@ -93,7 +119,12 @@ export function parseManifest(text: string, file: string): ManifestResult {
       origin: { file, line: node.line, column: node.column, format: "manifest" },
       enabled: manifest.enabled !== false && config.enabledServers?.includes(alias) !== false,
     });
-    return declared === undefined ? [] : [withDefaults(declared, toDefaults(config))];
+    if (declared === undefined) return [];
+    const whole = withDefaults(declared, toDefaults(config));
+    const allowTools = whole.allowTools ?? allowedTools(config, alias);
+    return [
+      definedOnly<ServerConfig>({ ...whole, allowTools, setup: manifest.setupInstructions || undefined }),
+    ];
   });
   return { servers, settings: toSettings(manifest), diagnostics: withServer(diagnostics.sorted(), named) };
 }
@@ -142,6 +173,54 @@ function checkEnabledServers(
     if (alias !== "" && !aliases.includes(alias))
       diagnostics.add(item, `there is no server ${quoted(alias)}`, unknownAliasHint(alias, aliases));
   }
+}
+
+function checkAllowlist(
+  lists: TextNode | undefined,
+  named: readonly NamedServer[],
+  diagnostics: Diagnostics,
+): void {
+  const aliases = named.map(({ alias }) => alias);
+  for (const entry of lists?.kind === "object" ? lists.entries : [])
+    if (!aliases.includes(entry.key))
+      diagnostics.add(entry, `there is no server ${quoted(entry.key)}`, unknownAliasHint(entry.key, aliases));
+}
+
+function allowedTools(
+  { toolAllowlist: lists }: ManifestConfig,
+  alias: string,
+): readonly string[] | undefined {
+  if (lists === undefined || Array.isArray(lists)) return lists as readonly string[] | undefined;
+  const byAlias = lists as Readonly<Record<string, readonly string[]>>;
+  return Object.hasOwn(byAlias, alias) ? byAlias[alias] : undefined;
+}
+
+/** The bridge itself, which Portolan replaces. */
+const BRIDGE_CLASS = /(?:^|[:.])McpBridge(?:Extension)?$/;
+
+/** Portolan runs the servers of a manifest and loads no extensions, so other code that the manifest names is missing. */
+function noteExtensionFields(
+  { entrypoint, dependsOn = [] }: ManifestValue,
+  root: TextNode,
+  diagnostics: Diagnostics,
+): void {
+  const entry = nodeAt(root, "entrypoint");
+  if (entry !== undefined && entrypoint !== undefined && !BRIDGE_CLASS.test(entrypoint))
+    diagnostics.warn(
+      entry,
+      `entrypoint ${quoted(entrypoint)} is not loaded: Portolan runs the servers of config.servers, and no code of an extension`,
+      "Remove entrypoint, or keep the extension in the host that loads it.",
+    );
+  const list = nodeAt(root, "depends_on");
+  if (list !== undefined && dependsOn.length > 0)
+    diagnostics.warn(
+      list,
+      `depends_on is not used: Portolan loads no extensions (${dependsOn
+        .map((id) => quoted(id))
+        .slice(0, 10)
+        .join(", ")})`,
+      "Add the servers of these extensions to config.servers, or remove depends_on.",
+    );
 }
 
 export function unknownAliasHint(alias: string, aliases: readonly string[]): string {

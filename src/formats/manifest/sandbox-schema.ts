@@ -143,9 +143,11 @@ const { env, home, limits, pathArguments } = SHARED_SANDBOX_FIELDS;
 
 export const SANDBOX_BLOCK = object("", {
   mode: union(MODE_DESCRIPTION, [MODE, BOOLEAN_MODE]),
-  backend: oneOf("Only this one; otherwise whichever the machine has.", ["bubblewrap", "docker", "srt"], {
-    synonyms: { bwrap: "bubblewrap" },
-  }),
+  backend: oneOf(
+    "Only this one; otherwise whichever the machine has.",
+    ["bubblewrap", "unshare", "sandbox-exec", "docker", "srt"],
+    { synonyms: { bwrap: "bubblewrap", seatbelt: "sandbox-exec" } },
+  ),
   network: union(
     "Hosts that may be reached, none when absent: host, *.host, host:port, an address, or * for every public host.",
     [

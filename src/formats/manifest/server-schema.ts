@@ -16,6 +16,7 @@ import {
   union,
   type Value,
 } from "../schema-builder/index.ts";
+import { AUTH } from "./auth-schema.ts";
 import { LAUNCH_FIELDS } from "./launch-schema.ts";
 import { SANDBOX } from "./sandbox-schema.ts";
 
@@ -95,6 +96,7 @@ export const SERVER_FIELDS = {
   args: list(`Its arguments, one per word; ${REFERENCES}.`, WORD),
   url: text(`The address, for the other transports; ${REFERENCES}.`),
   headers: map(`HTTP headers; ${REFERENCES}.`, WORD),
+  auth: AUTH,
   env: map(`Environment of the program, added to a minimal one; ${REFERENCES}.`, WORD),
   cwd: text("The folder to run in; relative to this file."),
   enabled: flag("false leaves the server out."),

@@ -52,7 +52,11 @@ describe("the file", () => {
         "1:5 not valid YAML: flow sequence in block collection must be sufficiently indented and end with a ]",
       ],
     ],
-    ["no version", "servers: []", ["1:1 mcpFileVersion is missing"]],
+    [
+      "no version",
+      "servers: []",
+      ["1:1 the version is missing: neither kind and schemaVersion nor mcpFileVersion is there"],
+    ],
     [
       "an unknown version",
       "servers: []\nmcpFileVersion: 0.0.2",

@@ -6,7 +6,7 @@ import { isSecureUrl, parseUrl } from "../../base/net/urls.ts";
 import { isObject, LEGACY_REVISIONS, MODERN_REVISION } from "../../model/index.ts";
 import { type Diagnostics, entryOf, nodeAt, quoted, type TextNode, toLabel } from "../document/index.ts";
 import { readToolSchema } from "../driver/index.ts";
-import type { PackageValue } from "./schema.ts";
+import { DRIVER_FILE, type PackageValue } from "./schema.ts";
 import { impliesNetwork, isKnownPermission } from "./security.ts";
 
 /**
@@ -114,7 +114,15 @@ function checkCapabilities({ mcp }: PackageValue, check: PackageCheck): void {
       "Write a scheme and a path: github://repos/*.",
     );
   }
+  checkDriverFiles(mcp?.driver, check);
   const { executable } = mcp ?? {};
+  if (executable !== undefined && /(^|\/)DRIVER\.md$/i.test(executable))
+    error(
+      check,
+      ["mcp", "executable"],
+      "is a driver, which is not a program",
+      "Make the package of the driver's server: portolan pack <folder>/DRIVER.md.",
+    );
   if (
     executable !== undefined &&
     (/^([/\\~-]|[A-Za-z]:)/.test(executable) || /(^|[/\\])\.\.([/\\]|$)|\\|\0/.test(executable))
@@ -124,6 +132,29 @@ function checkCapabilities({ mcp }: PackageValue, check: PackageCheck): void {
       ["mcp", "executable"],
       `${quoted(executable)} is not inside of the package`,
       "Write the name of a program, or a path from the top of the package: bin/server.",
+    );
+}
+
+const MAX_DRIVER_FILES = 200;
+
+function checkDriverFiles(files: Readonly<Record<string, string>> | undefined, check: PackageCheck): void {
+  if (files === undefined) return;
+  const path = ["mcp", "driver"];
+  const names = Object.keys(files);
+  const other = names.find((name) => !new RegExp(DRIVER_FILE).test(name));
+  if (other !== undefined)
+    error(
+      check,
+      [...path, other],
+      "is not a file of a driver",
+      "Its files are DRIVER.md and tools/<id>/TOOL.md.",
+    );
+  if (!names.includes("DRIVER.md") || names.length < 2 || names.length > MAX_DRIVER_FILES)
+    error(
+      check,
+      path,
+      "must have DRIVER.md and the TOOL.md of each contract",
+      "Pack the driver: portolan pack <folder>/DRIVER.md.",
     );
 }
 

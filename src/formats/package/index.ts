@@ -8,7 +8,7 @@ export {
   type PackageResult,
   parsePackage,
 } from "./read.ts";
-export { PACKAGE, type PackageValue } from "./schema.ts";
+export { DRIVER_FILE, PACKAGE, type PackageValue } from "./schema.ts";
 export { packageTemplate } from "./starter.ts";
 export {
   type PackageSecurity,

@@ -86,6 +86,7 @@ test.each<[string, (value: Loose) => void, string]>([
   ],
   ["no transport", (v) => (v["mcp"].transport = []), "/mcp/transport: mcp.transport is empty"],
   ["executable above", (v) => (v["mcp"].executable = "../x"), "is not inside of the package"],
+  ["executable that is a driver", (v) => (v["mcp"].executable = "x/DRIVER.md"), "is not a program"],
   ["absolute executable", (v) => (v["mcp"].executable = "/bin/sh"), "is not inside of the package"],
   ["executable of Windows", (v) => (v["mcp"].executable = "C:\\x"), "is not inside of the package"],
   ["executable as an option", (v) => (v["mcp"].executable = "--eval"), "is not inside of the package"],

@@ -76,6 +76,9 @@ const PROMPT = object(
   CAMEL,
 );
 
+/** The files of a packaged driver. */
+export const DRIVER_FILE = "^(?:DRIVER\\.md|\\.?tools/[A-Za-z0-9][A-Za-z0-9._@-]*/TOOL\\.md)$";
+
 export const TRANSPORTS = ["stdio", "websocket", "streamable-http", "sse"] as const;
 
 const MCP = partialObject(
@@ -96,6 +99,11 @@ const MCP = partialObject(
         prompts: list("The prompts.", PROMPT),
       },
       CAMEL,
+    ),
+    driver: map(
+      "The driver of the server and its contracts: the text of DRIVER.md, and of each tools/<id>/TOOL.md.",
+      text("", { maxLength: 512 * 1024 }),
+      { keyPattern: DRIVER_FILE },
     ),
     configuration: partialObject(
       "The settings that a user gives before the first start.",

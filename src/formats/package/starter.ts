@@ -20,7 +20,7 @@ export function packageTemplate(name = ""): string {
     "version": "2025-11-25",
     // The preferred transport first: stdio, streamable-http, sse, websocket.
     "transport": ["stdio"],
-    // A program of the package: a name, or a path from its top. An mcpfile and a DRIVER.md are programs too.
+    // A program of the package: a name, or a path from its top. An mcpfile is a program too.
     "executable": "",
     // A tool that is not listed here is denied until a person approves it.
     "capabilities": {

@@ -52,8 +52,8 @@ test("everything a gateway can say", () => {
     body_bytes: 1000
     sessions: 10
     session_idle: 5m
-    parked: 3
-    parked_for: 90
+    suspended: 3
+    suspended_for: 90
   transports: {sse: true, websocket: false}
   page_size: 50
   max_result_bytes: 0
@@ -97,8 +97,8 @@ servers:
       bodyBytes: 1000,
       sessions: 10,
       sessionIdleMs: 300_000,
-      parked: 3,
-      parkedForMs: 90_000,
+      suspended: 3,
+      suspendedForMs: 90_000,
     },
     transports: { sse: true, websocket: false },
     pageSize: 50,

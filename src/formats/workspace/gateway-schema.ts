@@ -221,7 +221,7 @@ function checkUrl(secure: boolean) {
   };
 }
 
-const { host, port, bodyBytes, sessions, parked, pageSize, maxResultBytes } = GATEWAY_DEFAULTS;
+const { host, port, bodyBytes, sessions, suspended, pageSize, maxResultBytes } = GATEWAY_DEFAULTS;
 
 /** A gateway with an error in it is not used at all: half of the access rules is worse than none. */
 export const GATEWAY = object(
@@ -260,7 +260,12 @@ export const GATEWAY = object(
         "Write one scope per entry, without spaces.",
       ),
       resource: text("The URL under which clients reach the gateway.").transform(checkUrl(false)),
+      clientId: text("The gateway's own client at the issuer, for logins of callers at servers."),
+      clientSecret: text("The secret of that client; write a reference such as ${NAME}."),
     }),
+    publicUrl: text(
+      "The URL under which browsers reach the gateway, before /mcp; links to logins use it.",
+    ).transform(checkUrl(false)),
     callers: list("Who else may use the gateway, and which tools they see.", CALLER),
     limits: object("rate and concurrency hold for each caller that says nothing itself.", {
       ...CALLER_LIMITS,
@@ -269,8 +274,11 @@ export const GATEWAY = object(
       sessionIdleMs: duration("A session that is silent for this long ends (default 30m).").key(
         "session_idle",
       ),
-      parked: count(1, `Calls of one caller that wait for an answer to a question (default ${parked}).`),
-      parkedForMs: duration("How long such a call waits (default 10m).").key("parked_for"),
+      suspended: count(
+        1,
+        `Calls of one caller that wait for an answer to a question (default ${suspended}).`,
+      ),
+      suspendedForMs: duration("How long such a call waits (default 10m).").key("suspended_for"),
     }),
     transports: object("Older ways to reach the gateway, beside Streamable HTTP.", {
       sse: flag("HTTP+SSE (default false)."),

@@ -6,7 +6,9 @@ export {
   looksLikeWorkspace,
   parseWorkspace,
   type PlacedWord,
+  readWorkspaceValue,
   type WorkspaceResult,
   type WorkspaceSettings,
 } from "./read.ts";
-export { WORKSPACE } from "./schema.ts";
+export { WORKSPACE, type WorkspaceInput } from "./schema.ts";
+export { WORKSPACE_TEMPLATE } from "./starter.ts";

@@ -65,20 +65,20 @@ export const REGISTRIES = list(
 
 const THRESHOLD = (description: string) => oneOf(description, ["low", "medium", "high", "critical", "never"]);
 
-const AGE_TEXT = text("A version that was published more recently is refused: 12h, 3d, 1w.", {
-  scalars: true,
-  pattern: AGE.source,
-}).transform((written, node, { diagnostics }): number | undefined => {
-  const [whole, amount = "0", unit = "h"] = AGE.exec(written.trim()) ?? [];
-  const ms = Math.round(Number(amount) * (AGE_MS[unit] ?? 0));
-  if (whole !== undefined && ms <= MAX_AGE_MS) return ms;
-  diagnostics.add(
-    node,
-    `min_release_age must be an age, not ${quoted(written)}`,
-    "Write a number with m, h, d or w, such as 3d; 0 is none.",
+const ageText = (name: string, description: string) =>
+  text(description, { scalars: true, pattern: AGE.source }).transform(
+    (written, node, { diagnostics }): number | undefined => {
+      const [whole, amount = "0", unit = "h"] = AGE.exec(written.trim()) ?? [];
+      const ms = Math.round(Number(amount) * (AGE_MS[unit] ?? 0));
+      if (whole !== undefined && ms <= MAX_AGE_MS) return ms;
+      diagnostics.add(
+        node,
+        `${name} must be an age, not ${quoted(written)}`,
+        "Write a number with m, h, d or w, such as 3d; 0 is none.",
+      );
+      return undefined;
+    },
   );
-  return undefined;
-});
 
 export const PACKAGES = object(
   "The policy for packages: what is refused when a package is added or started.",
@@ -97,10 +97,17 @@ export const PACKAGES = object(
       sigstoreRoot: text("The trusted_root.json of another Sigstore; it replaces the built-in root."),
       npmKeys: text("The keys of another npm registry; they replace the built-in ones."),
     }),
-    minReleaseAgeMs: AGE_TEXT.key("min_release_age"),
+    minReleaseAgeMs: ageText(
+      "min_release_age",
+      "A version that was published more recently is refused: 12h, 3d, 1w.",
+    ).key("min_release_age"),
     advisories: object("What happens to a version with a known vulnerability, by its severity.", {
       warn: THRESHOLD("Warn from this severity on. By default medium."),
       refuse: THRESHOLD("Refuse to add or start the server from this severity on. By default critical."),
+      maxAgeMs: ageText(
+        "max_age",
+        "A start renews the stored index in the background if it was checked longer ago. By default 1d.",
+      ).key("max_age"),
     }),
   },
 );

@@ -16,6 +16,8 @@ import {
   nodeAt,
   type Place,
   readText,
+  type ReadResult,
+  readValue,
   type TextNode,
   toLabel,
 } from "../document/index.ts";
@@ -64,7 +66,15 @@ export interface WorkspaceResult {
 }
 
 export function parseWorkspace(text: string, file: string): WorkspaceResult {
-  const { root, diagnostics: syntax } = readText(text, file);
+  return readWorkspace(readText(text, file), file);
+}
+
+/** The servers and settings that a program passes in place of a file. Paths are relative to the folder of `file`. */
+export function readWorkspaceValue(value: unknown, file: string): WorkspaceResult {
+  return readWorkspace(readValue(value, file), file);
+}
+
+function readWorkspace({ root, diagnostics: syntax }: ReadResult, file: string): WorkspaceResult {
   if (root === undefined) return { servers: [], settings: { defaults: {} }, diagnostics: syntax };
   const diagnostics = new Diagnostics(file, syntax);
   const context: ReadContext = { diagnostics, folder: folderOf(file) };
@@ -94,6 +104,8 @@ export function looksLikeWorkspace(value: unknown): boolean {
     "pins",
     "enabled_servers",
     "gateway",
+    "telemetry",
+    "audit",
     "contracts",
     "registries",
     "packages",
@@ -147,12 +159,22 @@ function toSettings(workspace: WorkspaceValue, root: TextNode): WorkspaceSetting
     envFile,
     defaults: toDefaults(defaults ?? {}),
     enabledServers: placed(nodeAt(root, "enabled_servers")),
-    gateway,
+    gateway: withObservation(workspace),
     contracts,
     registries,
     packages,
     gatewayServers:
       gateway && serversNamedByGateway(nodeAt(root, "gateway")).flatMap((node) => placed(node) ?? []),
+  };
+}
+
+/** Telemetry and audit log belong to the gateway, but have sections of their own. */
+function withObservation({ gateway, telemetry, audit }: WorkspaceValue): GatewaySettings | undefined {
+  if (telemetry === undefined && audit === undefined) return gateway;
+  return {
+    ...gateway,
+    ...(telemetry === undefined ? {} : { telemetry }),
+    ...(audit === undefined ? {} : { audit }),
   };
 }
 

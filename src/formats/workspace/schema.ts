@@ -10,6 +10,7 @@ import {
 } from "../manifest/index.ts";
 import {
   flag,
+  type Input,
   integer,
   list,
   map,
@@ -22,6 +23,7 @@ import {
 } from "../schema-builder/index.ts";
 import { GATEWAY } from "./gateway-schema.ts";
 import { PACKAGES, REGISTRIES } from "./packages-schema.ts";
+import { AUDIT, TELEMETRY } from "./telemetry-schema.ts";
 
 const CONTRACTS = partialObject("Which drivers may serve contracts, and which calls are approved first.", {
   allowTags: list("Only drivers with one of these policy tags may serve.", text()),
@@ -66,9 +68,14 @@ export const WORKSPACE = partialObject(
     enabledServers: list("Only these servers are used, by alias, wherever they are declared.", text()),
     contracts: CONTRACTS,
     gateway: GATEWAY,
+    telemetry: TELEMETRY,
+    audit: AUDIT,
     registries: REGISTRIES,
     packages: PACKAGES,
   },
 );
 
 export type WorkspaceValue = Value<typeof WORKSPACE>;
+
+/** The fields of portolan.yaml that a program can pass itself. */
+export type WorkspaceInput = Omit<Input<typeof WORKSPACE>, "sources" | "contracts">;

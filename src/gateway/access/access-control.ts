@@ -2,9 +2,9 @@
 
 import { isLoopbackHost } from "../../base/net/addresses.ts";
 import { PortolanError, type Report } from "../../errors/index.ts";
-import type { GatewaySettings } from "../../model/index.ts";
+import type { GatewayCaller, GatewaySettings } from "../../model/index.ts";
 import { bearerOf, hashToken, indexTokens } from "./bearer-tokens.ts";
-import { createCaller } from "./callers.ts";
+import { claimsFingerprint, createCaller } from "./callers.ts";
 import { createHostRules } from "./hosts.ts";
 import { createOAuthIssuer, type OAuthIssuer } from "./oauth.ts";
 import { badToken, type Challenge, noToken } from "./refusals.ts";
@@ -36,10 +36,11 @@ export function createAccessControl(options: AccessControlOptions): AccessContro
       message: `auth is "none": everyone who can reach ${boundHost} can use the gateway`,
       hint: "Remove auth: none from portolan.yaml, or listen at 127.0.0.1.",
     });
-  const authenticate =
+  const { authenticate, fingerprints } =
     settings.auth === "none" ? authenticateAnyone(settings, now) : authenticateByToken(options, issuer, now);
   return {
     authenticate,
+    isCurrent: ({ fingerprint }) => fingerprints.has(fingerprint),
     checkHost: ({ headers }) => hosts.check(headers.host, headers.origin),
     cors(request) {
       const { host, origin } = request.headers;
@@ -51,39 +52,52 @@ export function createAccessControl(options: AccessControlOptions): AccessContro
   };
 }
 
-function authenticateAnyone(settings: GatewaySettings, now: () => number): () => AuthResult {
-  const result = { caller: createCaller("anyone", {}, settings, now) };
-  return () => result;
+interface Authentication {
+  readonly authenticate: AccessControl["authenticate"];
+  /** The fingerprints of all callers. */
+  readonly fingerprints: ReadonlySet<string>;
+}
+
+function authenticateAnyone(settings: GatewaySettings, now: () => number): Authentication {
+  const caller = createCaller("anyone", {}, settings, now);
+  const result: AuthResult = { caller };
+  return { authenticate: () => result, fingerprints: new Set([caller.fingerprint]) };
 }
 
 function authenticateByToken(
   options: AccessControlOptions,
   issuer: OAuthIssuer | undefined,
   now: () => number,
-): AccessControl["authenticate"] {
+): Authentication {
   const { settings, token, report } = options;
   const callers = new Map<string, AuthenticatedCaller>();
   for (const config of settings.callers ?? [])
     if (config.token !== undefined || config.tokenSha256 !== undefined)
-      callers.set(config.name, createCaller(config.name, config, settings, now));
-  const local = { token, caller: createCaller("local", {}, settings, now) };
+      callers.set(config.name, createCaller(config.name, config, settings, now, credentialsOf(config)));
+  const local = { token, caller: createCaller("local", {}, settings, now, token) };
   const results = new Map(
     [...indexTokens(settings, local, callers, report)].map(([hash, caller]) => [hash, { caller }]),
   );
   const authenticateSubject = issuer?.createAuthenticator(callers);
-  const challenge = (): Challenge => issuer?.challenge() ?? { scopes: [] };
+  const challenge = (path: string | undefined): Challenge => issuer?.challenge(path) ?? { scopes: [] };
 
   // Only the header is read, because a token in a URL ends up in logs and browser histories.
-  return ({ headers }) => {
+  const authenticate: Authentication["authenticate"] = ({ headers }, path) => {
     const bearer = bearerOf(headers.authorization);
-    if (bearer === undefined) return { refusal: noToken(challenge()) };
+    if (bearer === undefined) return { refusal: noToken(challenge(path)) };
     const hash = hashToken(bearer);
     const known = results.get(hash);
     if (known !== undefined) return known;
     if (authenticateSubject !== undefined && bearer.split(".", 4).length === 3)
-      return authenticateSubject(bearer, hash);
-    return { refusal: badToken(challenge(), "no caller has this token") };
+      return authenticateSubject(bearer, hash, path);
+    return { refusal: badToken(challenge(path), "no caller has this token") };
   };
+  const fingerprints = new Set([local.caller, ...callers.values()].map(({ fingerprint }) => fingerprint));
+  return { authenticate, fingerprints: fingerprints.add(claimsFingerprint(settings)) };
+}
+
+function credentialsOf({ token, tokenSha256, oauth }: GatewayCaller): unknown {
+  return [token, tokenSha256, oauth];
 }
 
 function createIssuer(options: AccessControlOptions, now: () => number): OAuthIssuer | undefined {

@@ -78,20 +78,27 @@ export interface ResolvedCallers {
   readonly warnings: readonly Diagnostic[];
 }
 
-/** Resolves the secret references in the tokens of callers; `${file:path}` is relative to `baseDir`. Throws one error for all missing secrets. */
+/** Not the name of a caller, which consists of other characters. */
+const CLIENT_SECRET = "|client-secret";
+
+/** Resolves the secret references in the tokens of callers and in `oauth.client_secret`; `${file:path}` is relative to `baseDir`. Throws one error for all missing secrets. */
 export async function resolveCallerTokens(
   settings: GatewaySettings,
   store: SecretStore,
   baseDir: string,
 ): Promise<ResolvedCallers> {
-  const { callers = [] } = settings;
+  const { callers = [], oauth } = settings;
+  const clientSecret = oauth?.clientSecret;
   const tokens = callers.flatMap(({ name, token }) => (token === undefined ? [] : [[name, token] as const]));
-  if (tokens.length === 0) return { settings, secrets: [], warnings: [] };
+  if (tokens.length === 0 && clientSecret === undefined) return { settings, secrets: [], warnings: [] };
   // Tokens travel in headers, so they are resolved like the headers of an endpoint.
   const endpointLike = {
     transport: "http",
     url: "http://localhost",
-    headers: Object.fromEntries(tokens),
+    headers: Object.fromEntries([
+      ...tokens,
+      ...(clientSecret === undefined ? [] : [[CLIENT_SECRET, clientSecret]]),
+    ]),
   } as const;
   const resolved = await resolveEndpoint(endpointLike, store, { baseDir });
   if (!resolved.ok) throw toSecretError(renamed(resolved));
@@ -105,6 +112,7 @@ export async function resolveCallerTokens(
   return {
     settings: {
       ...settings,
+      oauth: oauth && { ...oauth, clientSecret: headers[CLIENT_SECRET] },
       callers: callers.map((caller) =>
         caller.token === undefined ? caller : { ...caller, token: headers[caller.name] },
       ),
@@ -124,5 +132,7 @@ function renamed({ missing, problems, ok }: UnresolvedEndpoint): UnresolvedEndpo
 }
 
 function inGateway(text: string): string {
-  return text.replace(/^headers\.([\w.@-]+)/, "the token of gateway caller $1");
+  return text
+    .replace(`headers.${CLIENT_SECRET}`, "client_secret of gateway.oauth")
+    .replace(/^headers\.([\w.@-]+)/, "the token of gateway caller $1");
 }

@@ -1,5 +1,6 @@
 // Callers: built from the settings, and found by the claims of an OAuth token.
 
+import { hash } from "node:crypto";
 import {
   GATEWAY_DEFAULTS,
   type GatewayCaller,
@@ -17,16 +18,30 @@ type CallerRules = Pick<GatewayCaller, "allow" | "deny" | "limits">;
 const MAX_SUBJECTS = 10_000;
 const MIN_RESERVED_BYTES = 32 * 1024 * 1024;
 
-/** The limits of the gateway apply where the caller has none of its own. */
+/** The limits of the gateway apply where the caller has none of its own. `credentials` identify the caller. */
 export function createCaller(
   name: string,
   rules: CallerRules,
   settings: GatewaySettings,
   now: () => number,
+  credentials?: unknown,
 ): AuthenticatedCaller {
   const { rate, concurrency, bodyBytes = GATEWAY_DEFAULTS.bodyBytes } = settings.limits ?? {};
   const limits = { rate, concurrency, ...rules.limits, bytes: Math.max(MIN_RESERVED_BYTES, 8 * bodyBytes) };
-  return { name, toolFilter: createToolFilter(rules), limits: createCallerLimits(limits, now) };
+  const { allow, deny } = rules;
+  return {
+    name,
+    toolFilter: createToolFilter(rules),
+    limits: createCallerLimits(limits, now),
+    // Hashed, because it contains a token.
+    fingerprint: hash("sha256", JSON.stringify([name, credentials, allow, deny, limits])),
+  };
+}
+
+/** The fingerprint of callers that are found by claims: they change with all rules about claims. */
+export function claimsFingerprint({ oauth, callers = [], limits }: GatewaySettings): string {
+  const rules = callers.filter((caller) => caller.oauth !== undefined);
+  return hash("sha256", JSON.stringify([oauth, rules, limits?.rate, limits?.concurrency, limits?.bodyBytes]));
 }
 
 /**
@@ -41,12 +56,13 @@ export function createCallerLookup(
   const configured = (settings.callers ?? []).flatMap((config) =>
     config.oauth === undefined ? [] : [{ config, rule: config.oauth }],
   );
+  const fingerprint = claimsFingerprint(settings);
   const subjects = createLruMap<AuthenticatedCaller>(MAX_SUBJECTS);
 
   const callerNamed = (name: string, rules: CallerRules): AuthenticatedCaller => {
     const known = subjects.get(name);
     if (known !== undefined) return known;
-    const caller = createCaller(name, rules, settings, now);
+    const caller = { ...createCaller(name, rules, settings, now), fingerprint };
     subjects.set(name, caller);
     return caller;
   };

@@ -26,21 +26,23 @@ export interface Claims extends JWTPayload {
 
 export interface JwtOptions {
   readonly oauth: GatewayOAuth;
-  readonly audience: () => string;
   readonly now: () => number;
   readonly report: Report;
 }
 
-export function createJwtCheck(options: JwtOptions): (token: string) => Promise<TokenCheck> {
-  const { oauth, audience } = options;
+/** Returns the function that checks a token. It must be made for one of the audiences. */
+export function createJwtCheck(
+  options: JwtOptions,
+): (token: string, audiences: readonly string[]) => Promise<TokenCheck> {
+  const { oauth } = options;
   const findKey = createIssuerKeys(options);
 
-  return async (token) => {
+  return async (token, audiences) => {
     const { errors, jwtVerify } = await import("jose");
     const rules = {
       algorithms: ALGORITHMS,
       issuer: oauth.issuer,
-      audience: audience(),
+      audience: [...audiences],
       clockTolerance: SKEW_S,
       requiredClaims: ["sub", "exp"],
     };

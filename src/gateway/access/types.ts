@@ -3,6 +3,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { ErrorCode } from "../../errors/index.ts";
 import type { ToolAnnotations } from "../../model/index.ts";
+import type { Secret } from "../../secrets/index.ts";
 
 /** The authenticated party of a request. */
 export interface AuthenticatedCaller {
@@ -13,6 +14,10 @@ export interface AuthenticatedCaller {
   readonly limits: CallerLimits;
   /** The scopes of an OAuth token; undefined for tokens without scopes. */
   readonly scopes?: readonly string[];
+  /** The OAuth token itself, for servers whose config asks for its exchange. It is never forwarded. */
+  readonly subject?: Secret;
+  /** Changes with the credentials, the rules and the limits of the caller. */
+  readonly fingerprint: string;
 }
 
 export interface FilteredTool {
@@ -74,8 +79,13 @@ export interface RequestHead {
 export interface AccessControl {
   /** Checks Host and Origin. It must be called first, before any other part of the request is used. */
   checkHost(request: RequestHead): Refusal | undefined;
-  /** Finds the caller. Returns a promise only for an OAuth token that must be verified. */
-  authenticate(request: RequestHead): AuthResult | Promise<AuthResult>;
+  /**
+   * Finds the caller. Returns a promise only for an OAuth token that must be verified. `path` is the path of the request below
+   * that of the gateway: a token may be made for this path only.
+   */
+  authenticate(request: RequestHead, path?: string): AuthResult | Promise<AuthResult>;
+  /** False when the caller does not exist any more, or with other credentials, rules or limits. */
+  isCurrent(caller: AuthenticatedCaller): boolean;
   /** CORS headers for an allowed Origin, also for OPTIONS requests, which carry no token. Undefined without an Origin. */
   cors(request: RequestHead): Record<string, string> | undefined;
   /** The protected resource metadata of RFC 9728; undefined without OAuth, or at another path. */

@@ -29,12 +29,16 @@ export class Duplex {
     this.#options = { ...options, context: { ...options.context, channel: randomUUID() } };
   }
 
-  /** Resolves when every request has its response. */
+  /** Resolves when every request has its response. A stream of notifications has none until it ends. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
       this.#idle = resolve;
-      if (this.#inFlight.size === 0) resolve();
+      if (this.#isIdle()) resolve();
     });
+  }
+
+  #isIdle(): boolean {
+    return [...this.#inFlight.values()].every(({ isStream }) => isStream);
   }
 
   /** `done` is called once, when the message is handled completely. */
@@ -65,8 +69,9 @@ export class Duplex {
       this.#options.endRequest();
       done();
       if (text !== undefined) write(text);
-      if (this.#inFlight.size === 0) this.#idle?.();
+      if (this.#idle !== undefined && this.#isIdle()) this.#idle();
     }, write);
+    reply.isStream = message.method === "subscriptions/listen";
     this.#inFlight.set(message.id, reply);
     try {
       this.#request(message, reply);
@@ -86,7 +91,7 @@ export class Duplex {
     if (message.method === "initialize" && this.#session === undefined) {
       this.#session = new LegacySession(randomUUID(), context, message.params, legacy);
       this.#session.useChannel(write);
-      return reply.end(this.#session.initializeResult(message.id));
+      return this.#session.initialize(message, reply);
     }
     if (this.#session !== undefined) return this.#session.handle(message, reply);
     if (message.method === "ping")
@@ -107,6 +112,7 @@ export class Duplex {
 class DuplexReply implements Reply {
   readonly canStream = true;
   onCancel: (() => void) | undefined;
+  isStream = false;
   readonly #done: (text: string | undefined) => void;
   readonly #write: (text: string) => void;
   #over = false;

@@ -1,6 +1,7 @@
 // HTTP+SSE transport of revision 2024-11-05: one event stream to the client, and a POST request per message from it.
 
 import { randomUUID } from "node:crypto";
+import type { AuthenticatedCaller } from "../access/types.ts";
 import { RPC } from "../../model/index.ts";
 import type { Channel, Channels, Rejection } from "./channels.ts";
 import { writeError } from "../common/messages.ts";
@@ -62,6 +63,12 @@ export class HttpSseFront {
       };
       channels.receive(channel, body.bytes, body.reserved, accepted, check.weight);
     });
+  }
+
+  /** Ends the streams of some callers. */
+  endStreams(isMeant: (caller: AuthenticatedCaller) => boolean): void {
+    for (const { channel, writer } of this.#streams.values())
+      if (isMeant(channel.context.caller)) writer.end();
   }
 
   close(): void {

@@ -3,7 +3,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex as NodeDuplex } from "node:stream";
 import type { WebSocket, WebSocketServer } from "ws";
-import type { Refusal } from "../access/types.ts";
+import type { AuthenticatedCaller, Refusal } from "../access/types.ts";
 import { type Channel, type Channels, findRequestId, type Rejection, toRejection } from "./channels.ts";
 import { writeError } from "../common/messages.ts";
 import type { RequestContext } from "../common/types.ts";
@@ -53,10 +53,17 @@ export class WebSocketFront {
     });
     if (channel === undefined) return refuseUpgrade(socket, TOO_MANY);
     socket.once("close", () => this.#options.channels.close(channel));
+    this.#server.options.maxPayload = this.#options.maxMessageBytes;
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       opened = webSocket;
       this.#opened(webSocket, socket, channel);
     });
+  }
+
+  /** Disconnects some callers. */
+  endConnections(isMeant: (caller: AuthenticatedCaller) => boolean): void {
+    for (const [webSocket, { channel }] of this.#open)
+      if (isMeant(channel.context.caller)) drop(webSocket, POLICY_VIOLATION, "the access rules have changed");
   }
 
   close(): void {

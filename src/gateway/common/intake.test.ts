@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Intake, type Parsed } from "./intake.ts";
 
-const intake = (): Intake => new Intake(4 * 1024 * 1024);
+const intake = (): Intake => new Intake(() => 4 * 1024 * 1024);
 const large = (size: number): Buffer => Buffer.from(JSON.stringify(Array.from({ length: size }, () => 1)));
 const turn = (): Promise<void> =>
   new Promise((resolve) => {

@@ -26,14 +26,18 @@ const SMALL_BYTES = 64 * 1024;
 const SMALL_WEIGHT = 2_000;
 
 export class Intake {
-  readonly #bounds: JsonBounds;
+  readonly #maxMessageBytes: () => number;
   /** Waiting steps per caller; the first caller is next. */
   readonly #waiting = new Map<string, Step[]>();
   #scheduled = false;
 
-  constructor(maxMessageBytes: number) {
-    const weight = Math.round(MAX_WEIGHT * Math.max(1, maxMessageBytes / USUAL_BYTES));
-    this.#bounds = { depth: MAX_DEPTH, weight };
+  constructor(maxMessageBytes: () => number) {
+    this.#maxMessageBytes = maxMessageBytes;
+  }
+
+  get #bounds(): JsonBounds {
+    const weight = Math.round(MAX_WEIGHT * Math.max(1, this.#maxMessageBytes() / USUAL_BYTES));
+    return { depth: MAX_DEPTH, weight };
   }
 
   /** Check of a message that arrives in parts, so that a message that must not be parsed is not received either. */

@@ -1,7 +1,7 @@
 // JSON-RPC messages to clients: results, errors, notifications and requests, serialised.
 
 import { ERROR_CODES, isPortolanError, type PortolanError, toPortolanError } from "../../errors/index.ts";
-import { type JsonObject, RPC, type RequestId, type RpcErrorObject } from "../../model/index.ts";
+import { isObject, type JsonObject, RPC, type RequestId, type RpcErrorObject } from "../../model/index.ts";
 import type { Reply } from "./types.ts";
 
 /** Serialises in one step, because a text that is joined from large parts is copied once more before it is sent. */
@@ -83,6 +83,7 @@ function publicData({ code, hint, server, tool, data }: PortolanError): JsonObje
     server,
     tool,
     uri: code === "RESOURCE_NOT_FOUND" ? data.uri : undefined,
+    url: code === "AUTH_REQUIRED" && isObject(data.login) ? data.login.url : undefined,
     requiredCapabilities: code === "CAPABILITY_MISSING" ? data.requiredCapabilities : undefined,
   };
 }
@@ -90,6 +91,7 @@ function publicData({ code, hint, server, tool, data }: PortolanError): JsonObje
 /** Ends a modern request with the error that its handling threw. */
 export function replyWithError(reply: Reply, id: RequestId, thrown: unknown): void {
   const error = toRpcError(thrown, true);
+  reply.observation?.failed(thrown, error.code);
   const status = thrown instanceof RpcRefusal ? thrown.status : undefined;
   reply.end(writeError(id, error), status ?? statusOf(error));
 }

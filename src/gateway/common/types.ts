@@ -1,6 +1,8 @@
 // Types that both protocol eras share: the reply to a request, and the context in which a client made it.
 
+import type { Observation } from "../../telemetry/index.ts";
 import type { AuthenticatedCaller } from "../access/types.ts";
+import type { Peer } from "../telemetry/observed-reply.ts";
 import type { GatewayView } from "./view.ts";
 
 /** The reply to one request of a client. Messages are serialised JSON. */
@@ -13,6 +15,8 @@ export interface Reply {
   end(text: string, status?: number): void;
   /** Called when the client disconnects or cancels the request. */
   onCancel: (() => void) | undefined;
+  /** Observes the request; absent if nobody is interested. */
+  readonly observation?: Observation;
 }
 
 /** A reply that drops every message: for notifications, which have no response. */
@@ -26,4 +30,6 @@ export interface RequestContext {
   readonly channel?: string;
   /** Headers of the HTTP request, if a server of the view is an mcpfile, whose templates may use them. */
   readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
+  /** The connection of the client, if observers want to know it. */
+  readonly peer?: Peer;
 }

@@ -1,10 +1,11 @@
 // Gateway views: what one kind of caller sees at one address, as a view of the hub that all its clients share.
 
-import { didYouMean, PortolanError } from "../../errors/index.ts";
-import type { Hub, HubView } from "../../hub/index.ts";
+import { didYouMean, PortolanError, unknownServer } from "../../errors/index.ts";
+import type { Hub, HubView, OfferLogin } from "../../hub/index.ts";
 import type { JsonObject, LogMessage } from "../../model/index.ts";
 import type { AuthenticatedCaller, ToolFilter } from "../access/types.ts";
 import { frameFor, type ResultFrame } from "./lists.ts";
+import { type GatewayUser, GatewayUsers } from "./users.ts";
 
 /** The part of the hub that an address selects. */
 export type Scope =
@@ -22,13 +23,16 @@ export interface ViewListener {
 export class GatewayView {
   readonly key: string;
   readonly hubView: HubView;
+  /** The user that alone has this view; undefined for a view of several callers. */
+  readonly user: string | undefined;
   readonly #listeners = new Set<ViewListener>();
   readonly #texts = new WeakMap<JsonObject, { modern?: string; legacy?: string }>();
   #frame: ResultFrame | undefined;
   #usesHeaders: boolean | undefined;
 
-  constructor(key: string, hubView: HubView) {
+  constructor(key: string, hubView: HubView, user?: string) {
     this.key = key;
+    this.user = user;
     this.hubView = hubView;
     for (const list of ["tools", "prompts", "resources"] as const) {
       hubView.on(`${list}Changed`, () => {
@@ -57,6 +61,10 @@ export class GatewayView {
     return this.#frame;
   }
 
+  get isListenedTo(): boolean {
+    return this.#listeners.size > 0;
+  }
+
   /** Returns the function that removes the listener. */
   addListener(listener: ViewListener): () => void {
     this.#listeners.add(listener);
@@ -71,25 +79,37 @@ export class GatewayView {
   }
 }
 
+export interface GatewayViewsOptions {
+  readonly name: string;
+  /** A single enabled server keeps its own tool names and identity, until a second one is added. */
+  readonly bare?: boolean;
+  /** Offers logins at servers to a caller; undefined without login pages. */
+  readonly offerLogin?: (caller: string) => OfferLogin | undefined;
+}
+
+/** Users that are away longest lose their connections if there are more. */
+const MAX_USERS = 1_000;
+
 export class GatewayViews {
   readonly #hub: Hub;
-  readonly #name: string;
-  readonly #bare: boolean;
+  readonly #options: GatewayViewsOptions;
   readonly #views = new Map<string, GatewayView>();
+  readonly #users = new GatewayUsers(MAX_USERS);
 
-  /** With `bare`, a single enabled server keeps its own tool names and identity, until a second one is added. */
-  constructor(hub: Hub, name: string, bare = false) {
+  constructor(hub: Hub, options: GatewayViewsOptions) {
     this.#hub = hub;
-    this.#name = name;
-    this.#bare = bare;
+    this.#options = options;
   }
 
   /** Throws when the server or tag does not exist, or when the caller must not see it. */
-  for({ toolFilter: filter }: AuthenticatedCaller, scope: Scope): GatewayView {
-    const key = `${scopeKey(scope)}\n${filter?.key ?? ""}`;
+  for(caller: AuthenticatedCaller, scope: Scope): GatewayView {
+    const { toolFilter: filter, name } = caller;
+    const user = this.#users.of(caller, this.#hub.hasUsers);
+    const key = `${scopeKey(scope)}\n${filter?.key ?? ""}\n${userKey(user, name)}`;
     const known = this.#views.get(key);
     if (scope.kind !== "all") this.#check(scope, filter);
     if (known !== undefined) return known;
+    if (user.kind === "user") this.#removeOldUsers();
     const inScope = (member: Hub["members"][number]): boolean =>
       scope.kind === "all" ||
       (scope.kind === "server"
@@ -102,8 +122,10 @@ export class GatewayViews {
     const view = new GatewayView(
       key,
       this.#hub.view({
-        name: this.#name,
+        name: this.#options.name,
         cutsResults: true,
+        user: user.kind === "user" ? user.user : user.kind === "nobody" ? "none" : undefined,
+        offerLogin: user.kind === "nobody" || name === "stdio" ? undefined : this.#options.offerLogin?.(name),
         // Evaluated after every change, because servers are added and removed while config files are edited.
         get alone() {
           return onlyServerOf();
@@ -118,13 +140,27 @@ export class GatewayViews {
             ? undefined
             : (tool) => filter.admits({ ...tool, name: this.#hub.fullToolName(tool.alias, tool.own) }),
       }),
+      user.kind === "user" ? user.user.id : undefined,
     );
     this.#views.set(key, view);
     return view;
   }
 
+  /** The views and connections of users that have been away for the longest time. */
+  #removeOldUsers(): void {
+    const viewsOf = (id: string): [string, GatewayView][] =>
+      [...this.#views].filter(([, { user }]) => user === id);
+    for (const id of this.#users.takeOld((one) => viewsOf(one).some(([, view]) => view.isListenedTo))) {
+      for (const [key, view] of viewsOf(id)) {
+        this.#views.delete(key);
+        void this.#hub.removeView(view.hubView);
+      }
+      void this.#hub.releaseUser(id);
+    }
+  }
+
   #onlyServer(): string | undefined {
-    if (!this.#bare) return undefined;
+    if (this.#options.bare !== true) return undefined;
     const [first, second] = this.#hub.members.filter(({ config }) => config.enabled);
     return second === undefined ? first?.alias : undefined;
   }
@@ -144,8 +180,10 @@ export class GatewayViews {
     const name = isServer ? scope.alias : scope.tag;
     const names = new Set(visible.flatMap(({ alias, config }) => (isServer ? [alias] : (config.tags ?? []))));
     if (names.has(name)) return;
-    const message = isServer ? `there is no server "${name}"` : `no server has the tag "${name}"`;
-    throw new PortolanError("SERVER_UNKNOWN", message, { hint: didYouMean(name, names) });
+    if (isServer) throw unknownServer(name, names);
+    throw new PortolanError("SERVER_UNKNOWN", `No server has the tag ${JSON.stringify(name)}.`, {
+      hint: didYouMean(name, names),
+    });
   }
 
   /** Prompts and resources have no rules of their own: a caller sees those of a server if it sees one of its tools. */
@@ -154,7 +192,7 @@ export class GatewayViews {
     // Each contract has tags of its own.
     const isPerTool = config.endpoint.transport === "contracts" && inventory.tools.length > 0;
     if (!isPerTool && !filter.admitsServer({ alias, tags: config.tags ?? [] })) return false;
-    if (!isPerTool && !filter.limitsTools) return true;
+    if (!isPerTool && (!filter.limitsTools || member.needsLogin)) return true;
     return inventory.tools.some(({ name: own, annotations }) =>
       filter.admits({
         name: this.#hub.fullToolName(alias, own),
@@ -165,6 +203,10 @@ export class GatewayViews {
       }),
     );
   }
+}
+
+function userKey(user: GatewayUser, name: string): string {
+  return user.kind === "user" ? `user ${user.user.key}` : user.kind === "owner" ? `owner ${name}` : "";
 }
 
 function scopeKey(scope: Scope): string {

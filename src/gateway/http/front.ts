@@ -3,45 +3,60 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { toPortolanError } from "../../errors/index.ts";
-import type { OpenedWorkspace } from "../../hub/index.ts";
+import type { OfferLogin, OpenedWorkspace } from "../../hub/index.ts";
 import { GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
+import { Secret } from "../../secrets/index.ts";
+import type { CallMetrics } from "../../telemetry/index.ts";
 import { createAccessControl } from "../access/access-control.ts";
+import { createRefusalEvents } from "../access/refusal-events.ts";
+import type { AccessControl, AuthenticatedCaller } from "../access/types.ts";
 import { Channels } from "../channels/channels.ts";
 import { HttpSseFront } from "../channels/http-sse.ts";
 import { refuseUpgrade, WebSocketFront } from "../channels/websocket.ts";
 import { Intake } from "../common/intake.ts";
 import type { GatewayViews } from "../common/view.ts";
 import { LegacyHttpFront } from "../legacy/http-front.ts";
+import { LoginFront } from "../login/front.ts";
 import type { LegacyOptions } from "../legacy/session.ts";
 import type { ModernFront } from "../modern/front.ts";
+import type { LiveSettings } from "../settings.ts";
+import { createMetricsPage } from "../telemetry/metrics-page.ts";
 import { serveFetch } from "./fetch.ts";
-import { HttpHandler } from "./handler.ts";
+import { HttpHandler, type Site } from "./handler.ts";
 import type { HttpRequest, HttpResponse } from "./responses.ts";
 
 export interface HttpFrontOptions {
   readonly workspace: OpenedWorkspace;
-  readonly settings: GatewaySettings;
-  readonly limits: {
-    readonly bodyBytes: number;
-    readonly sessions: number;
-    readonly sessionIdleMs: number;
-  };
+  /** The settings in use. */
+  readonly live: LiveSettings;
   readonly legacy: LegacyOptions;
   readonly modern: ModernFront;
   readonly views: GatewayViews;
   readonly token: string | undefined;
+  /** Signs the cookies of login pages. */
+  readonly key: Buffer;
+  /** The metrics of calls, for `/metrics`. */
+  readonly metrics: CallMetrics | undefined;
   /** The path before all routes, such as `/tools`, or empty. */
   readonly path: string;
   /** The URL of `/mcp` at which the gateway listens; undefined while it does not listen. */
   readonly url: () => string | undefined;
+  readonly site: Site | undefined;
 }
 
 export interface HttpFront {
   /** True if the settings enable WebSocket. */
   readonly acceptsUpgrades: boolean;
+  /** Offers logins at servers to a caller. */
+  readonly offerLogin: (caller: string) => OfferLogin;
   readonly handle: (request: HttpRequest, response: HttpResponse) => void;
   readonly fetch: (request: Request) => Promise<Response>;
   readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+  /**
+   * Builds access control for changed settings; throws if they cannot be used. The returned function puts it into use: callers that
+   * do not exist any more, or that have other rules, lose their sessions.
+   */
+  prepareAccess(settings: GatewaySettings): () => void;
   /** Refuses new requests. Resolves when the running ones have their response. */
   drain(): Promise<void>;
   /** Ends every session and connection of clients. */
@@ -49,34 +64,75 @@ export interface HttpFront {
 }
 
 export async function createHttpFront(options: HttpFrontOptions): Promise<HttpFront> {
-  const { workspace, settings, limits, legacy, modern, views, token, path, url } = options;
-  const access = createAccessControl({
-    settings,
-    token,
-    boundHost: settings.host ?? GATEWAY_DEFAULTS.host,
-    url,
-    report: workspace.report,
-  });
+  const { workspace, live, legacy, modern, views, token, key, metrics, path, url, site } = options;
+  const { calls } = workspace;
+  const refusals = new Map<string, number>();
+  const { prometheus } = live.all.telemetry ?? {};
+  const { host: boundHost = GATEWAY_DEFAULTS.host, transports } = live.all;
+  const { report } = workspace;
+  const createAccess = (settings: GatewaySettings): AccessControl =>
+    createAccessControl({ settings, token, boundHost, url, report });
+  let access = createAccess(live.all);
   const legacyFront = new LegacyHttpFront({
-    ...legacy,
-    maxSessions: limits.sessions,
-    idleMs: limits.sessionIdleMs,
+    get pageSize() {
+      return legacy.pageSize;
+    },
+    ...{ results: legacy.results, levels: legacy.levels, tasks: legacy.tasks, aborts: legacy.aborts, calls },
+    get maxSessions() {
+      return live.sessions;
+    },
+    get idleMs() {
+      return live.sessionIdleMs;
+    },
   });
-  const intake = new Intake(limits.bodyBytes);
-  const channels = new Channels({ modern, legacy, intake, max: limits.sessions });
-  const channelOptions = { channels, maxMessageBytes: limits.bodyBytes };
-  const { sse, websocket } = settings.transports ?? {};
-  const sseFront = sse === true ? new HttpSseFront({ ...channelOptions, path }) : undefined;
-  const webSockets = websocket === true ? await WebSocketFront.create(channelOptions) : undefined;
+  const intake = new Intake(() => live.bodyBytes);
+  const channels = new Channels({
+    ...{ modern, legacy, intake },
+    get max() {
+      return live.sessions;
+    },
+  });
+  const channelOptions = {
+    channels,
+    path,
+    get maxMessageBytes() {
+      return live.bodyBytes;
+    },
+  };
+  const sseFront = transports?.sse === true ? new HttpSseFront(channelOptions) : undefined;
+  const webSockets = transports?.websocket === true ? await WebSocketFront.create(channelOptions) : undefined;
+  const refused = createRefusalEvents(workspace.events);
+  const login = new LoginFront({
+    ...{ key, refused },
+    access: () => access,
+    settings: () => live.all,
+    baseUrl: () => baseUrlOf(live.all, url()),
+    onSecret: (value) => workspace.redactor.add(new Secret(value)),
+  });
   const handler = new HttpHandler({
-    access,
+    get access() {
+      return access;
+    },
+    login,
     views,
     modern,
     legacy: legacyFront,
     sse: sseFront,
     intake,
-    maxBodyBytes: limits.bodyBytes,
+    calls,
+    metrics:
+      metrics === undefined || prometheus === undefined
+        ? undefined
+        : createMetricsPage({ settings: prometheus, metrics, workspace, refusals }),
+    get maxBodyBytes() {
+      return live.bodyBytes;
+    },
     path,
+    site,
+    refused: (request, refusal) => {
+      refusals.set(refusal.error.code, (refusals.get(refusal.error.code) ?? 0) + 1);
+      refused(request, refusal);
+    },
     readiness: () => readinessOf(workspace),
   });
 
@@ -100,19 +156,40 @@ export async function createHttpFront(options: HttpFrontOptions): Promise<HttpFr
 
   return {
     acceptsUpgrades: webSockets !== undefined,
+    offerLogin: (caller) => login.offerTo(caller),
     handle: handler.handle,
     fetch: (request) => serveFetch(request, handler.handle),
     upgrade,
+    prepareAccess(settings) {
+      const next = createAccess(settings);
+      return () => {
+        access = next;
+        const isOutdated = (caller: AuthenticatedCaller): boolean =>
+          caller.fingerprint !== "" && !next.isCurrent(caller);
+        legacyFront.endSessions(isOutdated);
+        sseFront?.endStreams(isOutdated);
+        webSockets?.endConnections(isOutdated);
+        modern.endSubscriptions(isOutdated);
+      };
+    },
     async drain() {
+      site?.close();
       modern.endSubscriptions();
       await Promise.all([handler.drain(), channels.drain()]);
     },
     close() {
+      login.close();
       legacyFront.close();
       sseFront?.close();
       webSockets?.close();
     },
   };
+}
+
+/** The URL before `/mcp`, without a slash at its end; undefined if nobody says it. */
+function baseUrlOf({ publicUrl, oauth }: GatewaySettings, url: string | undefined): string | undefined {
+  const found = publicUrl ?? (oauth?.resource ?? url)?.replace(/\/mcp$/, "");
+  return found?.replace(/\/$/, "");
 }
 
 const NO_WEBSOCKET = {
@@ -131,7 +208,8 @@ function hasWithheld({ pins, inventory }: OpenedWorkspace["hub"]["members"][numb
 
 /** Ready unless every enabled server has failed. */
 function readinessOf({ hub }: OpenedWorkspace): { ready: boolean; servers: object } {
-  const enabled = hub.members.filter(({ config }) => config.enabled);
+  // The state of a server at which each caller logs in depends on the caller.
+  const enabled = hub.members.filter(({ config, isPerCaller }) => config.enabled && !isPerCaller);
   const down = enabled.filter((member) => member.isDown);
   return {
     ready: enabled.length === 0 || down.length < enabled.length,

@@ -2,6 +2,8 @@
 
 import { ERROR_CODES, isPortolanError, type PortolanError, toPortolanError } from "../../errors/index.ts";
 import { hasMethod, HEADER, isRpcMessage, LEGACY_REVISIONS, MODERN_REVISION } from "../../model/index.ts";
+import { type CallObservers, PROMETHEUS_TYPE } from "../../telemetry/index.ts";
+import type { NoteRefusal } from "../access/refusal-events.ts";
 import type { AccessControl, AuthenticatedCaller, AuthResult, Refusal } from "../access/types.ts";
 import { declaresRevision } from "../common/envelope.ts";
 import { type Intake, MAX_BATCH, type Parsed } from "../common/intake.ts";
@@ -9,11 +11,14 @@ import { RpcRefusal, statusOf, toRpcError, writeError } from "../common/messages
 import type { ModernFront } from "../modern/front.ts";
 import type { GatewayView, GatewayViews, Scope } from "../common/view.ts";
 import type { RequestContext } from "../common/types.ts";
+import type { MetricsPage } from "../telemetry/metrics-page.ts";
+import { peerOf } from "../telemetry/observed-reply.ts";
 import { readBody } from "./body.ts";
 import { Exchange, HttpReply, readAccept, type Accepts } from "./reply.ts";
 import type { LegacyHttpFront } from "../legacy/http-front.ts";
 import { checkHeaders } from "../modern/request-headers.ts";
-import { createRouter, type Route } from "./routes.ts";
+import type { LoginFront } from "../login/front.ts";
+import { basePath, createRouter, type Route } from "./routes.ts";
 import {
   type HttpRequest,
   type HttpResponse,
@@ -33,12 +38,27 @@ export interface HttpHandlerOptions {
   readonly legacy: LegacyHttpFront;
   /** The HTTP+SSE transport, if it is enabled. */
   readonly sse: HttpSseFront | undefined;
+  readonly login: LoginFront;
   readonly intake: Intake;
+  readonly calls: CallObservers;
+  /** The page `/metrics`, if the settings ask for it. */
+  readonly metrics: MetricsPage | undefined;
   readonly maxBodyBytes: number;
   /** The path before all routes, such as `/tools`, or empty. */
   readonly path: string;
+  /** Called with each refusal of access control. */
+  readonly refused?: NoteRefusal;
+  /** Serves paths that are no route of the gateway. */
+  readonly site?: Site;
   /** The response of `/readyz`. */
   readonly readiness: () => { readonly ready: boolean; readonly servers: object };
+}
+
+/** Serves paths beside those of MCP, such as the pages of the console. Host was checked before; access is its own matter. */
+export interface Site {
+  /** False if the path is not one of the site. */
+  handle(request: HttpRequest, response: HttpResponse, path: string): boolean;
+  close(): void;
 }
 
 export class HttpHandler {
@@ -77,20 +97,29 @@ export class HttpHandler {
   ): Promise<{ context: RequestContext } | { refusal: Refusal }> {
     const { access, views } = this.#options;
     const refusal = this.#draining ? STOPPING : access.checkHost(request);
-    if (refusal !== undefined) return { refusal };
-    const authenticated = await access.authenticate(request);
-    if ("refusal" in authenticated) return authenticated;
+    if (refusal !== undefined) return this.#refused(request, { refusal });
+    const authenticated = await access.authenticate(request, `${basePath(scope)}/mcp`);
+    if ("refusal" in authenticated) return this.#refused(request, authenticated);
     const { caller } = authenticated;
     const limited = caller.limits.countMessages();
     if (limited !== undefined) return { refusal: limited };
-    return { context: { caller, view: views.for(caller, scope) } };
+    const peer = peerOf(request, "websocket", false);
+    return { context: { caller, view: views.for(caller, scope), peer } };
+  }
+
+  #refused<T extends { readonly refusal: Refusal }>(request: HttpRequest, refused: T): T {
+    this.#options.refused?.(request, refused.refusal);
+    return refused;
   }
 
   #handle(request: HttpRequest, response: HttpResponse): void {
     const { access } = this.#options;
     const refusal = access.checkHost(request);
-    if (refusal !== undefined) return refuse(response, refusal);
-    const route = this.findRoute(urlOf(request, this.#options.path));
+    if (refusal !== undefined) return refuse(response, this.#refused(request, { refusal }).refusal);
+    const url = urlOf(request, this.#options.path);
+    const route = this.findRoute(url);
+    // Before the headers for other origins, none of which may use the site.
+    if (route === undefined && this.#options.site?.handle(request, response, pathOf(url)) === true) return;
     if (request.headers.origin !== undefined) {
       const cors = access.cors(request) ?? {};
       for (const [name, value] of Object.entries(cors)) response.setHeader(name, value);
@@ -111,6 +140,10 @@ export class HttpHandler {
         return sendJson(response, 200, '{"status":"ok"}');
       case "ready":
         return this.#ready(response);
+      case "login":
+        return this.#options.login.handle(request, response, route.name);
+      case "metrics":
+        return this.#metrics(request, response);
       case "metadata": {
         const metadata = access.resourceMetadata(route.path);
         if (metadata === undefined)
@@ -130,10 +163,36 @@ export class HttpHandler {
     sendJson(response, ok ? 200 : 503, JSON.stringify({ ready: ok, stopping: this.#draining, servers }));
   }
 
+  #metrics(request: HttpRequest, response: HttpResponse): void {
+    const { access, metrics } = this.#options;
+    if (metrics === undefined)
+      return sendError(response, 404, "NOT_FOUND", "This gateway serves no metrics", {
+        hint: "The operator can set telemetry.prometheus in portolan.yaml.",
+      });
+    if (request.method !== "GET" && request.method !== "HEAD")
+      return sendError(response, 405, "METHOD_NOT_ALLOWED", "Metrics are read by GET", {
+        headers: { allow: "GET, HEAD" },
+      });
+    const answer = (result: AuthResult | undefined): void => {
+      if (result !== undefined && "refusal" in result)
+        return refuse(response, this.#refused(request, result).refusal);
+      const limited = result?.caller.limits.countMessages();
+      if (limited !== undefined) return refuse(response, limited);
+      if (result !== undefined && !metrics.admits(result.caller))
+        return refuse(response, this.#refused(request, { refusal: NOT_FOR_METRICS }).refusal);
+      response.writeHead(200, { "content-type": PROMETHEUS_TYPE }).end(metrics.text());
+    };
+    if (metrics.isOpen) return answer(undefined);
+    const result = access.authenticate(request);
+    if (!(result instanceof Promise)) return answer(result);
+    result.then(answer).catch((error: unknown) => this.#fail(response, error));
+  }
+
   #authenticate(request: HttpRequest, response: HttpResponse, route: McpRoute): void {
     // Clients may still answer server requests of running calls.
     if (this.#draining && request.headers[HEADER.SESSION_ID] === undefined) return refuse(response, STOPPING);
-    const result = this.#options.access.authenticate(request);
+    const path = `${basePath(route.scope)}/${route.kind === "mcp" ? "mcp" : "sse"}`;
+    const result = this.#options.access.authenticate(request, path);
     if (!(result instanceof Promise)) return this.#authenticated(result, request, response, route);
     result.then(
       (verified) => this.#authenticated(verified, request, response, route),
@@ -142,12 +201,13 @@ export class HttpHandler {
   }
 
   #authenticated(result: AuthResult, request: HttpRequest, response: HttpResponse, route: McpRoute): void {
-    if ("refusal" in result) return refuse(response, result.refusal);
+    if ("refusal" in result) return refuse(response, this.#refused(request, result).refusal);
     try {
       const { caller } = result;
       const limited = caller.limits.countMessages();
       if (limited !== undefined) return refuse(response, limited);
-      const context = contextOf(caller, this.#options.views.for(caller, route.scope), request);
+      const { calls, views } = this.#options;
+      const context = contextOf(caller, views.for(caller, route.scope), request, calls);
       if (route.kind !== "mcp") return this.#sse(request, response, route, context);
       if (request.method === "POST") return this.#post(request, response, context);
       const { legacy } = this.#options;
@@ -173,7 +233,10 @@ export class HttpHandler {
         "NOT_FOUND",
         `The HTTP+SSE transport is not enabled; MCP is at ${this.#options.path}/mcp`,
       );
-    if (route.kind === "sse" && request.method === "GET") return sse.open(response, context, route.scope);
+    if (route.kind === "sse" && request.method === "GET") {
+      const peer = peerOf(request, "sse", false);
+      return sse.open(response, { ...context, peer }, route.scope);
+    }
     if (route.kind === "messages" && request.method === "POST") return sse.receive(response, context);
     sendError(response, 405, "METHOD_NOT_ALLOWED", "GET opens the stream, POST sends messages");
   }
@@ -282,16 +345,27 @@ export class HttpHandler {
 }
 
 /** The token of the client is not forwarded, because it is meant for the gateway alone. */
-function contextOf(caller: AuthenticatedCaller, view: GatewayView, { headers }: HttpRequest): RequestContext {
-  if (!view.usesHeaders) return { caller, view };
-  const { authorization, ...others } = headers;
-  return { caller, view, headers: caller.name === "anyone" ? { authorization, ...others } : others };
+function contextOf(
+  caller: AuthenticatedCaller,
+  view: GatewayView,
+  request: HttpRequest,
+  calls: CallObservers,
+): RequestContext {
+  const peer = calls.active ? peerOf(request, "http", calls.traces) : undefined;
+  if (!view.usesHeaders) return peer === undefined ? { caller, view } : { caller, view, peer };
+  const { authorization, ...others } = request.headers;
+  return { caller, view, peer, headers: caller.name === "anyone" ? { authorization, ...others } : others };
 }
 
 /** Express and Connect remove the mount path from `url` and keep the whole URL in `originalUrl`. */
 function urlOf(request: HttpRequest & { readonly originalUrl?: string }, path: string): string {
   const { url = "/", originalUrl = url } = request;
   return path === "" ? url : originalUrl;
+}
+
+function pathOf(url: string): string {
+  const query = url.indexOf("?");
+  return query === -1 ? url : url.slice(0, query);
 }
 
 function isRequest(message: unknown): boolean {
@@ -301,6 +375,16 @@ function isRequest(message: unknown): boolean {
 type McpRoute = Extract<Route, { scope: Scope }>;
 
 const WITHOUT_BODY = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
+
+const NOT_FOR_METRICS: Refusal = {
+  status: 403,
+  headers: {},
+  error: {
+    code: "FORBIDDEN",
+    message: "this caller may not read the metrics",
+    hint: "Use the token of the gateway (portolan token), or add the caller to telemetry.prometheus.callers.",
+  },
+};
 
 const STOPPING: Refusal = {
   status: 503,

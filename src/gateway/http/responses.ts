@@ -14,6 +14,8 @@ export interface HttpRequest extends Readable {
   headers: IncomingHttpHeaders;
   /** True when the whole body has arrived. */
   complete: boolean;
+  readonly httpVersion?: string;
+  readonly socket?: { readonly remoteAddress?: string; readonly remotePort?: number };
 }
 
 /** The part of Node's ServerResponse that the gateway uses; responses of the fetch handler implement it too. */

@@ -4,13 +4,16 @@ import type { Scope } from "../common/view.ts";
 
 export type Route =
   | { readonly kind: "mcp" | "sse" | "messages"; readonly scope: Scope }
-  | { readonly kind: "health" | "ready" }
+  | { readonly kind: "health" | "ready" | "metrics" }
+  /** A page of a login at a server; `name` is its secret name, or `callback`. */
+  | { readonly kind: "login"; readonly name: string }
   | { readonly kind: "metadata"; readonly path: string };
 
 const ALL: Scope = { kind: "all" };
 const MCP: Route = { kind: "mcp", scope: ALL };
 /** RFC 9728 puts this path at the root of the host, before the path of the resource. */
 const METADATA = "/.well-known/oauth-protected-resource";
+const LOGIN = /^\/login\/([\w-]{1,100})$/;
 const SCOPED = /^\/(servers|tags)\/([^/]+)\/(mcp|sse|messages)$/;
 
 /** Returns the function that finds the route of a URL. `path` is the path before all routes, such as `/tools`, or empty. */
@@ -39,7 +42,11 @@ function findOwnRoute(path: string): Route | undefined {
       return { kind: "health" };
     case "/readyz":
       return { kind: "ready" };
+    case "/metrics":
+      return { kind: "metrics" };
   }
+  const [, login] = LOGIN.exec(path) ?? [];
+  if (login !== undefined) return { kind: "login", name: login };
   const [, group, encoded = "", kind] = SCOPED.exec(path) ?? [];
   if (kind === undefined) return undefined;
   const name = decoded(encoded);

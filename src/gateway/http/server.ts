@@ -3,13 +3,16 @@
 import { readFile } from "node:fs/promises";
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { PortolanError } from "../../errors/index.ts";
-import { GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
+import type { Server as TlsServer } from "node:tls";
+import { cannotListen, PortolanError } from "../../errors/index.ts";
+import { GATEWAY_DEFAULTS, type GatewaySettings, type GatewayTls } from "../../model/index.ts";
 import type { HttpFront } from "./front.ts";
 import { sendError } from "./responses.ts";
 
 export interface HttpServer {
   readonly url: string;
+  /** Reads the certificate and the key again; the old ones stay in use if that fails. */
+  renewTls(): Promise<void>;
   close(): void;
 }
 
@@ -31,6 +34,15 @@ export async function listen(settings: GatewaySettings, front: HttpFront): Promi
   const bound = (server.address() as AddressInfo).port;
   return {
     url: `${scheme}://${host.includes(":") ? `[${host}]` : host}:${bound}`,
+    async renewTls() {
+      if (settings.tls === undefined || !("setSecureContext" in server)) return;
+      const [cert, key] = await readPems(settings.tls);
+      try {
+        (server as unknown as TlsServer).setSecureContext({ cert, key });
+      } catch (cause) {
+        throw badPems(cause);
+      }
+    },
     close() {
       server.close();
       server.closeAllConnections();
@@ -45,19 +57,21 @@ async function createServer(settings: GatewaySettings, listener: RequestListener
   // getBuiltinModule() does not load the HTTP client of node:http, which the gateway does not use.
   if (settings.tls === undefined)
     return process.getBuiltinModule("node:http").createServer(SERVER_OPTIONS, listener);
-  const [cert, key] = await Promise.all([
-    readPem(settings.tls.cert, "cert"),
-    readPem(settings.tls.key, "key"),
-  ]);
+  const [cert, key] = await readPems(settings.tls);
   try {
     return process.getBuiltinModule("node:https").createServer({ ...SERVER_OPTIONS, cert, key }, listener);
   } catch (cause) {
-    throw new PortolanError(
-      "CONFIG_INVALID",
-      `the TLS certificate and key cannot be used: ${(cause as Error).message}`,
-      { cause },
-    );
+    throw badPems(cause);
   }
+}
+
+function readPems({ cert, key }: GatewayTls): Promise<[Buffer, Buffer]> {
+  return Promise.all([readPem(cert, "cert"), readPem(key, "key")]);
+}
+
+function badPems(cause: unknown): PortolanError {
+  const message = `the TLS certificate and key cannot be used: ${(cause as Error).message}`;
+  return new PortolanError("CONFIG_INVALID", message, { cause });
 }
 
 async function readPem(path: string, what: string): Promise<Buffer> {
@@ -72,14 +86,7 @@ async function readPem(path: string, what: string): Promise<Buffer> {
 
 function bind(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => {
-      const taken = cause.code === "EADDRINUSE";
-      const message = `cannot listen at ${host}:${port}: ${taken ? "the port is in use" : cause.message}`;
-      const hint = taken
-        ? "Stop the program that uses it, or choose another port with --port (0 for any free one)."
-        : "Check the host and the port.";
-      reject(new PortolanError("CONFIG_INVALID", message, { hint, cause }));
-    });
+    server.once("error", (cause: NodeJS.ErrnoException) => reject(cannotListen(host, port, cause)));
     server.listen(port, host, resolve);
   });
 }

@@ -10,6 +10,7 @@ import {
   type RpcMessage,
   type RpcRequest,
 } from "../../model/index.ts";
+import type { AuthenticatedCaller } from "../access/types.ts";
 import { MAX_BATCH } from "../common/intake.ts";
 import { LegacySession, type LegacyOptions } from "./session.ts";
 import { toRpcError, writeError } from "../common/messages.ts";
@@ -91,14 +92,14 @@ export class LegacyHttpFront {
       return void response.writeHead(202).end();
     }
     const reply = this.#reply(found, exchange, accepts);
-    if (messages.length === 1 && isInitialize(first)) return reply.end(session.initializeResult(first.id));
+    if (messages.length === 1 && isInitialize(first)) return session.initialize(first, reply, context);
     const shared = requests.length === 1 ? reply : undefined;
     const batch = shared === undefined ? new BatchReply(reply, requests.length) : undefined;
     for (const message of messages)
       session.handle(
         message,
         requests.includes(message) ? (shared ?? batch?.part() ?? NO_REPLY) : NO_REPLY,
-        context.headers,
+        context,
       );
   }
 
@@ -135,6 +136,12 @@ export class LegacyHttpFront {
     if (found === undefined) return this.#unknown(request, response);
     this.#end(found);
     response.writeHead(204).end();
+  }
+
+  /** Ends the sessions of some callers. */
+  endSessions(isMeant: (caller: AuthenticatedCaller) => boolean): void {
+    for (const entry of [...this.#sessions.values()])
+      if (isMeant(entry.session.context.caller)) this.#end(entry);
   }
 
   close(): void {

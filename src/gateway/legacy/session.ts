@@ -17,6 +17,7 @@ import {
   type RpcRequest,
   type RpcResponse,
 } from "../../model/index.ts";
+import type { CallObservers } from "../../telemetry/index.ts";
 import { type ServerRequestHandler, type Call, type Caller, canAnswer } from "../../upstream/index.ts";
 import { ALLOWS_SERVER_REQUESTS, missingFor } from "../common/capabilities.ts";
 import { forLegacy } from "./downgrade.ts";
@@ -36,6 +37,7 @@ import type { LargeResults } from "../common/large-results.ts";
 import type { AbortPool } from "../common/abort-pool.ts";
 import type { TaskIds } from "../common/task-ids.ts";
 import type { Reply, RequestContext } from "../common/types.ts";
+import { observe } from "../telemetry/observed-reply.ts";
 
 export interface LegacyOptions {
   readonly pageSize: number;
@@ -43,7 +45,11 @@ export interface LegacyOptions {
   readonly levels: LogLevels;
   readonly tasks: TaskIds;
   readonly aborts: AbortPool;
+  readonly calls: CallObservers;
 }
+
+/** The parts of an HTTP request that its messages need; a two-way channel has none. */
+type HttpPart = Pick<RequestContext, "headers" | "peer">;
 
 const MAX_SUBSCRIPTIONS = 1_000;
 const MAX_SUBSCRIBED_CHARS = 8 * 1024;
@@ -124,10 +130,15 @@ export class LegacySession implements ViewListener {
     );
   }
 
-  /** `headers` are the headers of the HTTP request, if a server of the view uses them. */
-  handle(message: RpcMessage, reply: Reply, headers?: RequestContext["headers"]): void {
+  /** Answers the request that began this session. */
+  initialize(message: RpcRequest, reply: Reply, http?: HttpPart): void {
+    this.#observed(message, reply, http).end(this.initializeResult(message.id));
+  }
+
+  handle(message: RpcMessage, reply: Reply, http?: HttpPart): void {
     if (!hasMethod(message)) this.#answered(message);
-    else if ("id" in message && message.id != null) this.#requested(message, reply, headers);
+    else if ("id" in message && message.id != null)
+      this.#requested(message, this.#observed(message, reply, http), http?.headers);
     else this.#notified(message);
   }
 
@@ -166,6 +177,15 @@ export class LegacySession implements ViewListener {
     this.#ended.abort();
   }
 
+  #observed(message: RpcRequest, reply: Reply, http: HttpPart | undefined): Reply {
+    const { calls } = this.#options;
+    if (!calls.active) return reply;
+    const { revision } = this;
+    const peer = http?.peer ?? this.context.peer;
+    const side = { era: "legacy", revision, client: this.#clientInfo, peer } as const;
+    return observe(calls, message, this.context, side, reply);
+  }
+
   #toUpstreamCaller(): Caller {
     return {
       id: this.id,
@@ -182,16 +202,18 @@ export class LegacySession implements ViewListener {
   #requested(message: RpcRequest, reply: Reply, headers: RequestContext["headers"]): void {
     const { id, method, params } = message;
     // A request is identified by its id, so a second one with the same id must wait for the first.
-    if (this.#inFlight.has(id))
-      return reply.end(
-        writeError(id, {
-          code: RPC.INVALID_REQUEST,
-          message: `Request ${JSON.stringify(id)} is still running`,
-        }),
-      );
+    if (this.#inFlight.has(id)) {
+      const error = { code: RPC.INVALID_REQUEST, message: `Request ${JSON.stringify(id)} is still running` };
+      reply.observation?.failed(undefined, error.code);
+      return reply.end(writeError(id, error));
+    }
     this.#perform(method, params, message, reply, headers).then(
       (resultText) => reply.end(writeResult(id, resultText)),
-      (error: unknown) => reply.end(writeError(id, toRpcError(error, false))),
+      (thrown: unknown) => {
+        const error = toRpcError(thrown, false);
+        reply.observation?.failed(thrown, error.code);
+        reply.end(writeError(id, error));
+      },
     );
   }
 
@@ -251,10 +273,15 @@ export class LegacySession implements ViewListener {
       params: tasks.verify(caller.name, method, withoutEnvelope(params)),
       caller: headers === undefined ? this.#upstreamCaller : { ...this.#upstreamCaller, headers },
       signal: controller.signal,
+      observation: reply.observation,
       onServerRequest:
         ALLOWS_SERVER_REQUESTS.has(method) && reply.canStream && canAnswer(this.#capabilities)
           ? (this.#sharedHandler ?? this.#createHandler((text) => reply.send(text)))
           : undefined,
+      onElicitationComplete: (elicitationId) => {
+        if (!this.#closed)
+          this.send(writeNotification("notifications/elicitation/complete", { elicitationId }));
+      },
       onProgress:
         token === undefined || !reply.canStream
           ? undefined
@@ -270,6 +297,7 @@ export class LegacySession implements ViewListener {
     try {
       const result = await this.context.view.hubView.request(call);
       const limited = results.limit(this.context, method, params ?? {}, result);
+      reply.observation?.succeeded(limited);
       return JSON.stringify(forLegacy(method, tasks.sign(caller.name, limited)));
     } finally {
       this.#inFlight.delete(id);

@@ -12,6 +12,7 @@ import {
   type RpcErrorObject,
   type RpcRequest,
 } from "../../model/index.ts";
+import type { Observation } from "../../telemetry/index.ts";
 import {
   type ServerRequestHandler,
   type Caller,
@@ -74,8 +75,14 @@ export class ModernCall implements Suspendable {
   #early: JsonObject | undefined;
   #missing: JsonObject | undefined;
   #outcome:
-    | { answer: { result: JsonObject } | { error: RpcErrorObject }; status: number | undefined }
+    | {
+        answer: { result: JsonObject } | { error: RpcErrorObject };
+        status: number | undefined;
+        /** The reason of an error. */
+        thrown?: unknown;
+      }
     | undefined;
+  #observation: Observation | undefined;
 
   constructor(
     context: RequestContext,
@@ -92,6 +99,7 @@ export class ModernCall implements Suspendable {
     this.#capabilities = envelope.capabilities;
     this.#id = message.id;
     this.#progressToken = envelope.progressToken;
+    this.#observation = reply.observation;
     this.#attach(reply);
   }
 
@@ -121,6 +129,7 @@ export class ModernCall implements Suspendable {
         params: this.#options.tasks.verify(caller.name, this.#method, withoutEnvelope(this.#params)),
         caller: upstreamCaller,
         signal: this.#abort.signal,
+        observation: this.#observation,
         passInputRequired: true,
         onServerRequest: allowsServerRequests && canAnswer(capabilities) ? this.#onServerRequest : undefined,
         onDeclined: (request) => {
@@ -141,7 +150,7 @@ export class ModernCall implements Suspendable {
       })
       .then(
         (result) => this.#finished(result),
-        (error: unknown) => this.#failed(toRpcError(error, true)),
+        (error: unknown) => this.#failed(toRpcError(error, true), error),
       );
   }
 
@@ -151,6 +160,10 @@ export class ModernCall implements Suspendable {
     this.#id = message.id;
     this.#progressToken = envelope.progressToken ?? this.#progressToken;
     this.#attach(reply);
+    if (reply.observation !== undefined) {
+      this.#observation?.continueAs(reply.observation);
+      this.#observation = reply.observation;
+    }
     for (const [key, { answer }] of this.#openRequests ?? []) {
       const given = isObject(answers) && Object.hasOwn(answers, key) ? answers[key] : undefined;
       if (!isObject(given)) continue;
@@ -244,9 +257,10 @@ export class ModernCall implements Suspendable {
     } catch (error) {
       // JSON.stringify() cannot write every nesting that JSON.parse() can read.
       this.#abort.abort(error);
-      return this.#failed(toRpcError(error, true));
+      return this.#failed(toRpcError(error, true), error);
     }
     this.#release(reply);
+    reply.observation?.succeeded({ resultType: "input_required" });
     reply.end(text);
   }
 
@@ -262,15 +276,15 @@ export class ModernCall implements Suspendable {
       const converted = this.#options.toResult(this.#context, this.#method, this.#params, result);
       this.#outcome = { answer: { result: converted }, status: undefined };
     } catch (error) {
-      return this.#failed(toRpcError(error, true));
+      return this.#failed(toRpcError(error, true), error);
     }
     this.#end();
   }
 
-  #failed(given: RpcErrorObject): void {
+  #failed(given: RpcErrorObject, thrown?: unknown): void {
     const error =
       this.#missing === undefined || this.#abort.signal.aborted ? given : this.#missingCapability();
-    this.#outcome = { answer: { error }, status: statusOf(error) };
+    this.#outcome = { answer: { error }, status: statusOf(error), thrown };
     this.#end();
   }
 
@@ -290,7 +304,9 @@ export class ModernCall implements Suspendable {
     const reply = this.#reply;
     if (reply === undefined || this.#outcome === undefined) return;
     this.#release(reply);
-    const { answer, status } = this.#outcome;
+    const { answer, status, thrown } = this.#outcome;
+    if ("result" in answer) reply.observation?.succeeded(answer.result);
+    else reply.observation?.failed(thrown, answer.error.code);
     reply.end(writeAnswer(this.#id, answer), status);
     // A handler of a server request may still use the signal.
     if (this.#openRequests === undefined) this.#options.aborts.give(this.#abort);

@@ -1,6 +1,8 @@
 // Front for modern clients: dispatches their requests. It is stateless, except for subscriptions and suspended calls.
 
 import { isObject, MODERN_REVISION, RPC, type JsonObject, type RpcRequest } from "../../model/index.ts";
+import type { CallObservers } from "../../telemetry/index.ts";
+import type { AuthenticatedCaller } from "../access/types.ts";
 import type { AbortPool } from "../common/abort-pool.ts";
 import { ALLOWS_SERVER_REQUESTS, hasTasks, requireTasks } from "../common/capabilities.ts";
 import { readEnvelope } from "../common/envelope.ts";
@@ -10,6 +12,7 @@ import type { LogLevels } from "../common/log-levels.ts";
 import { replyWithError, RpcRefusal, writeResult } from "../common/messages.ts";
 import type { TaskIds } from "../common/task-ids.ts";
 import type { Reply, RequestContext } from "../common/types.ts";
+import { clientOf, observe } from "../telemetry/observed-reply.ts";
 import { ModernCall, type ModernCallOptions } from "./call.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { isOwnState, SuspendedCalls, type SuspendedCallsOptions } from "./suspended-calls.ts";
@@ -32,6 +35,7 @@ export interface ModernFrontOptions {
   readonly levels: LogLevels;
   readonly tasks: TaskIds;
   readonly aborts: AbortPool;
+  readonly calls: CallObservers;
 }
 
 export class ModernFront {
@@ -57,7 +61,9 @@ export class ModernFront {
     };
   }
 
-  handle(message: RpcRequest, context: RequestContext, reply: Reply): void {
+  handle(message: RpcRequest, context: RequestContext, given: Reply): void {
+    const { calls } = this.#options;
+    const reply = calls.active ? this.#observe(message, context, given) : given;
     try {
       this.#dispatch(message, context, reply);
     } catch (error) {
@@ -65,14 +71,21 @@ export class ModernFront {
     }
   }
 
-  /** Ends the streams of subscriptions. */
-  endSubscriptions(): void {
-    this.#subscriptions.close();
+  /** Ends the streams of subscriptions, or those of some callers. */
+  endSubscriptions(isMeant?: (caller: AuthenticatedCaller) => boolean): void {
+    this.#subscriptions.close(isMeant);
   }
 
   close(): void {
     this.#subscriptions.close();
     this.#suspended.clear("the gateway is stopping");
+  }
+
+  #observe(message: RpcRequest, context: RequestContext, reply: Reply): Reply {
+    const { peer } = context;
+    const client = clientOf(message);
+    const side = { era: "modern", revision: MODERN_REVISION, client, peer } as const;
+    return observe(this.#options.calls, message, context, side, reply);
   }
 
   #dispatch(message: RpcRequest, context: RequestContext, reply: Reply): void {

@@ -1,5 +1,6 @@
 // `subscriptions/listen`: streams on which modern clients receive the notifications that they requested.
 
+import type { AuthenticatedCaller } from "../access/types.ts";
 import { isObject, META, RPC, type JsonObject, type RequestId, type RpcRequest } from "../../model/index.ts";
 import { within, type Caller } from "../../upstream/index.ts";
 import { requireTasks } from "../common/capabilities.ts";
@@ -34,7 +35,9 @@ export class Subscriptions {
         });
       const wanted = readFilter(message.params);
       if (wanted.taskIds.length > 0) requireTasks(envelope.capabilities);
-      const own = [...this.#open].filter((subscription) => subscription.caller === context.caller.name);
+      const own = [...this.#open].filter(
+        (subscription) => subscription.context.caller.name === context.caller.name,
+      );
       if (own.length >= MAX_PER_CALLER)
         throw new RpcRefusal(RPC.INTERNAL, `This caller already has ${MAX_PER_CALLER} streams open`, {
           status: 429,
@@ -53,9 +56,9 @@ export class Subscriptions {
     }
   }
 
-  /** Ends every stream with a complete result, so that clients do not take it for a lost connection. */
-  close(): void {
-    for (const subscription of [...this.#open]) subscription.end();
+  /** Ends streams with a complete result, so that clients do not take it for a lost connection. */
+  close(isMeant: (caller: AuthenticatedCaller) => boolean = () => true): void {
+    for (const subscription of [...this.#open]) if (isMeant(subscription.context.caller)) subscription.end();
   }
 }
 
@@ -104,9 +107,8 @@ function toUpstreamCaller(
 type WatchTasks = (changed: (task: JsonObject) => void, signal: AbortSignal) => Promise<string[]>;
 
 class Subscription implements ViewListener {
-  readonly caller: string;
   onEnd: () => void = () => {};
-  readonly #context: RequestContext;
+  readonly context: RequestContext;
   readonly #id: RequestId;
   readonly #reply: Reply;
   readonly #wanted: Filter;
@@ -122,8 +124,7 @@ class Subscription implements ViewListener {
 
   constructor(context: RequestContext, id: RequestId, reply: Reply, wanted: Filter, watch: WatchTasks) {
     this.#watch = watch;
-    this.caller = context.caller.name;
-    this.#context = context;
+    this.context = context;
     this.#id = id;
     this.#reply = reply;
     this.#wanted = wanted;
@@ -132,9 +133,9 @@ class Subscription implements ViewListener {
 
   /** Resolves when the acknowledgement is sent. Notifications that arrive before wait until then. */
   async begin(): Promise<void> {
-    const { capabilities } = this.#context.view.hubView.describe();
+    const { capabilities } = this.context.view.hubView.describe();
     for (const list of this.#wanted.lists) if (capabilities[list] !== undefined) this.#lists.add(list);
-    this.#removeListener = this.#context.view.addListener(this);
+    this.#removeListener = this.context.view.addListener(this);
     const [taskIds] = await Promise.all([
       this.#watch((task) => this.#notify("notifications/tasks", task), this.#abort.signal),
       ...this.#wanted.uris.map((uri) => this.#subscribe(uri)),
@@ -155,7 +156,7 @@ class Subscription implements ViewListener {
   /** A resource that cannot be subscribed in time is not acknowledged, so the client knows that it gets no notifications of it. */
   async #subscribe(uri: string): Promise<void> {
     const limit = { server: uri, what: "subscribing", ms: SUBSCRIBE_MS, signal: undefined };
-    const subscribed = this.#context.view.hubView.subscribe(uri);
+    const subscribed = this.context.view.hubView.subscribe(uri);
     try {
       const release = await within(subscribed, limit);
       if (this.#ended) return await release();

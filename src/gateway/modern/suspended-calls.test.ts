@@ -121,20 +121,20 @@ describe("a state is refused", () => {
 
 it("makes room: the oldest of the caller goes first, then the oldest of all", () => {
   const suspended = setUp({ maxPerCaller: 2, maxTotal: 3 });
-  const park = (caller: string): Waiting => {
+  const suspend = (caller: string): Waiting => {
     const call = new Waiting();
     suspended.suspend(call, { ...BOUND, caller });
     return call;
   };
-  const [bob, first, second] = [park("bob"), park("alice"), park("alice")];
-  const third = park("alice");
+  const [bob, first, second] = [suspend("bob"), suspend("alice"), suspend("alice")];
+  const third = suspend("alice");
   expect([bob, first, second, third].map(({ expired }) => expired !== undefined)).toEqual([
     false,
     true,
     false,
     false,
   ]);
-  park("carol");
+  suspend("carol");
   expect(bob.expired).toBe("too many calls are suspended");
   expect(suspended.size).toBe(3);
   suspended.clear("the end");

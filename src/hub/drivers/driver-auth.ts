@@ -48,7 +48,7 @@ export async function driverAuth(options: DriverAuthOptions): Promise<AuthPorts 
 /** Runs the command in the sandbox of the driver's server, with write access to the driver's login state. */
 async function runForDriver(
   command: string,
-  { driver, context, interactive, signal }: RunOptions,
+  { driver, context, interactive, signal, input }: RunOptions,
   { context: server, endpoint: { root, policy }, listener }: DriverAuthOptions,
 ): Promise<RunResult> {
   const { person, redactor, config } = server;
@@ -83,7 +83,7 @@ async function runForDriver(
           if (news.type === "denied") listener.launch(news);
         },
       },
-      { timeoutMs: LONGEST_MS, signal, terminal: interactive },
+      { timeoutMs: LONGEST_MS, signal, terminal: interactive, input },
     );
     const said = redactor.redactText(ran.stderr.trim() || ran.stdout.trim()).slice(-SHOWN_CHARS);
     if (create && ran.code !== 0 && said !== "") person?.say(`${driver.id}: ${said}`);

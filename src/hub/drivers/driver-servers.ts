@@ -5,6 +5,7 @@ import {
   type CallContext,
   type DriverHooks,
   hasLogin,
+  LOCAL_USER,
   processKey,
   type SecretGrants,
 } from "../../contracts/index.ts";
@@ -27,6 +28,7 @@ import {
   SupervisedUpstream,
   type Upstream,
 } from "../../upstream/index.ts";
+import type { HubUser } from "../member/user-members.ts";
 import { homeFor, withState } from "./login-state.ts";
 import type { ServerContext } from "../processes/open-server-session.ts";
 import { withPaths } from "./path-arguments.ts";
@@ -190,7 +192,8 @@ export class DriverServers {
     };
     const { endpoint, launch, era, revision, limits: own } = definition;
     const poolKey = JSON.stringify([key, generation, endpoint, launch, era, revision ?? null, own]);
-    return openPooledSession(context, definition, poolKey, { listener, ...terms });
+    const user = userOf(who.context, context);
+    return openPooledSession({ ...context, user }, definition, poolKey, { listener, ...terms });
   }
 
   /** The sandbox settings of the driver, overridden by those of the hub, with access to the caller's login state. */
@@ -216,6 +219,8 @@ export class DriverServers {
   /** The endpoint with the secrets that are granted to this call. */
   async #resolved(driver: Driver, { tool, context }: Acquirer): Promise<Endpoint> {
     const { grants, context: server } = this.#options;
+    // Its references are those that a person wrote for its server into portolan.yaml.
+    if (driver.packaged !== undefined) return this.#resolvedWith(driver, server.secrets);
     const values = await grants.bind(driver, tool, context);
     const store: Pick<SecretStore, "get" | "checkFile"> = {
       checkFile: server.secrets.checkFile,
@@ -224,6 +229,11 @@ export class DriverServers {
         return value === undefined ? undefined : { secret: new Secret(value), source: "environment" };
       },
     };
+    return this.#resolvedWith(driver, store);
+  }
+
+  async #resolvedWith(driver: Driver, store: Pick<SecretStore, "get" | "checkFile">): Promise<Endpoint> {
+    const { context: server } = this.#options;
     const resolved = await resolveEndpoint(driver.endpoint, store as SecretStore, {
       baseDir: this.#options.endpoint.root,
     });
@@ -233,6 +243,12 @@ export class DriverServers {
     // Relative paths in the command line are relative to the workspace.
     return endpoint.transport === "stdio" ? { cwd: this.#options.endpoint.root, ...endpoint } : endpoint;
   }
+}
+
+/** The user whose login a remote server gets: the owner has the login of `portolan login`, other callers have their own. */
+function userOf({ userId }: CallContext, { user }: ServerContext): HubUser | undefined {
+  if (userId === undefined || userId === LOCAL_USER) return user;
+  return { id: userId, key: userId, name: userId, subjectToken: () => undefined };
 }
 
 function eraOf(revision: string | undefined): ServerDefinition["era"] {

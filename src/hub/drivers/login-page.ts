@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { isSecureUrl } from "../../base/net/urls.ts";
-import type { LoginResult, RunOptions } from "../../contracts/index.ts";
+import type { PageResult, RunOptions } from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 
 /** The person who can log in at this program. */
@@ -26,7 +26,7 @@ export async function showLogin(
   person: Person | undefined,
   address: string,
   { driver, signal, needsCallback }: RunOptions & { readonly needsCallback: boolean },
-): Promise<LoginResult> {
+): Promise<PageResult> {
   if (person === undefined)
     throw new PortolanError("AUTH_REQUIRED", `the login at ${address} needs a person`, {
       server: driver.id,
@@ -58,7 +58,7 @@ async function present(person: Person, url: string): Promise<void> {
 }
 
 /** Passes the local callback URL to the page, in place of `{callback_url}` or as `redirect_uri`. */
-async function withCallback(person: Person, address: string, signal: AbortSignal): Promise<LoginResult> {
+async function withCallback(person: Person, address: string, signal: AbortSignal): Promise<PageResult> {
   const server = createServer();
   const path = `/${randomBytes(32).toString("base64url")}`;
   server.listen(0, "127.0.0.1");
@@ -86,7 +86,7 @@ interface Expected {
 }
 
 /** Accepts the first valid request only. */
-function comesBack(server: Server, expected: Expected, signal: AbortSignal): Promise<LoginResult> {
+function comesBack(server: Server, expected: Expected, signal: AbortSignal): Promise<PageResult> {
   return new Promise((resolve) => {
     const late = (): void =>
       resolve({
@@ -101,7 +101,7 @@ function comesBack(server: Server, expected: Expected, signal: AbortSignal): Pro
       const url = new URL(request.url ?? "/", `http://${expected.host}`);
       if (used || !isRight(request, url, expected)) return answer(response, 404, "There is nothing here.");
       used = true;
-      const result = resultOf(url.searchParams);
+      const result = resultOf(url);
       response.once("finish", () => resolve(result));
       response.once("close", () => resolve(result));
       answer(response, 200, result.ok ? "Logged in. You can close this page." : "The login did not succeed.");
@@ -117,10 +117,11 @@ function isRight({ method, headers }: IncomingMessage, url: URL, { host, path, o
   return mode === undefined || mode === "navigate";
 }
 
-/** Reads only the error; codes and tokens in the URL are ignored. */
-function resultOf(answers: URLSearchParams): LoginResult {
+/** Codes and tokens in the address are for the login command or the code of the driver; Portolan itself only reads the error. */
+function resultOf(callback: URL): PageResult {
+  const { searchParams: answers } = callback;
   const error = answers.get("error");
-  if (error === null) return { ok: true };
+  if (error === null) return { ok: true, callback };
   if (error === "access_denied") return { ok: false, reason: "user_cancelled" };
   const said = (answers.get("error_description") ?? error).replace(/[\p{Cc}\p{Cf}]/gu, " ").slice(0, 200);
   return { ok: false, reason: "callback_failed", message: `the page says: ${said}` };

@@ -1,6 +1,7 @@
 // Health of each server of a hub, as plain data.
 
 import type { ErrorCode } from "../../errors/index.ts";
+import { filled } from "../../formats/manifest/index.ts";
 import type { Era, Origin, SandboxBackendName, SandboxMode } from "../../model/index.ts";
 import { type PinHealth, pinHealth } from "../pins/pin-report.ts";
 import type { Member, ServerState } from "./member.ts";
@@ -28,7 +29,13 @@ export interface ServerHealth {
   readonly sandbox?:
     | { readonly mode: SandboxMode; readonly backend: SandboxBackendName; readonly by: string }
     | undefined;
-  readonly error?: { readonly code: ErrorCode; readonly message: string; readonly hint: string };
+  readonly error?: {
+    readonly code: ErrorCode;
+    readonly message: string;
+    readonly hint: string;
+    /** Facts for programs, as in `PortolanError.data`; absent if there are none. */
+    readonly data?: Readonly<Record<string, unknown>>;
+  };
   /** The last lines of stderr. */
   readonly stderr?: string;
 }
@@ -61,7 +68,10 @@ export function healthOf(member: Member): ServerHealth {
     error:
       lastError === undefined || !failing
         ? undefined
-        : { code: lastError.code, message: lastError.message, hint: lastError.hint },
+        : {
+            ...{ code: lastError.code, message: lastError.message, hint: lastError.hint },
+            data: filled(lastError.data),
+          },
     stderr: (stderr || lastError?.stderr) ?? undefined,
   };
 }

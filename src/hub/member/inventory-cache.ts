@@ -15,7 +15,8 @@ import {
   type Inventory,
   type ListName,
 } from "./inventory.ts";
-import type { InventoryStore } from "./inventory-store.ts";
+import { inventoryKey, type InventoryStore } from "./inventory-store.ts";
+import type { HubUser } from "./user-members.ts";
 
 const LIST_TIMEOUT_MS = 30_000;
 export const ALL_LISTS: ReadonlySet<ListName> = new Set(["tools", "prompts", "resources"]);
@@ -28,6 +29,7 @@ export interface InventoryCacheOptions {
   readonly redactor: Redactor;
   readonly events: EventBus;
   readonly report: Report;
+  readonly user?: HubUser;
   readonly changed: (lists: ReadonlySet<ListName>) => void;
   /** The server's description of itself on its main connection. */
   readonly describe: () => Description | undefined;
@@ -59,7 +61,7 @@ export class InventoryCache {
 
   constructor(options: InventoryCacheOptions) {
     this.#options = options;
-    this.#key = keyOf(options);
+    this.#key = inventoryKey(options.config, Object.keys(options.caller.capabilities));
     this.#refresher = new ListRefresher((stale) => this.refresh(stale));
   }
 
@@ -131,7 +133,8 @@ export class InventoryCache {
     for (const list of lists) this.#fetchedAt.set(list, performance.now());
     const tools = diffTools(before.tools, this.inventory.tools);
     if (JSON.stringify(before) === JSON.stringify(this.inventory)) return;
-    if (!isNoChange(tools)) events.emit({ type: "mcp.tools_changed", server: alias, ...tools });
+    if (!isNoChange(tools))
+      events.emit({ type: "mcp.tools_changed", server: alias, caller: this.#options.user?.name, ...tools });
     changed(lists);
     // Only `saved` waits for the disk.
     this.#saving = this.#options.inventoryStore.save(this.#key, this.inventory);
@@ -168,11 +171,6 @@ export class InventoryCache {
 }
 
 /** The config as written, with references instead of secret values, so that no secret reaches the disk. */
-function keyOf({ config: { alias, endpoint, era = "auto" }, caller }: InventoryCacheOptions): string {
-  // A server may show more tools to a client that answers server requests.
-  return JSON.stringify([alias, endpoint, era, Object.keys(caller.capabilities).toSorted()]);
-}
-
 const PAUSE_MS = 500;
 
 /** Merges a storm of change notifications into few refreshes, with a pause between them. */

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isObject } from "../../model/index.ts";
+import { isObject, type ServerConfig } from "../../model/index.ts";
 import type { Inventory } from "./inventory.ts";
 
 const MAX_BYTES = 5 * 1024 * 1024;
@@ -45,6 +45,33 @@ export function createInventoryStore(folder: string): InventoryStore {
       }
     },
   };
+}
+
+/** Identifies an inventory. A server may show more tools to a client that answers server requests. */
+export function inventoryKey(
+  { alias, endpoint, era = "auto" }: ServerConfig,
+  capabilities: readonly string[],
+): string {
+  return JSON.stringify([alias, endpoint, era, capabilities.toSorted()]);
+}
+
+/** The capabilities that callers may have. */
+const CAPABILITIES = ["elicitation", "roots", "sampling"];
+
+/** The tools that a server listed when it last ran, without starting it; of several callers' lists the longest one. */
+export async function readKeptInventory(
+  config: ServerConfig,
+  folder?: string,
+): Promise<Inventory | undefined> {
+  const store = createInventoryStore(folder ?? (await defaultInventoryFolder()));
+  const sets = CAPABILITIES.reduce<string[][]>(
+    (all, name) => [...all, ...all.map((set) => [...set, name])],
+    [[]],
+  );
+  const found = await Promise.all(sets.map((set) => store.load(inventoryKey(config, set))));
+  return found
+    .filter((inventory) => inventory !== undefined)
+    .toSorted((a, b) => b.tools.length - a.tools.length)[0];
 }
 
 /** The folder in the user's cache. */

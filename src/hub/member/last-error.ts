@@ -48,12 +48,13 @@ export class LastError {
   note(thrown: unknown): PortolanError {
     const placed = this.#named(toPortolanError(thrown, { server: this.#alias }));
     const error = withRedactedError(placed, this.#redactor);
-    if (!ABOUT_THE_CALL.has(error.code)) this.error = error;
+    // A server that answers 403 refuses Portolan's credential, not this call.
+    if (!ABOUT_THE_CALL.has(error.code) || error.data.status === 403) this.error = error;
     return error;
   }
 
   /** The last error in the fields of an event. */
-  reason(): { code?: PortolanError["code"]; reason?: string } {
+  reason(): { code?: PortolanError["code"]; reason?: string; hint?: string } {
     const error = this.error;
     if (error === undefined) return {};
     const exit = { code: error.data.exitCode, signal: error.data.signal };
@@ -61,6 +62,7 @@ export class LastError {
     return {
       code: error.code,
       reason: line === undefined ? error.message : `${error.message}: ${line.slice(0, REASON_CHARS)}`,
+      hint: error.hint,
     };
   }
 

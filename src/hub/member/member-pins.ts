@@ -1,17 +1,18 @@
 // Pins of one member: the current comparison with the lock file, calls that wait for it, and the events about it.
 
 import { PortolanError } from "../../errors/index.ts";
-import type { JsonObject, ServerConfig } from "../../model/index.ts";
-import { type Call, within } from "../../upstream/index.ts";
+import type { JsonObject, Limits, ServerConfig } from "../../model/index.ts";
+import { type Call, type Upstream, within } from "../../upstream/index.ts";
 import type { EventBus } from "../events.ts";
 import type { PinBook } from "../pins/pin-book.ts";
 import { comparedEvent } from "../pins/pin-report.ts";
 import { isWithheld, NO_PINS, type PinState, withheldError } from "../pins/pin-state.ts";
 import { offeredDefinitions } from "../pins/pinned-definitions.ts";
-import { EMPTY, type Inventory } from "./inventory.ts";
+import { EMPTY, fetchInventory, type Inventory } from "./inventory.ts";
 
 /** A server may report changes faster than its list can be read; a call waits for no more than this many lists. */
 const MAX_ROUNDS = 2;
+const LIST_TIMEOUT_MS = 30_000;
 
 export interface MemberPinsOptions {
   readonly book: PinBook;
@@ -22,6 +23,8 @@ export interface MemberPinsOptions {
   readonly list: () => Promise<void>;
   /** The server runs with an inventory that has no hashes. */
   readonly needsList: () => void;
+  /** The comparison has another result than before. */
+  readonly changed: () => void;
   readonly isSilent: () => boolean;
 }
 
@@ -56,6 +59,7 @@ export class MemberPins {
     if (this.#state.mode !== "enforce") this.isUnchecked = false;
     if (this.#state.obstacle?.kind === "unlisted" && inventory() !== EMPTY) needsList();
     if (this.#state === before) return;
+    this.#options.changed();
     this.#explaining = this.#explain(this.#state);
   }
 
@@ -99,6 +103,44 @@ export class MemberPins {
       "TOOL_WITHHELD",
       `${JSON.stringify(tool.slice(0, 200))} is withheld: the tools of ${server} could not be compared with portolan.lock`,
       { server, tool, hint: `See why: portolan why ${server}`, data: { reason: "unlisted", neverRan: true } },
+    );
+  }
+
+  /**
+   * Compares the tools of a process or session beside the main one. Throws if it has another definition of a tool that
+   * callers may use: such a process gets no calls.
+   */
+  async checkSession(
+    session: Upstream,
+    limits: Pick<Limits, "requestTimeoutMs" | "maxPages">,
+  ): Promise<void> {
+    if (this.#state.mode !== "enforce") return;
+    const { book, config } = this.#options;
+    const { alias, promptTools } = config();
+    const fetched = await fetchInventory(
+      session,
+      new Set(promptTools === true ? ["tools", "prompts"] : ["tools"]),
+      EMPTY,
+      {
+        description: session.describe(),
+        timeoutMs: Math.min(LIST_TIMEOUT_MS, limits.requestTimeoutMs),
+        maxPages: limits.maxPages,
+        onLoop: () => {},
+        onMissing: () => {},
+      },
+    );
+    const hashes = await book.hashesOf(fetched);
+    const { tools } = book.compare(config(), { ...fetched, hashes });
+    const usable = [...this.#state.tools.values()].filter(({ verdict }) => verdict === "same");
+    const tool = usable.find(({ name }) => tools.get(name)?.verdict !== "same")?.name;
+    if (tool === undefined) return;
+    throw new PortolanError(
+      "TOOL_WITHHELD",
+      `it has another definition of ${JSON.stringify(tool.slice(0, 200))} than the approved one`,
+      {
+        ...{ server: alias, tool, hint: `See the pins: portolan pins ${alias}` },
+        data: { reason: "changed", neverRan: true },
+      },
     );
   }
 

@@ -14,13 +14,17 @@ import { tagsOfTool, type ToolTags } from "./tool-tags.ts";
 import { CallRedactor } from "./redact-call.ts";
 import type { EventBus, ServerEvent } from "../events.ts";
 import { LastError } from "./last-error.ts";
-import type { Inventory, ListName } from "./inventory.ts";
+import type { StderrLog, StderrLogs } from "./stderr-log.ts";
+import type { OpenLoginPage } from "../../oauth/index.ts";
+import { logInAt, toNeededLogin } from "../processes/log-in.ts";
+import { EMPTY, type Inventory, type ListName } from "./inventory.ts";
 import { checkSecrets, type ServerContext } from "../processes/open-server-session.ts";
 import { MemberSubscriptions } from "./subscriptions.ts";
 import { Processes } from "../processes/processes.ts";
 import type { InventoryStore } from "./inventory-store.ts";
 import { ALL_LISTS, InventoryCache } from "./inventory-cache.ts";
 import { MemberPins } from "./member-pins.ts";
+import { isPerCaller, UserMembers } from "./user-members.ts";
 import type { PinBook } from "../pins/pin-book.ts";
 
 /** The states in the lifecycle of a server. */
@@ -37,15 +41,22 @@ export type ServerState =
 const TOOLS: ReadonlySet<ListName> = new Set(["tools"]);
 /** The longest that an old generation may take to finish its calls. */
 const DRAIN_MS = 5 * 60_000;
+/** The connection of a caller of the gateway ends after this time without a call. */
+const USER_IDLE_MS = 30 * 60_000;
 
 export interface MemberOptions extends ServerContext {
   readonly inventoryStore: InventoryStore;
   readonly pinBook: PinBook;
   readonly events: EventBus;
+  readonly stderrLogs: StderrLogs;
+  /** True in a gateway: servers with `per_caller` have a member for each of its callers. */
+  readonly servesCallers?: boolean;
+  /** Replaces the member of a user by one with new connections. */
+  readonly renew?: () => Promise<void>;
   /** The inventory changed, or whether the member can be used. */
   readonly changed: (lists: ReadonlySet<ListName>) => void;
-  readonly resourceUpdated: (alias: string, uri: string) => void;
-  readonly log: (alias: string, message: JsonObject) => void;
+  readonly resourceUpdated: (from: Member, uri: string) => void;
+  readonly log: (from: Member, message: JsonObject) => void;
 }
 
 const EVENTS: Readonly<Record<LifecycleEvent, ServerEvent["type"]>> = {
@@ -60,8 +71,12 @@ export class Member {
   readonly alias: string;
   readonly inventoryCache: InventoryCache;
   readonly lastError: LastError;
+  /** The last lines of its stderr, also of earlier generations. */
+  readonly stderrLog: StderrLog;
   readonly pins: MemberPins;
   readonly processes: Processes;
+  /** The members of the callers that have an own login here. */
+  readonly users: UserMembers;
   config: ServerConfig;
   since: Date = new Date();
   /** Moving average of response times. */
@@ -86,14 +101,26 @@ export class Member {
     this.#options = options;
     this.config = options.config;
     this.alias = options.config.alias;
-    this.#policy = policyOf(options.config);
+    this.#policy = this.#policyOf(options.config);
+    this.users = new UserMembers(
+      () => this.config,
+      (user, renewals) => {
+        const restart = `${this.#options.restart ?? 0} ${renewals}`;
+        const own = { user, inventoryStore: NO_STORE, exchanged: new Map(), restart };
+        const renew = (): Promise<void> => this.users.renew(user);
+        return new Member({ ...this.#options, ...own, renew, config: this.config });
+      },
+    );
     const limits = { ...DEFAULT_LIMITS, ...options.config.limits };
     this.#callRedactor = new CallRedactor(options.redactor, this.alias);
     this.lastError = new LastError(this.alias, options.redactor);
+    this.stderrLog = options.stderrLogs.of(this.alias);
     this.processes = new Processes({
       ...options,
-      limits,
-      lastError: this.lastError,
+      ...{ limits, lastError: this.lastError },
+      log: (message) => options.log(this, message),
+      resourceUpdated: (uri) => options.resourceUpdated(this, uri),
+      stderrLog: this.stderrLog,
       callRedactor: this.#callRedactor,
       policy: () => this.#policy,
       busy: () => this.#inFlight > 0,
@@ -101,6 +128,8 @@ export class Member {
         this.since = new Date();
       },
       event: (event) => this.#report(event),
+      checkLate: (call) => this.#checkPins(call),
+      checkTools: (session) => this.pins.checkSession(session, limits),
       outdated: (list) => {
         if (list === "tools") this.pins.outdated();
         this.inventoryCache.outdated(list);
@@ -122,6 +151,7 @@ export class Member {
       inventory: () => this.inventoryCache.inventory,
       list: () => this.#listing ?? this.inventoryCache.refresh(TOOLS),
       needsList: () => this.#listAgain(),
+      changed: () => this.processes.recheckDedicated(),
       isSilent: () => this.#isSilent,
     });
     this.inventoryCache = new InventoryCache({
@@ -156,6 +186,31 @@ export class Member {
     return this.inventoryCache.inventory;
   }
 
+  /** The user of the gateway whose member it is; undefined for the owner of the workspace. */
+  get user(): string | undefined {
+    return this.#options.user?.id;
+  }
+
+  /** True if each caller of the gateway has a login and a member of its own. */
+  get isPerCaller(): boolean {
+    return this.#options.servesCallers === true && isPerCaller(this.config);
+  }
+
+  /** True if its tools are unknown because nobody has logged in. */
+  get needsLogin(): boolean {
+    const { unavailable } = this;
+    return this.inventory === EMPTY && unavailable !== undefined && toNeededLogin(unavailable) !== undefined;
+  }
+
+  /** Logs the user in: `openLoginPage` takes the person to the login page. Then the server is started, and its lists are read. */
+  async logIn(openLoginPage: OpenLoginPage, scope: string | undefined): Promise<void> {
+    await logInAt(this.#options, openLoginPage, scope);
+    const { renew } = this.#options;
+    if (this.processes.main.live === undefined) await this.retry();
+    else if (renew !== undefined) await renew();
+    else await this.inventoryCache.refresh(ALL_LISTS).catch(() => {});
+  }
+
   get stopped(): boolean {
     return this.state === "stopped" || this.state === "disabled";
   }
@@ -183,6 +238,8 @@ export class Member {
   /** Loads the known inventory, and starts an eager server. Resolves when it is ready or has failed. */
   async begin(): Promise<void> {
     if (this.state === "disabled") return;
+    // The owner may never use it, and need not have a login.
+    if (this.isPerCaller) return;
     // A lazy server without a known inventory is started once, to learn its tools.
     if (!(await this.load()) || this.config.start !== "lazy") await this.start().catch(() => {});
     // A lazy server reports now if a secret is missing.
@@ -226,8 +283,9 @@ export class Member {
   /** Applies other settings to the same processes: calls and sessions continue. */
   configure(config: ServerConfig): void {
     this.config = config;
-    this.#policy = policyOf(config);
+    this.#policy = this.#policyOf(config);
     this.processes.configure(config);
+    this.users.configure(config);
     this.pins.compare();
   }
 
@@ -242,7 +300,8 @@ export class Member {
       old.#successor = this;
       old.#isSilent = true;
     }
-    await old.drain();
+    const users = this.isPerCaller ? this.users.takeOver(old.users) : undefined;
+    await Promise.all([old.drain(), users]);
   }
 
   /** Uses the lists of the earlier generation until its own are fetched. */
@@ -253,14 +312,18 @@ export class Member {
   /** Rejects further calls, and stops after the last call in flight. */
   async drain(): Promise<void> {
     this.inventoryCache.stopRefreshing();
-    await this.processes.main.drain();
+    await Promise.all([this.processes.main.drain(), this.users.drain()]);
     await this.stop();
   }
 
   async stop({ isSilent = false }: { isSilent?: boolean } = {}): Promise<void> {
     this.#isSilent ||= isSilent;
     this.inventoryCache.stopRefreshing();
-    await Promise.all([this.processes.main.close(), this.processes.closeDedicated(this.#notRunning())]);
+    await Promise.all([
+      this.processes.main.close(),
+      this.processes.closeDedicated(this.#notRunning()),
+      this.users.stop(),
+    ]);
     await this.inventoryCache.saved();
   }
 
@@ -272,9 +335,14 @@ export class Member {
     } catch (thrown) {
       return this.#passOn(toPortolanError(thrown, { server: this.alias }), call);
     }
+    await this.#checkPins(call);
+    return this.#send(call);
+  }
+
+  /** A changed tool must not be called by a request that was made for the approved one. */
+  async #checkPins(call: Call): Promise<void> {
     if (this.pins.isUnchecked && call.method === "tools/call")
       await this.pins.check(call, this.#timeoutOf(call));
-    return this.#send(call);
   }
 
   #timeoutOf({ timeoutMs }: Pick<Call, "timeoutMs">): number {
@@ -352,6 +420,9 @@ export class Member {
 
   #report(event: LifecycleEvent): void {
     const { lastFault } = this.processes.main;
+    // Its user sees other tools when a login is missing, and when there is one.
+    if (this.isPerCaller) this.#options.changed(TOOLS);
+    if (event === "failed" || event === "stopped") this.stderrLog.ended();
     if (event === "failed" && lastFault !== undefined)
       this.lastError.error = this.lastError.note(lastFault.error);
     // A server is ready when its lists are fetched, so that event is emitted later.
@@ -371,18 +442,26 @@ export class Member {
 
   #emit(type: ServerEvent["type"]): void {
     if (this.#isSilent) return;
+    const { user, events } = this.#options;
+    // A caller without a login is no failure of the server; the caller gets the link to one.
+    const isLogin = this.processes.main.lastFault?.error.code === "AUTH_REQUIRED";
+    if (user !== undefined && type === "mcp.server_failed" && isLogin) return;
     const more = type === "mcp.server_failed" ? this.lastError.reason() : {};
-    this.#options.events.emit({ type, server: this.alias, ...more });
+    events.emit({ type, server: this.alias, caller: user?.name, ...more });
+  }
+
+  #policyOf({ start, idleStopMs, endpoint }: ServerConfig): Policy {
+    const isNeverIdle = idleStopMs === undefined || idleStopMs <= 0 || endpoint.transport === "contracts";
+    const { user } = this.#options;
+    return {
+      restarts: true,
+      keepsTrying: start !== "lazy" && user === undefined && !this.isPerCaller,
+      startRetries: 0,
+      idleMs: isNeverIdle ? (user === undefined ? undefined : USER_IDLE_MS) : idleStopMs,
+      drainMs: DRAIN_MS,
+    };
   }
 }
 
-function policyOf({ start, idleStopMs, endpoint }: ServerConfig): Policy {
-  const isNeverIdle = idleStopMs === undefined || idleStopMs <= 0 || endpoint.transport === "contracts";
-  return {
-    restarts: true,
-    keepsTrying: start !== "lazy",
-    startRetries: 0,
-    idleMs: isNeverIdle ? undefined : idleStopMs,
-    drainMs: DRAIN_MS,
-  };
-}
+/** What a server lists for one user is not kept on disk. */
+const NO_STORE: InventoryStore = { load: async () => undefined, save: async () => {} };

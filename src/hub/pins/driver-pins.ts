@@ -3,7 +3,7 @@
 import type { ToolApproval } from "../../contracts/index.ts";
 import type { Driver, JsonObject, PinMode } from "../../model/index.ts";
 import type { EventBus } from "../events.ts";
-import type { PinBook } from "./pin-book.ts";
+import { driverKey, type PinBook } from "./pin-book.ts";
 import { comparedEvent } from "./pin-report.ts";
 import { explainWithheld, isWithheld, type PinState } from "./pin-state.ts";
 
@@ -39,20 +39,25 @@ export class DriverPins {
   }
 
   async #withheld(
-    { id }: Driver,
+    { id, packaged }: Driver,
     tools: readonly JsonObject[],
     mode: PinMode | undefined,
   ): Promise<ReadonlyMap<string, string>> {
-    const compared = await this.#book.compareDriver(id, mode, tools);
+    const compared = await this.#book.compareDriver(
+      packaged === undefined ? driverKey(id) : packaged.server,
+      packaged === undefined ? mode : packaged.pins,
+      tools,
+    );
     const state = await this.#book.explain(compared, tools).catch(() => compared);
     void this.#book.keep(state, tools).catch(() => {});
-    this.#drivers.set(id, { state, tools });
+    // The pins of a packaged driver are those of its server, which lists them.
+    if (packaged === undefined) this.#drivers.set(id, { state, tools });
     const names = tools.map(({ name }) => String(name));
     this.#report(id, state, names);
     return new Map(
       names.flatMap((name) => {
         if (!isWithheld(state, name)) return [];
-        const { message, hint } = explainWithheld(id, name, state);
+        const { message, hint } = explainWithheld(packaged?.server ?? id, name, state);
         return [[name, `${message}. ${hint}`] as const];
       }),
     );

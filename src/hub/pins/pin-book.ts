@@ -83,13 +83,12 @@ export class PinBook {
     );
   }
 
-  /** Compares the tools of a driver's server. Its pins have a key that no alias can have. */
+  /** Compares the tools of a driver's server with the pins of this key. */
   async compareDriver(
-    id: string,
+    key: string,
     mode: PinMode | undefined,
     tools: readonly JsonObject[],
   ): Promise<PinState> {
-    const key = driverKey(id);
     if (!this.needsHashes(key, mode)) return comparePins(key, mode, this.#lock, undefined);
     const { pinOf } = await loadPackages();
     const hashes = tools.map((tool) => [String(tool.name), pinOf(tool) ?? null] as const);
@@ -181,7 +180,7 @@ export class PinBook {
   }
 }
 
-/** The key of a driver in the lock file. */
+/** The key of a driver in the lock file, which no alias can have. */
 export function driverKey(id: string): string {
   return `driver:${id}`;
 }

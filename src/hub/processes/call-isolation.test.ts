@@ -318,7 +318,7 @@ describe("waiting", () => {
     await call("4", "a", { onServerRequest: handler("4") });
     stop.abort();
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(ended.get("2")).toBe("CANCELLED: waiting for a free process was cancelled");
+    expect(ended.get("2")).toBe("CANCELLED: server: waiting for a free process was cancelled");
     expect(ended.get("3")).toBe("TIMEOUT: server: waiting for a free process took longer than 5000 ms");
     await sent("1").answer();
     expect(at("4")).toBe("main");

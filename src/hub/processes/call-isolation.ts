@@ -116,6 +116,11 @@ export class CallIsolation {
     });
   }
 
+  /** The pins have changed, so the tools of every dedicated process are compared again. */
+  recheck(): void {
+    this.#dedicated.recheck();
+  }
+
   /** Visits every dedicated process. */
   each(visit: (upstream: Upstream) => void): void {
     for (const { instance } of this.#dedicated) if (instance !== undefined) visit(instance);

@@ -20,6 +20,8 @@ export interface DedicatedProcessesOptions {
   /** Opens a session with another process like the main one. */
   readonly open: (signal: AbortSignal) => Promise<SessionHandle>;
   readonly opened?: (session: Upstream) => void;
+  /** Compares the tools of a process with the pins. Rejects if a tool that may be called has another definition there. */
+  readonly checkTools?: (session: Upstream) => Promise<void>;
   readonly idleMs?: number;
 }
 
@@ -100,6 +102,11 @@ export class DedicatedProcesses implements Iterable<ProcessSlot> {
     if (slot.calls.size === 0) void slot.instance?.drain();
   }
 
+  /** The pins have changed: no process gets a call before its tools were compared again. */
+  recheck(): void {
+    for (const slot of [...this.#ready]) this.#checkAgain(slot);
+  }
+
   /** A call on the process ended. */
   callEnded(slot: ProcessSlot): void {
     slot.instance?.otherCallEnded();
@@ -138,7 +145,29 @@ export class DedicatedProcesses implements Iterable<ProcessSlot> {
       },
     });
     const slot: DedicatedSlot = { instance, calls: new Set(), isRetired: false };
+    instance.on("toolsChanged", () => this.#checkAgain(slot));
     return slot;
+  }
+
+  /** The process gets no further calls while its tools are compared; those in flight go on. */
+  #checkAgain(slot: DedicatedSlot): void {
+    const { checkTools } = this.#options;
+    if (checkTools === undefined || slot.isRetired || !this.#ready.delete(slot)) return;
+    this.#starting.add(slot);
+    void checkTools(slot.instance)
+      .then(
+        () => {
+          if (slot.instance.live !== undefined) this.#ready.add(slot);
+        },
+        (thrown: unknown) => {
+          this.retire(slot);
+          this.#failed(toPortolanError(thrown));
+        },
+      )
+      .finally(() => {
+        this.#starting.delete(slot);
+        this.#changed();
+      });
   }
 
   async #start(slot: DedicatedSlot): Promise<void> {

@@ -36,6 +36,8 @@ export interface LegacySessionsOptions {
   /** Opens a session. With a caller it declares the capabilities of that caller. */
   readonly open: (signal: AbortSignal, caller: Caller | undefined) => Promise<SessionHandle>;
   readonly opened?: (session: Upstream, owner: string | undefined) => void;
+  /** Compares the tools of a session with the pins. Rejects if a tool that may be called has another definition there. */
+  readonly checkTools?: (session: Upstream) => Promise<void>;
   readonly idleMs?: number;
 }
 
@@ -127,6 +129,24 @@ export class LegacySessions {
     } finally {
       this.#leave(session);
     }
+  }
+
+  /** The pins have changed: no session gets a call before its tools were compared again. */
+  recheck(): void {
+    const { checkTools } = this.#options;
+    if (checkTools === undefined) return;
+    for (const session of [...this.#owned.values(), ...this.#reusable])
+      session.started = session.started.then(async (isStarted) => {
+        if (!isStarted || session.instance.live === undefined) return isStarted;
+        try {
+          await checkTools(session.instance);
+          return true;
+        } catch (thrown) {
+          this.#failed(toPortolanError(thrown));
+          this.#retire(session);
+          return false;
+        }
+      });
   }
 
   /** Lets waiting calls try again, because a session is free or is not needed any more. */

@@ -3,13 +3,15 @@
 import type { Approve, Audit } from "../../contracts/index.ts";
 import { PortolanError, type Report, type Diagnostic } from "../../errors/index.ts";
 import type { LaunchContext } from "../../launch/index.ts";
-import type {
-  ServerConfig,
-  Endpoint,
-  InvokedServer,
-  InvokeEndpoint,
-  Limits,
-  ServerDefinition,
+import type { CredentialStore, RequestAuth } from "../../oauth/index.ts";
+import {
+  grantCommand,
+  type ServerConfig,
+  type Endpoint,
+  type InvokedServer,
+  type InvokeEndpoint,
+  type Limits,
+  type ServerDefinition,
 } from "../../model/index.ts";
 import {
   resolveEndpoint,
@@ -23,11 +25,14 @@ import {
   type ServerRequestHandler,
   type Caller,
   type EraMemory,
+  type PathDenial,
   type SessionHandle,
   type Upstream,
 } from "../../upstream/index.ts";
 import type { Person } from "../drivers/login-page.ts";
+import type { HubUser } from "../member/user-members.ts";
 import type { DriverPins } from "../pins/driver-pins.ts";
+import { withSetup } from "./setup-hint.ts";
 import {
   openPooledSession,
   sessionOptions,
@@ -40,6 +45,12 @@ export interface ServerContext {
   readonly config: ServerConfig;
   readonly pool: ProcessPool;
   readonly secrets: SecretStore;
+  /** Logins at servers behind OAuth. */
+  readonly logins: CredentialStore;
+  /** The caller of a gateway whose login is used; undefined for the owner of the workspace. */
+  readonly user?: HubUser;
+  /** Exchanged tokens of the user, by the address of the server: all its sessions share them. */
+  readonly exchanged?: Map<string, RequestAuth>;
   readonly redactor: Redactor;
   readonly caller: Caller;
   readonly onServerRequest: ServerRequestHandler | undefined;
@@ -63,6 +74,10 @@ export interface ServerContext {
   readonly before?: () => Upstream | undefined;
   /** The person who can log in to drivers. */
   readonly person?: Person;
+  /** Called for each path that a sandbox of the server denied. */
+  readonly onDeniedPath?: (denied: PathDenial) => void;
+  /** Set after a requested restart: the process pool must not return the process from before. */
+  readonly restart?: number | string;
 }
 
 export interface OpenTerms extends PoolTerms {
@@ -73,6 +88,14 @@ export interface OpenTerms extends PoolTerms {
 
 /** Opens or shares a session, which ends with its connection. */
 export async function openServerSession(context: ServerContext, terms: OpenTerms): Promise<SessionHandle> {
+  try {
+    return await openSession(context, terms);
+  } catch (error) {
+    throw withSetup(error, context);
+  }
+}
+
+async function openSession(context: ServerContext, terms: OpenTerms): Promise<SessionHandle> {
   const { config, caller } = context;
   const { limits, leave, listener, launches, dedicated } = terms;
   if (config.endpoint.transport === "invoke")
@@ -107,7 +130,7 @@ export async function openServerSession(context: ServerContext, terms: OpenTerms
   // Servers with a kept HOME do not share a process.
   const own = config.launch?.sandbox?.home === "kept" ? config.alias : "";
   const { endpoint, era, launch } = definition;
-  const key = JSON.stringify([endpoint, era, limits, launch, own]);
+  const key = JSON.stringify([endpoint, era, limits, launch, own, context.restart, context.user?.id]);
   return openPooledSession(context, definition, key, terms);
 }
 
@@ -147,10 +170,12 @@ async function openInvokedServer(
   await checkCertificates(options, server);
   const { openInvoked } = await import("../../invoke/index.ts");
   return pool.acquire(
-    JSON.stringify([server, [...env], limits]),
+    JSON.stringify([server, [...env], limits, options.restart]),
     () =>
       openInvoked(server, {
         ...{ name: config.alias, limits, report, launchContext, resolveEnv: (name) => env.get(name) },
+        grantCommand: grantCommand(config, launchContext.hintFolder),
+        onDeniedPath: options.onDeniedPath,
         resolveLater: (names) => resolveLater(options, names),
       }),
     leave,
@@ -175,11 +200,15 @@ async function checkCertificates(
 /** Looks up every secret that a server config mentions. Throws when the server cannot work without those that are missing. */
 export async function checkSecrets(options: ServerContext): Promise<void> {
   const { endpoint } = options.config;
-  if (endpoint.transport === "invoke") await resolveInvoked(options, endpoint.server);
-  else if (endpoint.transport !== "contracts") await resolveEndpointOf(options, endpoint);
+  try {
+    if (endpoint.transport === "invoke") await resolveInvoked(options, endpoint.server);
+    else if (endpoint.transport !== "contracts") await resolveEndpointOf(options, endpoint);
+  } catch (error) {
+    throw withSetup(error, options);
+  }
 }
 
-async function resolveEndpointOf(
+export async function resolveEndpointOf(
   { config, secrets, redactor, report }: ServerContext,
   endpoint: Endpoint,
 ): Promise<Endpoint> {

@@ -1,20 +1,16 @@
 // Reads the mcpfile of a package as a server: its commands run in the sandbox of the server config, and its requests reach the
 // hosts of that sandbox only.
 
-import { parseUrl, portOf } from "../../base/net/urls.ts";
 import { readLimited } from "../../base/files/limited-read.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { parseMcpfile } from "../../formats/mcpfile/index.ts";
 import { findPackagedMcpfile, type LaunchRequest } from "../../launch/index.ts";
-import {
-  type HttpInvocation,
-  type Invocation,
-  type InvokedServer,
-  matchesRule,
-  parseNetworkRule,
-  type SandboxConfig,
-  type ServerConfig,
-  type StdioEndpoint,
+import type {
+  Invocation,
+  InvokedServer,
+  SandboxConfig,
+  ServerConfig,
+  StdioEndpoint,
 } from "../../model/index.ts";
 
 export interface PackagedServer {
@@ -29,7 +25,7 @@ const MAX_BYTES = 4 * 1024 * 1024;
 export async function readPackagedServer(
   config: ServerConfig,
   endpoint: StdioEndpoint,
-  request: Pick<LaunchRequest, "signal" | "onLaunch" | "report" | "context">,
+  request: Pick<LaunchRequest, "signal" | "onLaunch" | "report" | "context" | "dryRun">,
 ): Promise<PackagedServer | undefined> {
   const { alias, launch } = config;
   const found = await findPackagedMcpfile({ ...request, server: alias, endpoint, settings: launch });
@@ -54,24 +50,23 @@ export async function readPackagedServer(
       { server: alias, hint: "Report it to the package's author.", data: { diagnostics } },
     );
   return {
-    server: withSandbox(server, { ...launch?.sandbox, mode }, alias),
+    server: withSandbox(server, { ...launch?.sandbox, mode }),
     given: { ...env, ...endpoint.env },
   };
 }
 
 /** The sandbox of the config is what a person approved, so that it replaces the one that the file itself names. */
-export function withSandbox(server: InvokedServer, granted: SandboxConfig, alias: string): InvokedServer {
-  const { network = [] } = granted;
-  const guarded = <
-    T extends { readonly invocation: Invocation; readonly definition: { readonly name: string } },
-  >(
-    items: readonly T[],
-  ): T[] =>
+export function withSandbox(server: InvokedServer, granted: SandboxConfig): InvokedServer {
+  // Without a sandbox, nothing about a server is restricted.
+  const allowedHosts = granted.mode === "off" ? undefined : (granted.network ?? []);
+  const guarded = <T extends { readonly invocation: Invocation }>(items: readonly T[]): T[] =>
     items.map((item) => {
-      const { invocation, definition } = item;
-      if (invocation.kind === "cli") return { ...item, invocation: { ...invocation, sandbox: granted } };
-      checkHost(invocation, network, { alias, name: definition.name });
-      return item;
+      const { invocation } = item;
+      return {
+        ...item,
+        invocation:
+          invocation.kind === "cli" ? { ...invocation, sandbox: granted } : { ...invocation, allowedHosts },
+      };
     });
   return {
     ...server,
@@ -81,33 +76,4 @@ export function withSandbox(server: InvokedServer, granted: SandboxConfig, alias
     resources: guarded(server.resources),
     resourceTemplates: guarded(server.resourceTemplates),
   };
-}
-
-function checkHost(
-  { url }: HttpInvocation,
-  network: readonly string[],
-  { alias, name }: { readonly alias: string; readonly name: string },
-): void {
-  const rules = network.flatMap((text) => {
-    const parsed = parseNetworkRule(text);
-    return parsed.ok ? [parsed.rule] : [];
-  });
-  // A setting may be the host, and nobody knows it here: then every public host must be allowed.
-  const start = url.map((part) => (part.kind === "text" ? part.text : "\0")).join("");
-  const isKnown = /^https?:\/\/[^/?#\0]+(?:[/?#]|$)/i.test(start);
-  const parsed = isKnown ? parseUrl(start.replaceAll("\0", "x")) : undefined;
-  const isAllowed =
-    parsed === undefined
-      ? rules.some(({ kind }) => kind === "public")
-      : rules.some((rule) => matchesRule(rule, parsed.hostname, portOf(parsed)));
-  if (isAllowed) return;
-  const host = parsed === undefined ? "a host that a setting names" : parsed.host;
-  throw new PortolanError(
-    "SANDBOX_DENIED",
-    `${name} of the package sends requests to ${host}, which the sandbox of the server does not allow.`,
-    {
-      server: alias,
-      hint: `Allow it in portolan.yaml: sandbox: { network: [${parsed === undefined ? '"*"' : JSON.stringify(parsed.host)}] }`,
-    },
-  );
 }

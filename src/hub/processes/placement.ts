@@ -121,6 +121,13 @@ export class Placement {
     this.#legacyProcesses.each(set);
   }
 
+  /** The pins have changed, so the tools of everything beside the main connection are compared again. */
+  recheck(): void {
+    this.#processes.recheck();
+    this.#sessions.recheck();
+    this.#legacyProcesses.recheck();
+  }
+
   /** Stops everything beside the main connection. Waiting calls are rejected with the reason. */
   async close(reason: PortolanError): Promise<void> {
     await Promise.all([

@@ -8,6 +8,7 @@ import {
   type SessionHandle,
   type Upstream,
 } from "../../upstream/index.ts";
+import { loginOf } from "./server-login.ts";
 import type { ServerContext } from "./open-server-session.ts";
 
 /** Receives the stderr output of a server, and reports of its start. */
@@ -21,8 +22,9 @@ interface SharedSession {
   readonly abandoned: AbortController;
   /** One listener per user, because every user gets the server's output. */
   readonly listeners: Set<ProcessListener>;
-  /** The launch plan, for later users. */
+  /** The launch plan and the process, for later users. */
   planned: LaunchNews | undefined;
+  started: LaunchNews | undefined;
   users: number;
 }
 
@@ -51,10 +53,18 @@ export class ProcessPool {
         },
         launch: (news) => {
           if (news.type === "planned" && shared !== undefined) shared.planned = news;
+          if (news.type === "started" && shared !== undefined) shared.started = news;
           for (const one of listeners) one.launch(news);
         },
       });
-      const entry: SharedSession = { opening, abandoned, listeners, planned: undefined, users: 0 };
+      const entry: SharedSession = {
+        opening,
+        abandoned,
+        listeners,
+        planned: undefined,
+        started: undefined,
+        users: 0,
+      };
       shared = entry;
       this.#entries.set(key, entry);
       // A session that has ended is removed, so that later users get a new one.
@@ -75,6 +85,7 @@ export class ProcessPool {
     const userListener: ProcessListener = { ...listener };
     own.listeners.add(userListener);
     if (own.planned !== undefined) userListener.launch(own.planned);
+    if (own.started !== undefined) userListener.launch(own.started);
     let released = false;
     const release = async (): Promise<void> => {
       if (!released) {
@@ -130,8 +141,10 @@ export function openPooledSession(
 }
 
 export function sessionOptions(
-  { caller, onServerRequest, report, redactor, eras, launchContext }: ServerContext,
+  context: ServerContext,
   definition: ServerDefinition,
 ): Omit<Parameters<typeof openSessionUpstream>[0], "launches"> {
-  return { definition, caller, onServerRequest, watch: true, report, redactor, eras, launchContext };
+  const { caller, onServerRequest, report, redactor, eras, launchContext } = context;
+  const auth = loginOf(definition, context);
+  return { definition, caller, onServerRequest, watch: true, report, redactor, eras, launchContext, auth };
 }

@@ -2,12 +2,21 @@
 
 import type { PortolanError } from "../../errors/index.ts";
 import type { LaunchPlan } from "../../launch/index.ts";
-import type { ServerConfig, JsonObject, Limits, LogLevel, LogMessage } from "../../model/index.ts";
+import {
+  grantCommand,
+  type ServerConfig,
+  type JsonObject,
+  type Limits,
+  type LogLevel,
+  type LogMessage,
+} from "../../model/index.ts";
 import {
   type Call,
+  type Caller,
   createLaunchDiagnostics,
   type Description,
   type LaunchDiagnostics,
+  type PathDenial,
   type SessionHandle,
   SupervisedUpstream,
   type SupervisionOptions,
@@ -16,6 +25,7 @@ import {
 import type { CallRedactor } from "../member/redact-call.ts";
 import { type EventBus, toLaunchEvent } from "../events.ts";
 import type { LastError } from "../member/last-error.ts";
+import type { StderrLog } from "../member/stderr-log.ts";
 import type { ListName } from "../member/inventory.ts";
 import { type ServerContext, openServerSession, type OpenTerms } from "./open-server-session.ts";
 import { Placement, type PlacementOptions } from "./placement.ts";
@@ -24,21 +34,28 @@ import type { ProcessListener } from "./process-pool.ts";
 const LISTS = ["tools", "prompts", "resources"] as const;
 
 export interface ProcessesOptions
-  extends ServerContext, Pick<SupervisionOptions, "policy" | "opened" | "event" | "changed" | "busy"> {
+  extends
+    ServerContext,
+    Pick<SupervisionOptions, "policy" | "opened" | "event" | "changed" | "busy" | "checkLate"> {
   readonly limits: Limits;
   readonly lastError: LastError;
+  readonly stderrLog: StderrLog;
   readonly callRedactor: CallRedactor;
   readonly events: EventBus;
-  readonly log: (alias: string, message: JsonObject) => void;
-  readonly resourceUpdated: (alias: string, uri: string) => void;
+  readonly log: (message: JsonObject) => void;
+  readonly resourceUpdated: (uri: string) => void;
   /** A list of the server has changed. */
   readonly outdated: (list: ListName) => void;
+  /** Compares the tools of a process or session beside the main one with the pins. Rejects if they differ. */
+  readonly checkTools: (session: Upstream) => Promise<void>;
 }
 
 export class Processes {
   /** The instance that calls share. */
   readonly main: SupervisedUpstream;
   description: Description | undefined;
+  /** The process groups that were started, by id; some may have ended. */
+  readonly groups = new Set<number>();
   /** The launch plan of the last start. */
   plan: LaunchPlan | undefined;
   readonly #options: ProcessesOptions;
@@ -58,7 +75,10 @@ export class Processes {
     const { config, limits, lastError } = options;
     this.#options = options;
     this.#alias = config.alias;
-    this.#launches = createLaunchDiagnostics(config.alias, options.report, undefined);
+    this.#launches = createLaunchDiagnostics(config.alias, options.report, undefined, {
+      command: grantCommand(config, options.launchContext.hintFolder),
+      onDeniedPath: this.#deniedPath,
+    });
     this.#placement = new Placement(this.#placementOptions(config));
     this.main = new SupervisedUpstream({
       ...options,
@@ -88,6 +108,14 @@ export class Processes {
         options.outdated(list);
       });
   }
+
+  readonly #deniedPath = ({ path, message: reason, grant }: PathDenial): void => {
+    const { events, redactor } = this.#options;
+    events.emit({
+      ...{ type: "mcp.sandbox_path_denied", server: this.#alias, grant },
+      ...{ path: redactor.redactText(path), reason: redactor.redactText(reason) },
+    });
+  };
 
   /** The open session, whose upstream may be shared with other servers. */
   get handle(): SessionHandle | undefined {
@@ -148,6 +176,11 @@ export class Processes {
     this.#placement.configure(this.#placementOptions(config));
   }
 
+  /** The pins have changed, so the tools of the dedicated processes and sessions are compared again. */
+  recheckDedicated(): void {
+    this.#placement.recheck();
+  }
+
   /** Calls that wait for a dedicated process are rejected with the reason. */
   closeDedicated(reason: PortolanError): Promise<void> {
     return this.#placement.close(reason);
@@ -161,24 +194,40 @@ export class Processes {
 
   #open(leave: AbortSignal, more: Pick<OpenTerms, "knownLegacy" | "dedicated">): Promise<SessionHandle> {
     const { limits } = this.#options;
-    return openServerSession(this.#options, {
-      limits,
-      leave,
-      listener: this.#listener,
-      launches: this.#launches,
-      ...more,
-    });
+    return openServerSession(
+      { ...this.#options, onDeniedPath: this.#deniedPath },
+      {
+        limits,
+        leave,
+        listener: this.#listener,
+        launches: this.#launches,
+        ...more,
+      },
+    );
+  }
+
+  /** Another process of the same program may offer other tools, so they are compared before the first call. */
+  async #openDedicated(leave: AbortSignal, caller: Caller | undefined): Promise<SessionHandle> {
+    const handle = await this.#open(leave, { dedicated: { dedicatedTo: caller } });
+    try {
+      await this.#options.checkTools(handle.upstream);
+      return handle;
+    } catch (error) {
+      await handle.release();
+      throw error;
+    }
   }
 
   #placementOptions(config: ServerConfig): PlacementOptions {
-    const { limits, report } = this.#options;
+    const { limits, report, checkTools } = this.#options;
     return {
       alias: this.#alias,
       config,
       timeoutMs: limits.requestTimeoutMs,
       report,
       main: () => this.main,
-      open: (signal, caller) => this.#open(signal, { dedicated: { dedicatedTo: caller } }),
+      open: (signal, caller) => this.#openDedicated(signal, caller),
+      checkTools,
       opened: (other) => {
         other.on("log", this.#logged);
         if (this.#logLevel !== undefined) other.setLogLevel(this.#logLevel).catch(() => {});
@@ -204,17 +253,21 @@ export class Processes {
   }
 
   readonly #updated = (uri: string): void =>
-    this.#options.resourceUpdated(this.#alias, this.#options.redactor.redactText(uri));
+    this.#options.resourceUpdated(this.#options.redactor.redactText(uri));
 
   readonly #listener: ProcessListener = {
-    stderr: (text) => this.#options.lastError.wrote(text),
+    stderr: (text) => {
+      this.#options.lastError.wrote(text);
+      this.#options.stderrLog.write(text);
+    },
     launch: (news) => {
       if (news.type === "planned") this.plan = news.plan;
+      if (news.type === "started") this.groups.add(news.pid);
       const event = toLaunchEvent(this.#alias, news, this.#options.redactor);
       if (event !== undefined) this.#options.events.emit(event);
     },
   };
 
   readonly #logged = (message: LogMessage): void =>
-    this.#options.log(this.#alias, this.#options.callRedactor.log(message));
+    this.#options.log(this.#options.callRedactor.log(message));
 }

@@ -3,18 +3,20 @@
 import { VERSION } from "../../client/index.ts";
 import type { Description } from "../../upstream/index.ts";
 import { isObject, type JsonObject, type ServerCapabilities } from "../../model/index.ts";
-import type { Inventory } from "../member/inventory.ts";
+import { EMPTY, type Inventory } from "../member/inventory.ts";
 import type { Member } from "../member/member.ts";
 
 const SPOKEN = { era: "modern", revision: "2026-07-28", transport: "memory" } as const;
 /** Extensions whose messages can be routed: their ids name the server, or they use only merged lists. */
 const ROUTABLE_EXTENSIONS = new Set(["io.modelcontextprotocol/tasks", "io.modelcontextprotocol/ui"]);
 
-export function describeAlone({ alias, inventory }: Member): Description {
+export function describeAlone({ alias, inventory, isPerCaller }: Member): Description {
+  // Before a login its capabilities are unknown, and a client must list again after it.
+  const isOpen = isPerCaller && inventory === EMPTY;
   return {
     ...SPOKEN,
     info: inventory.info ?? { name: alias, version: "unknown" },
-    capabilities: ownCapabilities(inventory),
+    capabilities: isOpen ? mergedCapabilities([], true) : ownCapabilities(inventory),
     instructions: inventory.instructions,
   };
 }
@@ -28,14 +30,19 @@ export function describeTogether(name: string, members: readonly Member[]): Desc
   return {
     ...SPOKEN,
     info: { name, version: VERSION },
-    capabilities: mergedCapabilities(enabled.map(({ inventory }) => inventory)),
+    capabilities: mergedCapabilities(
+      enabled.map(({ inventory }) => inventory),
+      enabled.some(({ isPerCaller, inventory }) => isPerCaller && inventory === EMPTY),
+    ),
     instructions: said.length === 0 ? undefined : said.join("\n\n"),
   };
 }
 
-function mergedCapabilities(inventories: readonly Inventory[]): ServerCapabilities {
+/** `isOpen`: a server whose capabilities are known only after a login may have prompts and resources. */
+function mergedCapabilities(inventories: readonly Inventory[], isOpen: boolean): ServerCapabilities {
   const all = inventories.map(({ capabilities }) => capabilities);
-  const has = (name: string): boolean => all.some((one) => one[name] !== undefined);
+  const has = (name: string): boolean =>
+    all.some((one) => one[name] !== undefined) || (isOpen && (name === "prompts" || name === "resources"));
   const extensions: JsonObject = {};
   for (const one of all) {
     for (const [name, settings] of Object.entries(isObject(one.extensions) ? one.extensions : {}))
@@ -49,7 +56,9 @@ function mergedCapabilities(inventories: readonly Inventory[]): ServerCapabiliti
       ? {
           resources: {
             listChanged: true,
-            ...(all.some(({ resources }) => resources?.subscribe === true) ? { subscribe: true } : {}),
+            ...(isOpen || all.some(({ resources }) => resources?.subscribe === true)
+              ? { subscribe: true }
+              : {}),
           },
         }
       : {}),

@@ -23,7 +23,8 @@ export type ToolAction =
   | { readonly kind: "call"; readonly name: string }
   | { readonly kind: "read_resource" }
   | { readonly kind: "list_resources" }
-  | { readonly kind: "get_prompt"; readonly name: string };
+  | { readonly kind: "get_prompt"; readonly name: string }
+  | { readonly kind: "login" };
 
 export function extraTools({ config, inventory }: Member): { tool: ToolDefinition; action: ToolAction }[] {
   const { resources, prompts } = inventory.capabilities;
@@ -31,6 +32,20 @@ export function extraTools({ config, inventory }: Member): { tool: ToolDefinitio
     ...(config.resourceTools === true && resources !== undefined ? [LIST_RESOURCES, READ_RESOURCE] : []),
     ...(config.promptTools === true && prompts !== undefined ? inventory.prompts.map(promptTool) : []),
   ];
+}
+
+/** Stands for the tools of a server that the caller cannot see before it has logged in. */
+export function loginTool(alias: string): { tool: ToolDefinition; action: ToolAction } {
+  return {
+    tool: {
+      name: "login",
+      title: `Log in to ${alias}`,
+      description: `Logs the user in to ${alias}. Its tools are listed after that.`,
+      inputSchema: { type: "object", properties: {} },
+      annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+    },
+    action: { kind: "login" },
+  };
 }
 
 const LIST_RESOURCES: { tool: ToolDefinition; action: ToolAction } = {
@@ -117,6 +132,13 @@ async function performExtra(
         params,
       })) as GetPromptResult;
       const text = messages.map(({ role, content }) => `${role}: ${blockText(content)}`).join("\n\n");
+      return result([{ type: "text", text }]);
+    }
+    case "login": {
+      // Fails if a login is needed, which offers one to the caller.
+      await member.listed(call);
+      const names = member.inventory.tools.map(({ name }) => name).join(", ");
+      const text = `You are logged in to ${member.alias}. Its tools: ${names || "none"}.`;
       return result([{ type: "text", text }]);
     }
   }

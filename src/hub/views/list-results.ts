@@ -31,7 +31,8 @@ export class ListResults {
     if (result === undefined) {
       const items = { ...table, resourceTemplates: table.templates }[field];
       const hints = members.map(({ inventory }) => inventory.hints?.[field]);
-      result = { [field]: items, ...this.#hint(hints) };
+      const isOwn = members.some(({ isPerCaller }) => isPerCaller);
+      result = { [field]: items, ...this.#hint(hints, isOwn) };
       this.#known.set(field, result);
     }
     return result;
@@ -43,9 +44,9 @@ export class ListResults {
   }
 
   /** The shortest time of all servers. Private if any part is, or if clients see different tools. */
-  #hint(hints: readonly (CacheHint | undefined)[]): JsonObject {
+  #hint(hints: readonly (CacheHint | undefined)[], isOwn: boolean): JsonObject {
     const isPublic =
-      this.#sameForAll && hints.length > 0 && hints.every((hint) => hint?.cacheScope === "public");
+      this.#sameForAll && !isOwn && hints.length > 0 && hints.every((hint) => hint?.cacheScope === "public");
     return {
       ttlMs: Math.min(...hints.map((hint) => hint?.ttlMs ?? DEFAULT_TTL_MS), DEFAULT_TTL_MS),
       cacheScope: isPublic ? "public" : "private",

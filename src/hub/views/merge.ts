@@ -12,7 +12,7 @@ import type {
 import { shownSurfaces } from "./driver-surfaces.ts";
 import type { Member } from "../member/member.ts";
 import { hubName, isAllowedTool, type Naming, promptName } from "./naming.ts";
-import { extraTools, type ToolAction } from "./extra-tools.ts";
+import { extraTools, loginTool, type ToolAction } from "./extra-tools.ts";
 import { parseUriTemplate, type UriTemplate } from "./uri-templates.ts";
 
 export interface ToolRoute {
@@ -68,6 +68,8 @@ export interface MergeView {
   readonly admits?: (tool: ViewTool) => boolean;
   /** Results of servers with a size limit may be cut, so that they do not match the output schema. */
   readonly cutsResults?: boolean;
+  /** A server whose tools are unknown without a login is shown with a tool that logs in. */
+  readonly offersLogins?: boolean;
 }
 
 export interface MergeSettings {
@@ -78,14 +80,14 @@ export interface MergeSettings {
 export function merge(
   members: Iterable<Member>,
   settings: MergeSettings,
-  { admits, cutsResults = false }: MergeView = {},
+  { admits, cutsResults = false, offersLogins }: MergeView = {},
 ): Merged {
   const enabled = [...members]
     .filter((member) => member.config.enabled)
     .toSorted((a, b) => compare(a.alias, b.alias));
   const shown = enabled.map((member) => ({ member, ...shownSurfaces(member, settings.naming, admits) }));
   const diagnostics: Diagnostic[] = [];
-  const all = enabled.flatMap((member) => toolsOf(member, settings, { admits, cutsResults }));
+  const all = enabled.flatMap((member) => toolsOf(member, settings, { admits, cutsResults, offersLogins }));
   const isWithheld = ({ route: { member, own } }: Named<unknown, ToolRoute>): boolean =>
     member.pins.isWithheld(own);
   const tools = unambiguous(
@@ -138,7 +140,7 @@ interface Named<D, R> {
 function toolsOf(
   member: Member,
   settings: MergeSettings,
-  { admits, cutsResults }: MergeView,
+  { admits, cutsResults, offersLogins }: MergeView,
 ): Named<ToolDefinition, ToolRoute>[] {
   const { alias, config, inventory } = member;
   const isCut = cutsResults === true && (config.maxResultBytes ?? 0) > 0;
@@ -147,7 +149,8 @@ function toolsOf(
     .map((tool) => (isCut ? withoutOutputSchema(tool) : tool));
   const own = allowed.map((tool) => ({ tool, action: { kind: "call", name: tool.name } as const }));
   const prefix = descriptionPrefix(config.descriptionPrefix ?? settings.descriptionPrefix, alias);
-  const named = [...own, ...extraTools(member)].map(({ tool, action }) => ({
+  const logins = offersLogins === true && member.isPerCaller && member.needsLogin ? [loginTool(alias)] : [];
+  const named = [...own, ...extraTools(member), ...logins].map(({ tool, action }) => ({
     tool,
     action,
     name: hubName(settings.naming, config, tool.name),
@@ -155,14 +158,17 @@ function toolsOf(
   const admitted =
     admits === undefined
       ? named
-      : named.filter(({ tool, name }) =>
-          admits({
-            name,
-            own: tool.name,
-            alias,
-            ...member.tagsOf(tool.name),
-            annotations: tool.annotations,
-          }),
+      : named.filter(
+          ({ tool, name, action }) =>
+            // A caller that may use any tool of the server may log in there.
+            action.kind === "login" ||
+            admits({
+              name,
+              own: tool.name,
+              alias,
+              ...member.tagsOf(tool.name),
+              annotations: tool.annotations,
+            }),
         );
   return admitted.map(({ tool, action, name }) => ({
     definition: {

@@ -1,6 +1,6 @@
 // Routing in a view: finds the server of a tool, prompt or resource, or explains why there is none.
 
-import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { PortolanError, unknownPrompt, unknownTool } from "../../errors/index.ts";
 import { EMPTY } from "../member/inventory.ts";
 import type { Member } from "../member/member.ts";
 import { withheldError } from "../pins/pin-state.ts";
@@ -22,8 +22,7 @@ export function toolRoute(view: Routed, name: string, naming: Naming): ToolRoute
   if (held !== undefined) throw withheldError(held.member.alias, held.own, held.member.pins.state);
   const down = downOwner(view, name, naming);
   if (down !== undefined) throw down;
-  const hint = didYouMean(name, toolRoutes.keys());
-  throw new PortolanError("TOOL_NOT_FOUND", `no server has a tool "${name}"`, { tool: name, hint });
+  throw unknownTool({ server: alone(view), name, known: toolRoutes.keys() });
 }
 
 export function promptRoute(view: Routed, name: string, naming: Naming): PromptRoute {
@@ -32,9 +31,12 @@ export function promptRoute(view: Routed, name: string, naming: Naming): PromptR
   if (route !== undefined) return route;
   const down = downOwner(view, name, naming);
   if (down !== undefined) throw down;
-  throw new PortolanError("PROMPT_NOT_FOUND", `no server has a prompt "${name}"`, {
-    hint: didYouMean(name, promptRoutes.keys()),
-  });
+  throw unknownPrompt({ server: alone(view), name, known: promptRoutes.keys() });
+}
+
+/** The only server of the view. */
+function alone({ members }: Routed): string | undefined {
+  return members.length === 1 ? members[0]?.alias : undefined;
 }
 
 /** The server of a resource: by the lists, by the narrowest template, or because no other server has resources. */
@@ -92,9 +94,12 @@ export function startingOwner(
   name: string,
   naming: Naming,
 ): Member | undefined {
-  return possibleOwners(members, name, naming).find(
-    ({ state, inventory }) => (state === "starting" || state === "idle") && inventory === EMPTY,
-  );
+  return possibleOwners(members, name, naming).find(isStarting);
+}
+
+/** True for a server that has yet to start, and whose tools and prompts are not known. */
+export function isStarting({ state, inventory }: Member): boolean {
+  return (state === "starting" || state === "idle") && inventory === EMPTY;
 }
 
 /** The servers whose prefix the name has. In the view of a single server, every name belongs to that server. */

@@ -1,5 +1,6 @@
 // View: what one kind of client sees of a hub, as one upstream. It has some of the servers and some of their tools.
 
+import { setTimeout as delay } from "node:timers/promises";
 import { type Diagnostic, PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { ServerConfig, JsonObject, LogLevel } from "../../model/index.ts";
 import {
@@ -10,15 +11,18 @@ import {
   type UpstreamEvents,
   type UpstreamStats,
 } from "../../upstream/index.ts";
+import { trackPhase } from "../../telemetry/index.ts";
 import { describeAlone, describeTogether } from "./description.ts";
 import type { EventBus } from "../events.ts";
 import { perform } from "./extra-tools.ts";
 import type { ListName } from "../member/inventory.ts";
 import { ListResults } from "./list-results.ts";
 import type { Member } from "../member/member.ts";
+import type { HubUser } from "../member/user-members.ts";
+import { type OfferLogin, repeatAfterLogin } from "./login-offer.ts";
 import { merge, type Merged, type MergeSettings, type ViewTool } from "./merge.ts";
 import { hubName } from "./naming.ts";
-import { ownerOf, promptRoute, startingOwner, toolRoute } from "./routing.ts";
+import { isStarting, ownerOf, promptRoute, startingOwner, toolRoute } from "./routing.ts";
 import { fromHubTaskId, hasTaskId, watchTasks, withHubTaskIds } from "./tasks.ts";
 import { ViewEvents, emitCallEvents } from "./view-events.ts";
 
@@ -32,17 +36,29 @@ export interface ViewOptions {
   readonly cutsResults?: boolean;
   /** The alias of the only server: it keeps its names, its identity and its own methods. */
   readonly alone?: string;
+  /**
+   * The caller of a gateway, who uses its own logins; `none` for callers that share the view. Default: the owner of the
+   * workspace.
+   */
+  readonly user?: HubUser | "none";
+  /** Gives the caller a link to a login that a request needs. */
+  readonly offerLogin?: OfferLogin;
 }
 
 /** The part of a hub that a view uses. */
 export interface ViewSource {
-  readonly members: readonly Member[];
+  membersOf(user: HubUser | "none" | undefined): readonly Member[];
   readonly settings: MergeSettings;
   readonly events: EventBus;
   readonly closed: boolean;
   /** Called with the diagnostics of a merge. */
   merged(view: HubView, diagnostics: readonly Diagnostic[]): void;
 }
+
+/** Requests that are repeated after a login. */
+const NEEDS_LOGIN: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"]);
+/** The longest that a list waits for the first connection of its caller. */
+const LIST_WAIT_MS = 5_000;
 
 /** Settings of a view with only one server. */
 const OWN_NAMES: MergeSettings = { naming: undefined, descriptionPrefix: false };
@@ -63,14 +79,18 @@ export class HubView implements Upstream {
   }
 
   get members(): readonly Member[] {
-    const { includes } = this.#options;
-    return includes === undefined ? this.#source.members : this.#source.members.filter(includes);
+    const { includes, user } = this.#options;
+    const members = this.#source.membersOf(user);
+    return includes === undefined ? members : members.filter(includes);
   }
 
   /** The merged lists and routing tables. */
   get table(): Merged {
     if (this.#merged === undefined) {
-      this.#merged = merge(this.members, this.#settings, this.#options);
+      this.#merged = merge(this.members, this.#settings, {
+        ...this.#options,
+        offersLogins: this.#options.offerLogin !== undefined,
+      });
       this.#source.merged(this, this.#merged.diagnostics);
     }
     return this.#merged;
@@ -90,6 +110,7 @@ export class HubView implements Upstream {
   /** Relays an event of a server. */
   relay<E extends "resourceUpdated" | "log">(from: Member, event: E, ...args: UpstreamEvents[E]): void {
     if (this.#options.includes?.(from) === false) return;
+    if (from.isPerCaller && !this.members.includes(from)) return;
     if (event === "resourceUpdated" && !this.#mayUpdate(from, args[0] as string)) return;
     this.#events.relay(event, ...args);
   }
@@ -110,10 +131,24 @@ export class HubView implements Upstream {
 
   /** Not async, because every call passes here and usually waits for its server only. */
   request(call: Call): Promise<JsonObject> {
+    const { offerLogin } = this.#options;
+    if (offerLogin === undefined || !NEEDS_LOGIN.has(call.method)) return this.#attempt(call);
+    return this.#attempt(call).catch((error: unknown) =>
+      repeatAfterLogin(error, call, {
+        offerLogin,
+        attempt: () => this.#attempt(call),
+        memberOf: (alias) => this.members.find((member) => member.alias === alias),
+      }),
+    );
+  }
+
+  #attempt(call: Call): Promise<JsonObject> {
     try {
       if (this.#source.closed)
         throw new PortolanError("CONNECTION_CLOSED", `${this.name} is closed`, { server: this.name });
-      return this.#dispatch(call);
+      const { observation } = call;
+      if (observation === undefined) return this.#dispatch(call);
+      return trackPhase(observation.phase({ name: "hub", method: call.method }), () => this.#dispatch(call));
     } catch (error) {
       return Promise.reject(toPortolanError(error));
     }
@@ -166,11 +201,11 @@ export class HubView implements Upstream {
       case "prompts/list":
       case "resources/list":
       case "resources/templates/list":
-        return Promise.resolve(this.#list(call.method));
+        return this.#list(call.method);
       case "prompts/get":
         return this.#whenListed(call, "promptRoutes", (name) => this.#getPrompt(call, name));
       case "resources/read":
-        return ownerOf(this, String(params.uri)).request(call);
+        return this.#read(call, String(params.uri));
       case "completion/complete":
         return this.#complete(call);
       case "subscriptions/listen":
@@ -183,10 +218,17 @@ export class HubView implements Upstream {
     }
   }
 
-  #list(method: Parameters<ListResults["of"]>[0]): JsonObject {
+  async #list(method: Parameters<ListResults["of"]>[0]): Promise<JsonObject> {
+    const starting = this.members.filter((member) => member.isPerCaller && isStarting(member));
+    // The first list of a caller contains the tools of its own connections.
+    if (starting.length > 0)
+      await Promise.race([
+        Promise.allSettled(starting.map((member) => member.start())),
+        delay(LIST_WAIT_MS, undefined, { ref: false }),
+      ]);
     const alone = this.#alone();
     // An empty list would look like a server without tools.
-    if (alone?.unavailable !== undefined && alone.inventory.tools.length === 0) throw alone.unavailable;
+    if (alone?.unavailable !== undefined && this.table.tools.length === 0) throw alone.unavailable;
     return this.#lists.of(method, this.members, this.table);
   }
 
@@ -204,6 +246,7 @@ export class HubView implements Upstream {
 
   #callTool(call: Call, name: string): Promise<JsonObject> {
     const { member, action } = toolRoute(this, name, this.#settings.naming);
+    call.observation?.routed(member.alias, action.kind === "call" ? action.name : name);
     const { events } = this.#source;
     const called = this.#named(member, perform(member, action, call));
     return events.hearsCalls
@@ -219,7 +262,14 @@ export class HubView implements Upstream {
 
   #getPrompt(call: Call, name: string): Promise<JsonObject> {
     const route = promptRoute(this, name, this.#settings.naming);
+    call.observation?.routed(route.member.alias, route.name);
     return route.member.request({ ...call, params: { ...call.params, name: route.name } });
+  }
+
+  #read(call: Call, uri: string): Promise<JsonObject> {
+    const owner = ownerOf(this, uri);
+    call.observation?.routed(owner.alias, uri);
+    return owner.request(call);
   }
 
   #complete(call: Call): Promise<JsonObject> {

@@ -1,6 +1,14 @@
 // Workspace config: the servers and settings that a hub is opened with, from the config files or from a program.
 
-import { type Catalog, fatalErrors, type LockText, type UsedPaths } from "../../catalog/index.ts";
+import {
+  type Catalog,
+  fatalErrors,
+  type LockText,
+  type ManifestInput,
+  readProgramConfig,
+  type UsedPaths,
+  type WorkspaceInput,
+} from "../../catalog/index.ts";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import {
   type GatewaySettings,
@@ -10,7 +18,7 @@ import {
   type ServerConfig,
 } from "../../model/index.ts";
 
-/** The servers of a program, in place of a folder. */
+/** The servers of a workspace as Portolan has read them. A program writes `WorkspaceFields` instead. */
 export interface WorkspaceConfig {
   readonly servers: readonly ServerConfig[];
   readonly naming?: string;
@@ -29,22 +37,52 @@ export interface WorkspaceConfig {
   readonly usedPaths?: UsedPaths;
 }
 
-/** Checks the config of a program, which no parser has checked. */
-export function checkConfig(config: WorkspaceConfig): WorkspaceConfig {
-  const servers: unknown = (config as WorkspaceConfig | null)?.servers;
+/** The fields of portolan.yaml, passed by a program. Each has the name, the meaning and the checks that it has in the file. */
+export interface WorkspaceFields extends WorkspaceInput {
+  /** The folder that paths are relative to, with the lock file. Default: the working folder, without a lock file. */
+  readonly folder?: string;
+}
+
+/** A bridge manifest, passed by a program. */
+export interface BridgeManifest extends ManifestInput {
+  /** The folder that paths are relative to. Default: the working folder. */
+  readonly folder?: string;
+}
+
+/** The source of a workspace: a folder, a config file, or the config itself. */
+export type WorkspaceSource = string | WorkspaceFields | BridgeManifest | WorkspaceConfig;
+
+/** Checks the config of a program. Throws CONFIG_INVALID with all errors at once. */
+export async function readConfig(
+  config: Exclude<WorkspaceSource, string>,
+  report: (diagnostic: Diagnostic) => void,
+): Promise<WorkspaceConfig> {
+  if (isChecked(config)) return config;
+  if (!isObject(config) || (config.folder !== undefined && typeof config.folder !== "string"))
+    throw new PortolanError("CONFIG_INVALID", "a workspace is a folder, a file, or { servers: { … } }", {
+      hint: "Each server has the fields that it has in portolan.yaml, such as command and args, or url.",
+    });
+  const { folder, ...fields } = config;
+  const catalog = await readProgramConfig(fields, folder);
+  for (const diagnostic of catalog.diagnostics) report(diagnostic);
+  const { naming, descriptionPrefix, envFile, gateway, packages, registries } = catalog.settings;
+  return {
+    servers: catalog.servers.map((server) => inWorkspaceFolder(server, catalog.folder)),
+    ...{ naming, descriptionPrefix, envFile, gateway, packages, registries },
+    folder: catalog.folder,
+    lock: catalog.lock,
+  };
+}
+
+/** True for server configs that were read before, by Portolan or by the program itself. */
+function isChecked(config: Exclude<WorkspaceSource, string>): config is WorkspaceConfig {
+  const servers: unknown = isObject(config) ? config.servers : undefined;
   const isServer = (server: unknown): boolean =>
     isObject(server) &&
     typeof server.alias === "string" &&
     isObject(server.endpoint) &&
     isObject(server.origin);
-  if (Array.isArray(servers) && servers.every(isServer)) return config;
-  throw new PortolanError(
-    "CONFIG_INVALID",
-    "a workspace is a folder, a file, or { servers: ServerConfig[] }",
-    {
-      hint: "Each server has an alias, an origin, an endpoint and enabled.",
-    },
-  );
+  return Array.isArray(servers) && servers.every(isServer);
 }
 
 export function fromCatalog(catalog: Catalog, report: (diagnostic: Diagnostic) => void): WorkspaceConfig {

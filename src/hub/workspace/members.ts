@@ -34,6 +34,7 @@ export class Members {
   readonly #starts = new Set<Promise<void>>();
   /** New generations that are starting. The latest one wins. */
   readonly #next = new Map<string, Member>();
+  #restarts = 0;
   #changing: Promise<void> = Promise.resolve();
 
   constructor(options: MembersOptions) {
@@ -77,6 +78,29 @@ export class Members {
     });
   }
 
+  /**
+   * Replaces the processes of a server by new ones, also those of a lazy or failed server. Calls in flight finish on the old
+   * ones. Resolves when the new generation is ready or has failed.
+   */
+  async restart(alias: string): Promise<void> {
+    await this.#changing;
+    const current = this.#hub.member(alias);
+    // A changed config that is just starting must not be lost.
+    const { config } = this.#next.get(alias) ?? current;
+    if (!config.enabled && current.unavailable !== undefined) throw current.unavailable;
+    await this.#track(this.#replace(config, current, (this.#restarts += 1)));
+    await this.#hub
+      .member(alias)
+      .start()
+      .then(
+        () => {
+          const reason = "as requested";
+          this.#hub.events.emit({ type: "mcp.server_restarted", server: alias, reason });
+        },
+        () => {},
+      );
+  }
+
   /** Resolves when every server that was to be started is ready or has failed. */
   async settled(): Promise<void> {
     await this.#changing;
@@ -116,11 +140,11 @@ export class Members {
     await this.#replace(server, current);
   }
 
-  async #replace(server: ServerConfig, current: Member): Promise<void> {
+  async #replace(server: ServerConfig, current: Member, restart?: number): Promise<void> {
     const { alias } = server;
     const before = this.#next.get(alias);
     let contracts = current.processes.handle?.upstream;
-    const member = this.#toMember(server, () => contracts);
+    const member = this.#toMember(server, () => contracts, restart);
     // The old lists are shown until the new ones are known, and the difference is announced.
     if (server.enabled && server.start !== "lazy") member.inheritLists(current);
     this.#next.set(alias, member);

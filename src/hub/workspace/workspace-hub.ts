@@ -1,23 +1,32 @@
 // Opens the hub of a workspace: loads the config files, starts the members, and applies later changes of the files.
 
+import { isDeepStrictEqual } from "node:util";
+import { existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { type CatalogChange, loadCatalog, watchCatalog } from "../../catalog/index.ts";
 import type { Diagnostic, Report } from "../../errors/index.ts";
-import type { ServerConfig } from "../../model/index.ts";
+import type { LaunchContext } from "../../launch/index.ts";
+import type { GatewaySettings, ServerConfig } from "../../model/index.ts";
 import {
   createSecretStore,
   type PromptPassphrase,
   type Redactor,
+  type SecretLookup,
   type SecretStore,
 } from "../../secrets/index.ts";
+import type { CallObservers } from "../../telemetry/index.ts";
 import { rootFolders } from "../../client/index.ts";
-import { checkConfig, fromCatalog, type WorkspaceConfig } from "./config.ts";
+import { createDiagnostics } from "./diagnostics.ts";
+import { fromCatalog, readConfig, type WorkspaceConfig, type WorkspaceSource } from "./config.ts";
 import type { EventBus, HubEvent, PinsComparedEvent } from "../events.ts";
 import type { Hub } from "../hub.ts";
 import type { DriverPins } from "../pins/driver-pins.ts";
 import type { PinBook } from "../pins/pin-book.ts";
 import { registryTokens } from "./registry-tokens.ts";
 import { Members } from "./members.ts";
+import type { StderrLogs } from "../member/stderr-log.ts";
 import { type HubOptions, mergeSettings, openHub } from "../open-hub.ts";
+import { packagedDrivers } from "./packaged-drivers.ts";
 
 /** The options of `openWorkspace()`. */
 export interface WorkspaceOptions extends Omit<
@@ -40,6 +49,16 @@ export interface WorkspaceOptions extends Omit<
   readonly callEvents?: boolean;
   /** True when the failure of a server is also a diagnostic, once for each reason. Default: true for `openWorkspace()`. */
   readonly reportsFailures?: boolean;
+  /**
+   * Gives the value of each `${NAME}` reference, or undefined if there is none. It then replaces the environment, the keyring, the
+   * vault and the .env file; `${env:NAME}` still reads the environment.
+   */
+  readonly secrets?: SecretLookup;
+  /**
+   * A .env file that values of `${NAME}` references may come from, in place of the one that the config names; `true` is the `.env`
+   * beside the manifest or in the folder, if there is one. Without it, Portolan reads no .env file that the config does not name.
+   */
+  readonly envFile?: string | true;
   /** Prompts for the passphrase of the secrets file. */
   readonly promptPassphrase?: PromptPassphrase;
 }
@@ -50,10 +69,23 @@ export interface OpenedWorkspace {
   readonly secrets: SecretStore;
   readonly redactor: Redactor;
   readonly events: EventBus;
+  /** Observers of calls: metrics, traces, the audit log, the console. */
+  readonly calls: CallObservers;
   readonly pinBook: PinBook;
   readonly driverPins: DriverPins;
   readonly diagnostics: readonly Diagnostic[];
   readonly report: Report;
+  readonly stderrLogs: StderrLogs;
+  /** The gateway settings of the config files. */
+  readonly gateway: {
+    readonly settings: GatewaySettings | undefined;
+    /** Calls the listener after each change of the settings. */
+    onChange(listener: (settings: GatewaySettings | undefined) => void): void;
+  };
+  /** Reads the config files again. Returns their errors; undefined for a workspace whose files are not watched. */
+  reload(): Promise<readonly Diagnostic[] | undefined>;
+  /** Replaces the processes of a server. Resolves when the new ones are ready or have failed. */
+  restart(alias: string): Promise<void>;
   /** Resolves when every server that starts with the workspace is ready, or has failed for the first time. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -62,18 +94,21 @@ export interface OpenedWorkspace {
 const DEFAULT_WAIT_MS = 10_000;
 
 export async function openWorkspaceHub(
-  source: string | WorkspaceConfig,
+  source: WorkspaceSource,
   options: WorkspaceOptions,
+  { hintFolder }: Pick<LaunchContext, "hintFolder"> = {},
 ): Promise<OpenedWorkspace> {
-  const diagnostics: Diagnostic[] = [];
+  const kept = createDiagnostics();
+  const diagnostics = kept.all;
   const report = (diagnostic: Diagnostic): void => {
-    diagnostics.push(diagnostic);
+    kept.add(diagnostic);
     options.onDiagnostic?.(diagnostic);
   };
   const { reapOrphans } = await import("../../process/index.ts");
   const { FILE_REFUSED_HINT, fileRefusal } = await import("../../sandbox/index.ts");
-  const { createLaunchContext } = await import("../../launch/index.ts");
-  const launchContext = createLaunchContext();
+  const { createIndexRenewal, createLaunchContext } = await import("../../launch/index.ts");
+  const indexRenewal = createIndexRenewal();
+  const launchContext: LaunchContext = { ...createLaunchContext(), indexRenewal, hintFolder };
   const { configFiles, writes } = launchContext;
   reapOrphans();
   const changes: CatalogChange[] = [];
@@ -81,7 +116,9 @@ export async function openWorkspaceHub(
   let apply = (change: CatalogChange): void => void changes.push(change);
   const watching = typeof source === "string" && (options.watchFiles ?? true);
   const watch = watching
-    ? await watchCatalog(source, (change) => apply(change), undefined, { writerOf: writes.writerOf })
+    ? await watchCatalog(source, (change) => apply(change), undefined, {
+        ...{ writerOf: writes.writerOf, packagedDrivers },
+      })
     : undefined;
   // The loaded catalog already includes these changes.
   changes.length = 0;
@@ -89,19 +126,24 @@ export async function openWorkspaceHub(
   try {
     config =
       typeof source === "string"
-        ? fromCatalog(watch?.catalog ?? (await loadCatalog(source)), report)
-        : checkConfig(source);
+        ? fromCatalog(watch?.catalog ?? (await loadCatalog(source, { packagedDrivers })), report)
+        : await readConfig(source, report);
   } catch (error) {
     await watch?.close();
     throw error;
   }
   if (config.usedPaths !== undefined) configFiles.add(config.usedPaths);
+  const envFile = envFileOf(options.envFile, config);
+  // No server may write a file that secrets come from.
+  if (envFile !== undefined && envFile !== config.envFile)
+    configFiles.add({ folder: dirname(envFile), isWhole: false, paths: [envFile] });
   launchContext.servers = config.servers;
   launchContext.packagePolicy = config.packages;
   const roots = await rootFolders(options.handlers ?? {});
   const secrets = createSecretStore({
     env: process.env,
-    envFile: config.envFile,
+    lookup: options.secrets,
+    envFile,
     checkFile: async (path, use) => {
       const reason = await fileRefusal(path, { servers: launchContext.servers, roots, writes }, use);
       return reason === undefined ? undefined : { reason, hint: FILE_REFUSED_HINT };
@@ -127,13 +169,12 @@ export async function openWorkspaceHub(
   const leaveOut = (server: ServerConfig): boolean =>
     only?.includes(server.alias) === false || options.leaveOut?.(server) === true;
   const members = new Members({ hub, toMember: opened.member, leaveOut });
-  let gateway = JSON.stringify(config.gateway);
-  const noteGateway = (now: WorkspaceConfig["gateway"]): void => {
-    if (gateway === (gateway = JSON.stringify(now))) return;
-    // Access rules are not changed while clients are connected.
-    const message =
-      "The gateway settings of the config file changed. They apply after the next start of the gateway.";
-    report({ code: "CONFIG_INVALID", severity: "warning", message, hint: "Start portolan serve again." });
+  let { gateway } = config;
+  const gatewayListeners = new Set<(settings: GatewaySettings | undefined) => void>();
+  const noteGateway = (now: GatewaySettings | undefined): void => {
+    if (isDeepStrictEqual(gateway, now)) return;
+    gateway = now;
+    for (const listener of gatewayListeners) listener(now);
   };
   let applying = Promise.resolve();
   const change = (changed: CatalogChange): void => {
@@ -163,7 +204,7 @@ export async function openWorkspaceHub(
   apply = change;
   await begun;
   const close = async (): Promise<void> => {
-    await Promise.all([watch?.close(), hub.close(), applying]);
+    await Promise.all([watch?.close(), hub.close(), applying, indexRenewal.close()]);
     await members.settled();
     opened.events.close();
   };
@@ -173,13 +214,34 @@ export async function openWorkspaceHub(
     secrets,
     redactor: opened.redactor,
     events: opened.events,
+    calls: opened.calls,
     pinBook,
     driverPins: opened.driverPins,
     diagnostics,
     report,
+    stderrLogs: opened.stderrLogs,
+    gateway: {
+      get settings() {
+        return gateway;
+      },
+      onChange: (listener) => void gatewayListeners.add(listener),
+    },
+    async reload() {
+      if (watch === undefined) return undefined;
+      const { diagnostics: found } = await watch.reload();
+      return found.filter(({ severity }) => severity === "error");
+    },
+    restart: (alias) => members.restart(alias),
     settled: () => applying.then(() => members.settled()),
     close,
   };
+}
+
+function envFileOf(given: string | true | undefined, config: WorkspaceConfig): string | undefined {
+  if (given === undefined) return config.envFile;
+  if (given !== true) return resolve(config.folder ?? ".", given);
+  const beside = join(config.folder ?? ".", ".env");
+  return existsSync(beside) ? resolve(beside) : config.envFile;
 }
 
 /** Reports the failure of a server, whose tools are then missing. */
@@ -188,11 +250,11 @@ function failureReporter(report: Report): (event: HubEvent) => void {
   return (event) => {
     if (event.type === "mcp.pins_compared") return reportPins(event, report);
     if (event.type !== "mcp.server_failed") return;
-    const { server, code = "SERVER_UNAVAILABLE", reason = "it failed" } = event;
+    const { server, code = "SERVER_UNAVAILABLE", reason = "it failed", hint } = event;
     const message = `${server} cannot be used now: ${reason}`;
     if (reported.has(message)) return;
     reported.add(message);
-    report({ code, severity: "warning", server, message });
+    report({ code, severity: "warning", server, message, hint });
   };
 }
 

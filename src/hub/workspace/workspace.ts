@@ -11,9 +11,11 @@ import {
   type ReadResourceResult,
   type ResourceDefinition,
   type ResourceTemplateDefinition,
+  type ToolDefinition,
 } from "../../model/index.ts";
 import {
   Connection,
+  createWarner,
   type McpConnection,
   type RequestOptions,
   type Tool,
@@ -21,9 +23,9 @@ import {
 } from "../../client/index.ts";
 import { within } from "../../upstream/index.ts";
 import { type ContextItem, readContext } from "./context.ts";
-import type { WorkspaceConfig } from "./config.ts";
+import type { WorkspaceSource } from "./config.ts";
 import type { EventBus } from "../events.ts";
-import type { OwnName } from "../hub.ts";
+import type { Hub, OwnName } from "../hub.ts";
 import { healthOf, isUp, type ServerHealth } from "../member/health.ts";
 import type { ServerPins } from "../pins/pin-report.ts";
 import { readPins } from "../pins/read-pins.ts";
@@ -37,6 +39,8 @@ export interface Workspace extends AsyncDisposable {
   readonly diagnostics: readonly Diagnostic[];
   /** All tools of all servers, with unique names, sorted. */
   tools(): Promise<Tool[]>;
+  /** The definitions of the same tools. Unlike `tools()`, this does not load Zod. */
+  toolDefinitions(): Promise<ToolDefinition[]>;
   /** Calls a tool by its full name, or as `alias.tool`. */
   callTool(name: string, input?: JsonObject, options?: RequestOptions): Promise<ToolResult>;
   /** The full name of a tool that is given as `alias.tool`; other names are returned unchanged. */
@@ -63,8 +67,8 @@ export interface Workspace extends AsyncDisposable {
   health(): ServerHealth[];
   /** The tools of each server beside their pins. Reads the lists of servers that are not compared otherwise. */
   pins(): Promise<ServerPins[]>;
-  /** Pings every running server. False when an enabled server is down. */
-  healthCheck(): Promise<boolean>;
+  /** Pings every running server, or only `servers`. False when an enabled server is down. */
+  healthCheck(options?: { readonly servers?: readonly string[] }): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -80,12 +84,16 @@ const PING_MS = 5_000;
  * await using workspace = await openWorkspace(".");
  * for (const tool of await workspace.tools()) console.log(tool.name);
  * ```
+ *
+ * A server that cannot be used is left out with a warning: the event `mcp.server_failed`, a diagnostic, and `process.emitWarning`
+ * unless `onDiagnostic` is given.
  */
 export async function openWorkspace(
-  source: string | WorkspaceConfig = ".",
+  source: WorkspaceSource = ".",
   options: WorkspaceOptions = {},
 ): Promise<Workspace> {
-  const opened = await openWorkspaceHub(source, { reportsFailures: true, ...options });
+  const onDiagnostic = options.onDiagnostic ?? createWarner();
+  const opened = await openWorkspaceHub(source, { reportsFailures: true, ...options, onDiagnostic });
   const { hub, events, diagnostics, report } = opened;
   const connection = new Connection(hub, { limits: DEFAULT_LIMITS, retryHinted: false, diagnostics, report });
   const close = (): Promise<void> => opened.close();
@@ -93,6 +101,7 @@ export async function openWorkspace(
     events,
     diagnostics,
     tools: () => connection.listTools(),
+    toolDefinitions: () => connection.listToolDefinitions(),
     callTool: async (name, input, request) => {
       const full = hub.toolName(name);
       if (!hub.isKnown(full)) await hub.findOwner(full, request ?? {});
@@ -118,23 +127,27 @@ export async function openWorkspace(
     settled: () => opened.settled(),
     health: () => hub.members.map(healthOf).toSorted((a, b) => (a.alias < b.alias ? -1 : 1)),
     pins: () => readPins(opened),
-    async healthCheck() {
-      const alive = await Promise.all(
-        hub.members.map(async (member) => {
-          // A server that is still starting gets as much time as a ping.
-          const limit = { server: member.alias, what: "starting", ms: PING_MS, signal: undefined };
-          if (member.state === "starting") await within(member.start(), limit).catch(() => {});
-          if (member.state !== "ready") return isUp(member);
-          const method = member.processes.description?.era === "modern" ? "server/discover" : "ping";
-          return member.request({ method, timeoutMs: PING_MS }).then(
-            () => true,
-            () => false,
-          );
-        }),
-      );
-      return alive.every(Boolean);
-    },
+    healthCheck: ({ servers } = {}) =>
+      checkHealth(hub.members.filter(({ alias }) => servers?.includes(alias) !== false)),
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Pings every running server. False when an enabled one is down. */
+export async function checkHealth(members: Hub["members"]): Promise<boolean> {
+  const alive = await Promise.all(
+    members.map(async (member) => {
+      // A server that is still starting gets as much time as a ping.
+      const limit = { server: member.alias, what: "starting", ms: PING_MS, signal: undefined };
+      if (member.state === "starting") await within(member.start(), limit).catch(() => {});
+      if (member.state !== "ready") return isUp(member);
+      const method = member.processes.description?.era === "modern" ? "server/discover" : "ping";
+      return member.request({ method, timeoutMs: PING_MS }).then(
+        () => true,
+        () => false,
+      );
+    }),
+  );
+  return alive.every(Boolean);
 }

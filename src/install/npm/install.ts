@@ -3,13 +3,15 @@
 
 import { chmod, realpath, writeFile } from "node:fs/promises";
 import { isAbsolute, join, sep } from "node:path";
-import { PortolanError } from "../../errors/index.ts";
+import { toSri } from "../../base/text/integrity.ts";
+import { packageNotFound, PortolanError } from "../../errors/index.ts";
 import type { PackageSpec } from "../../model/index.ts";
 import { missingPlaces, PUT_THERE } from "../store/broken-parts.ts";
 import { type Made, refuseFullDisk } from "../store/store.ts";
 import { type NpmEnd, runNpm } from "./cli.ts";
 import { isAsAgreed, keyOf, type Lock, readLock, refuseOthers } from "./lock.ts";
 import { isNetworkFailure, NPM_LOG_LEVEL } from "./network.ts";
+import { dependenciesOf, refuseOtherDependencies, refuseSwappedBytes, toNpmLock } from "./dependencies.ts";
 import { checkTarball, refuseOtherHash, refuseOtherVersion } from "./expected-hash.ts";
 import type { NpmOptions } from "./package.ts";
 
@@ -42,13 +44,22 @@ const SETTINGS = [
 export async function npmInstall(
   { name, range, spec, registry }: PackageSpec,
   folder: string,
-  { root, signal, onProgress, integrity, env = process.env }: NpmOptions,
+  { root, signal, onProgress, integrity, dependencies, env = process.env }: NpmOptions,
   broken: readonly string[] = [],
 ): Promise<Made> {
   const why = broken.length === 0 ? "" : ` again: ${listOf(broken)}`;
   onProgress?.({ what: `installing ${spec}${why}` });
   const manifest = { name: "portolan-store", private: true, dependencies: { [name]: range } };
   await writeFile(join(folder, "package.json"), JSON.stringify(manifest), { flag: "wx" });
+  if (dependencies !== undefined) {
+    const own = {
+      name,
+      version: range,
+      integrity: integrity?.algorithm === "sha512" ? toSri(integrity) : undefined,
+    };
+    const text = JSON.stringify(toNpmLock(own, dependencies));
+    await writeFile(join(folder, "package-lock.json"), text, { flag: "wx" });
+  }
   const cwd = await realpath(folder);
   const cache = cacheOf(env) ?? join(root, "npm", "cache");
   const more = [
@@ -62,19 +73,23 @@ export async function npmInstall(
   const run = async (...words: string[]): Promise<void> => {
     const args = [...words, ...SETTINGS, ...more];
     const end = await runNpm({ args, cwd, signal, env, writable: [cwd, cache] });
-    if (end.code !== 0) throw npmError(spec, end);
+    if (end.code === 0) return;
+    refuseSwappedBytes(spec, dependencies ?? [], end.reason);
+    throw npmError(spec, end);
   };
   await run("install", "--package-lock-only");
   const lock = await readList(folder, "package-lock.json");
   const own = ownOf(spec, name, lock);
-  refuseOthers(spec, lock);
+  const isFixed = dependencies !== undefined;
+  refuseOthers(spec, lock, { isFixed });
   refuseOtherVersion(spec, range, own.version);
+  if (dependencies !== undefined) refuseOtherDependencies(spec, dependencies, dependenciesOf(lock, name));
   // The hash of the same kind is known before anything is downloaded.
   if (integrity !== undefined) refuseOtherHash(spec, integrity, own.integrity);
   await run("ci", "--package-lock-only=false");
   if (integrity !== undefined) await checkTarball(spec, integrity, own.integrity, cache);
   const there = await readList(folder, PUT_THERE);
-  refuseOthers(spec, there);
+  refuseOthers(spec, there, { isFixed });
   if (!isAsAgreed(lock, there)) throw notAgreed(spec);
   await refuseMissing(spec, folder, there);
   await allowPrograms(cwd, there);
@@ -156,18 +171,21 @@ const PERMANENT: ReadonlySet<string> = new Set([
 
 function npmError(spec: string, { reason, kind }: NpmEnd): PortolanError {
   const why = reason || "it gave no reason";
+  const notFound = kind === "E404" ? packageNotFound(spec, "npm's registry") : undefined;
   return new PortolanError(
     "INSTALL_FAILED",
-    isNetworkFailure(kind)
-      ? `npm could not install ${spec}, since its registry cannot be reached: ${why}`
-      : `npm could not install ${spec}: ${why}`,
+    notFound !== undefined
+      ? `${notFound.message}: ${why}`
+      : isNetworkFailure(kind)
+        ? `npm could not install ${spec}, since its registry cannot be reached: ${why}`
+        : `npm could not install ${spec}: ${why}`,
     {
       data: {
         spec,
         reason: kind,
         ...(PERMANENT.has(kind ?? "") ? { permanent: true } : {}),
       },
-      hint: hintFor(kind),
+      hint: notFound?.hint ?? hintFor(kind),
     },
   );
 }
@@ -176,8 +194,6 @@ function hintFor(kind: string | undefined): string | undefined {
   if (kind === undefined) return undefined;
   if (isNetworkFailure(kind))
     return "Is this machine online? Check the network and npm's registry setting. Once installed, it starts without network.";
-  if (kind === "E404")
-    return "Check the package's name; a private one needs you to be signed in (npm login).";
   if (kind === "ETARGET") return "No version of it is in that range: check the version.";
   if (kind === "E401" || kind === "E403") return "The registry wants credentials: sign in with npm login.";
   if (kind === "EINTEGRITY")

@@ -7,6 +7,8 @@ import { PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
 
 export interface Locked {
+  /** The name of the package, if its folder has another one. */
+  readonly name: string | undefined;
   readonly version: string | undefined;
   readonly integrity: string | undefined;
   readonly resolved: string | undefined;
@@ -33,6 +35,7 @@ function toLocked(found: Readonly<Record<string, unknown>>): Locked {
   const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
   const bins = isObject(found.bin) ? Object.entries(found.bin) : [];
   return {
+    name: text(found.name),
     version: text(found.version),
     integrity: text(found.integrity),
     resolved: text(found.resolved),
@@ -44,11 +47,16 @@ function toLocked(found: Readonly<Record<string, unknown>>): Locked {
 
 /**
  * Refuses other dependencies: a local folder would be copied into the store and shown to the server, and a git
- * repository would run its own build scripts.
+ * repository would run its own build scripts. `isFixed`: versions and hashes were given to npm, which then fetches them from the
+ * registry and does not write from where.
  */
-export function refuseOthers(spec: string, lock: Lock): void {
+export function refuseOthers(
+  spec: string,
+  lock: Lock,
+  { isFixed = false }: { readonly isFixed?: boolean } = {},
+): void {
   for (const [place, found] of lock) {
-    const why = whyNot(place, found);
+    const why = whyNot(place, found, isFixed);
     if (why === undefined) continue;
     const part = place.replace(/^.*node_modules\//, "");
     throw new PortolanError("INSTALL_FAILED", `${spec} is not installed: its part "${part}" ${why}.`, {
@@ -58,9 +66,14 @@ export function refuseOthers(spec: string, lock: Lock): void {
   }
 }
 
-function whyNot(place: string, { link, resolved, integrity, inBundle }: Locked): string | undefined {
+function whyNot(
+  place: string,
+  { link, resolved, integrity, inBundle }: Locked,
+  isFixed: boolean,
+): string | undefined {
   if (link || !place.startsWith("node_modules/")) return "is a link to a folder of this machine";
-  if (resolved === undefined) return inBundle ? undefined : "does not say where it comes from";
+  if (resolved === undefined)
+    return inBundle || (isFixed && integrity !== undefined) ? undefined : "does not say where it comes from";
   if (/^git\b|^(?:github|gitlab|bitbucket|gist|ssh):/i.test(resolved)) return "is a git repository";
   if (!isHttpUrl(resolved)) return "is a file or folder of this machine";
   return integrity === undefined ? "has no hash to know it by" : undefined;

@@ -5,6 +5,7 @@ import { homedir, tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { readLimited } from "../../base/files/limited-read.ts";
 import { PortolanError } from "../../errors/index.ts";
+import { isNetworkFailure } from "./network.ts";
 import { runNpm } from "./cli.ts";
 
 const MAX_BYTES = 256 * 1024 * 1024;
@@ -46,7 +47,9 @@ export async function packNpmPackage(
         `npm could not pack ${what}: ${end.reason || "it gave no reason"}`,
         {
           data: { reason: end.kind },
-          hint: "Check the name and the version, or the package.json of the folder.",
+          hint: isNetworkFailure(end.kind)
+            ? "Check the network, and the registry that npm uses: npm config get registry."
+            : "Check the name and the version, or the package.json of the folder.",
         },
       );
     return { name, bytes: await readLimited(join(folder, name), MAX_BYTES) };

@@ -1,6 +1,8 @@
 // npm packages, installed once and run from the store: without install scripts, and without network at later
 // starts.
 
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { type Integrity, toSri } from "../../base/text/integrity.ts";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { type PackageSpec, parsePackageSpec } from "../../model/index.ts";
@@ -10,11 +12,14 @@ import {
   type Inspected,
   openStore,
   type Pause,
+  type Store,
   type StoreRecord,
   type Verified,
 } from "../store/store.ts";
 import { findBin } from "./bin.ts";
+import { dependenciesOf, hashOfDependencies } from "./dependencies.ts";
 import { listOf, npmInstall } from "./install.ts";
+import { readLock } from "./lock.ts";
 
 export interface Installed {
   readonly name: string;
@@ -34,6 +39,8 @@ export interface NpmOptions {
   readonly bin?: string;
   /** The hash that the package must have. The spec then names an exact version. */
   readonly integrity?: Integrity;
+  /** The packages that it must be installed with, as `dependenciesOf` writes them. */
+  readonly dependencies?: readonly string[];
   readonly root: string;
   /** Resolves the version again, even if the package is installed. */
   readonly update?: boolean;
@@ -46,36 +53,73 @@ export interface NpmOptions {
 
 /** Finds an installed package without network. Undefined: it must be installed first. */
 export async function installed(
-  options: Pick<NpmOptions, "spec" | "bin" | "root" | "integrity">,
+  options: Identity & Pick<NpmOptions, "bin" | "root">,
 ): Promise<Installed | undefined> {
   const store = openStore(options.root, "npm");
-  const record = await store.find(keyOf(parse(options.spec), options));
-  if (record === undefined) return undefined;
+  const found = await inspect(store, parse(options.spec), options);
+  if (found === undefined || found.broken.length > 0) return undefined;
+  const { record } = found;
   return toInstalled(record, store.folderOf(record.key), options.bin).catch(() => undefined);
 }
 
+type Identity = Pick<NpmOptions, "spec" | "integrity" | "dependencies">;
+
+/** The dependencies of an installed package; undefined if it is not installed. */
+export async function readDependencies(
+  options: Identity & { readonly root?: string },
+): Promise<string[] | undefined> {
+  const store = openStore(options.root ?? (await defaultStoreRoot()), "npm");
+  const wanted = parse(options.spec);
+  const found = await inspect(store, wanted, options);
+  return found && listOfEntry(store, found.record, wanted.name);
+}
+
+async function listOfEntry(store: Store, { key }: StoreRecord, name: string): Promise<string[] | undefined> {
+  const lock = await readLock(join(store.folderOf(key), "package-lock.json")).catch(() => undefined);
+  return lock && dependenciesOf(lock, name);
+}
+
+/** A package that was installed before its dependencies were locked is used if it has exactly these. */
+async function inspect(
+  store: Store,
+  wanted: PackageSpec,
+  { integrity, dependencies }: Omit<Identity, "spec">,
+): Promise<Inspected | undefined> {
+  const own = await store.inspect(keyOf(wanted, { integrity, dependencies }));
+  if (own !== undefined || dependencies === undefined) return own;
+  const first = await store.inspect(keyOf(wanted, { integrity }));
+  if (first === undefined || first.broken.length > 0) return undefined;
+  const list = await listOfEntry(store, first.record, wanted.name);
+  return isDeepStrictEqual(list, [...dependencies].sort()) ? first : undefined;
+}
+
 /** Searches the user's own store, without network. */
-export async function isPackageInstalled(
-  options: Pick<NpmOptions, "spec" | "bin" | "integrity">,
-): Promise<boolean> {
+export async function isPackageInstalled(options: Identity & Pick<NpmOptions, "bin">): Promise<boolean> {
   return (await installed({ ...options, root: await defaultStoreRoot() })) !== undefined;
 }
 
 /** The record of a package in the user's own store, and its broken parts. */
-export async function inspectPackage(spec: string, integrity?: Integrity): Promise<Inspected | undefined> {
-  return openStore(await defaultStoreRoot(), "npm").inspect(keyOf({ spec }, { integrity }));
+export async function inspectPackage(options: Identity): Promise<Inspected | undefined> {
+  return inspect(openStore(await defaultStoreRoot(), "npm"), parse(options.spec), options);
 }
 
 /** Compares every file of an installed package and of its dependencies with its hash. Undefined if it is not installed. */
 export async function verifyNpm(
-  options: Pick<NpmOptions, "spec" | "root" | "integrity"> & { readonly discard?: boolean },
+  options: Identity & Pick<NpmOptions, "root"> & { readonly discard?: boolean },
 ): Promise<Verified | undefined> {
-  return openStore(options.root, "npm").verify(keyOf(parse(options.spec), options), options);
+  const store = openStore(options.root, "npm");
+  const wanted = parse(options.spec);
+  const found = await inspect(store, wanted, options);
+  return store.verify(found?.record.spec ?? keyOf(wanted, options), options);
 }
 
-/** A package whose hash was checked has a record of its own, so that the check need not be repeated. */
-function keyOf({ spec }: Pick<PackageSpec, "spec">, { integrity }: Pick<NpmOptions, "integrity">): string {
-  return integrity === undefined ? spec : `${spec} ${toSri(integrity)}`;
+/** A package whose hash or dependencies were checked has a record of its own, so that the check need not be repeated. */
+function keyOf(
+  { spec }: Pick<PackageSpec, "spec">,
+  { integrity, dependencies }: Pick<NpmOptions, "integrity" | "dependencies">,
+): string {
+  const key = integrity === undefined ? spec : `${spec} ${toSri(integrity)}`;
+  return dependencies === undefined ? key : `${key} ${hashOfDependencies(dependencies)}`;
 }
 
 export async function installNpm(options: NpmOptions): Promise<Installed> {
@@ -83,7 +127,7 @@ export async function installNpm(options: NpmOptions): Promise<Installed> {
   const wanted = parse(options.spec);
   const store = openStore(root, "npm", options.pause);
   const key = keyOf(wanted, options);
-  const there = update ? undefined : await store.inspect(key);
+  const there = update ? undefined : await inspect(store, wanted, options);
   const { broken = [] } = there ?? {};
   const known = broken.length === 0 ? there?.record : undefined;
   const add = (again: boolean, why: readonly string[]): Promise<StoreRecord> =>

@@ -151,6 +151,9 @@ test("stdout is the result; stderr is part of a failure, and separate otherwise"
     ],
     _meta: { "portolan/cli": { exitCode: 0 } },
   });
+  // A success without output says so, and shows what the command wrote to stderr.
+  const quiet = await openTool(script("console.error('did it')"));
+  expect(textOf(await quiet.call())).toBe("The command succeeded without output on stdout. stderr:\ndid it");
   expect(await call({ depth: 3 })).toEqual({
     resultType: "complete",
     isError: true,

@@ -7,7 +7,7 @@ import { childEnvironment, type Ended, type RunningProgram, startProgram } from 
 import { withDeadline } from "../running-requests.ts";
 import { replaceVariables } from "../env-references.ts";
 import type { Outcome, Run, Runner } from "../types.ts";
-import { sandboxCommand, type SandboxContext } from "./sandboxed.ts";
+import { sandboxCommand, type SandboxContext, type SandboxedCommand } from "./sandboxed.ts";
 import { type BuiltCommand, createCommandBuilder, type Place } from "./command.ts";
 import { CapturedOutput, OutputProgress } from "./captured-output.ts";
 
@@ -32,11 +32,14 @@ export function createCliRunner(given: CliInvocation, schema: JsonSchema, place:
       run.signal.throwIfAborted();
       const output = new Output(maxBytes, run);
       let running: RunningProgram;
+      let sandboxed: SandboxedCommand | undefined;
       try {
+        sandboxed = sandbox === undefined ? undefined : await sandboxCommand(command, invocation, place);
         running = await startProgram(
-          sandbox === undefined
-            ? { ...command, file: command.program, env: childEnvironment(command.env) }
-            : await sandboxCommand(command, invocation, place),
+          sandboxed?.spawnable ?? {
+            ...command,
+            ...{ file: command.program, env: childEnvironment(command.env) },
+          },
           { stdout: output.stdout, stderr: output.stderr, background: "kill" },
         );
       } catch (error) {
@@ -51,10 +54,11 @@ export function createCliRunner(given: CliInvocation, schema: JsonSchema, place:
           () => undefined,
         );
         // A command that ran out of time still returns the output that it wrote.
-        const outcome = output.toOutcome(
+        const ended = output.toOutcome(
           inTime ?? (await running.stop()),
           inTime === undefined ? timeoutMs : undefined,
         );
+        const outcome = sandboxed?.explain(ended, run.args) ?? ended;
         // A sandbox ends as a whole, so Portolan cannot see whether a process was left in it.
         return sandbox !== undefined && shell?.leavesBackground === true && inTime !== undefined
           ? { ...outcome, notes: [SANDBOX_ENDED] }

@@ -4,9 +4,11 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Diagnostic } from "../../errors/index.ts";
 import type { CliInvocation, CliPart } from "../../model/index.ts";
 import { startProgram } from "../../process/index.ts";
 import { needs } from "../../../test/helpers/needs.ts";
+import { createCliRunner } from "./run.ts";
 import { sandboxCommand } from "./sandboxed.ts";
 
 let folder = "";
@@ -38,7 +40,7 @@ async function given(
     ...{ kind: "cli", words, appendUnused: false, sandbox: { mode: "enforce" }, ...more },
   };
   const built = { program: more.shell?.program ?? "node", args, cwd, env: {} };
-  const command = await sandboxCommand(built, invocation, PLACE);
+  const { spawnable: command } = await sandboxCommand(built, invocation, PLACE);
   command.spawned?.();
   command.ended?.();
   const mounted = command.args.filter((_, index) => /^--(?:ro-)?bind$/.test(command.args[index - 1] ?? ""));
@@ -78,7 +80,7 @@ test("a stopped command gets SIGTERM first, also in its sandbox", needs("bubblew
   };
   const built = { program: process.execPath, args: ["-e", script], cwd: at("mine"), env: {} };
   const said: string[] = [];
-  const running = await startProgram(await sandboxCommand(built, invocation, PLACE), {
+  const running = await startProgram((await sandboxCommand(built, invocation, PLACE)).spawnable, {
     stdout: (chunk) => said.push(chunk.toString()),
     background: "kill",
   });
@@ -86,3 +88,46 @@ test("a stopped command gets SIGTERM first, also in its sandbox", needs("bubblew
   expect(await running.stop()).toMatchObject({ code: 7, signal: null });
   expect(said.join("")).toContain("saved");
 });
+
+test(
+  "a file that the sandbox hides is explained with the command that grants it",
+  needs("bubblewrap"),
+  async () => {
+    const hidden = at("theirs/check.js");
+    const words = [[text("cat")], [placeholder]].map((parts) => ({ kind: "word" as const, parts }));
+    const invocation: CliInvocation = {
+      ...{
+        kind: "cli",
+        words,
+        appendUnused: false,
+        sandbox: { mode: "enforce", fs: { read: [at("mine")] } },
+      },
+    };
+    const reported: Diagnostic[] = [];
+    const paths: string[] = [];
+    const { run } = createCliRunner(
+      invocation,
+      { type: "object" },
+      {
+        ...{ folder: at("mine"), env: new Map(), started: () => {}, name: "s", reportDenied: () => {} },
+        ...{ grantCommand: "portolan grant s", report: (one) => void reported.push(one) },
+        onDeniedPath: ({ path }) => void paths.push(path),
+      },
+    );
+    const outcome = await run({
+      ...{ args: { f: hidden }, headers: {}, progress: () => {}, signal: new AbortController().signal },
+    });
+    expect(outcome.failure).toBe("The command failed with exit code 1.");
+    expect(outcome.meta?.["portolan/sandbox"]).toMatchObject({
+      denied: [
+        {
+          path: hidden,
+          grant: expect.stringContaining(`portolan grant s --write ${hidden}`) as string,
+        },
+      ],
+    });
+    expect(reported).toMatchObject([{ code: "SANDBOX_DENIED", server: "s" }]);
+    expect(reported[0]?.hint).toContain("Grant it with: portolan grant s");
+    expect(paths).toEqual([hidden]);
+  },
+);

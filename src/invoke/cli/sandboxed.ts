@@ -2,18 +2,28 @@
 
 import { isAbsolute } from "node:path";
 import type { Report } from "../../errors/index.ts";
-import { type LaunchContext, type LaunchRequest, prepare } from "../../launch/index.ts";
-import type {
-  CliInvocation,
-  CliPart,
-  CliWord,
-  InvokedServer,
-  ReportDenied,
-  SandboxConfig,
-  Template,
+import {
+  type LaunchContext,
+  type LaunchNews,
+  type LaunchRequest,
+  planned,
+  prepare,
+} from "../../launch/index.ts";
+import {
+  type CliInvocation,
+  type CliPart,
+  type CliWord,
+  type InvokedServer,
+  isObject,
+  type JsonObject,
+  type ReportDenied,
+  type SandboxConfig,
+  type Template,
 } from "../../model/index.ts";
+import { createLaunchDiagnostics, type PathDenial } from "../../upstream/index.ts";
 import { listOperations } from "../operations.ts";
 import type { Spawnable } from "../../process/index.ts";
+import type { Outcome } from "../types.ts";
 import type { BuiltCommand } from "./command.ts";
 
 export interface SandboxContext {
@@ -24,14 +34,31 @@ export interface SandboxContext {
   readonly packageFolder?: string;
   /** Reports hosts that the sandbox refused to a command. */
   readonly reportDenied: ReportDenied;
+  /** The command that grants more to the sandbox of the file, up to its options. */
+  readonly grantCommand?: string;
+  /** Called for each path that a sandbox denied to a command. */
+  readonly onDeniedPath?: (denied: PathDenial) => void;
+}
+
+/** A command in its sandbox, and the search for paths that the sandbox denied to it. */
+export interface SandboxedCommand {
+  readonly spawnable: Spawnable;
+  /** Adds the denied paths to the `_meta` of the outcome, and reports them. */
+  readonly explain: (outcome: Outcome, args: JsonObject) => Outcome;
 }
 
 export async function sandboxCommand(
   command: BuiltCommand,
   invocation: CliInvocation,
-  { name, report, reportDenied, launchContext: context, packageFolder }: SandboxContext,
-): Promise<Spawnable> {
-  const { spawnable } = await prepare({
+  place: SandboxContext,
+): Promise<SandboxedCommand> {
+  const { name, report, reportDenied, launchContext: context, packageFolder } = place;
+  // Each command has a sandbox of its own, so each has its own search for denied paths.
+  const { onLaunch, checkResult } = createLaunchDiagnostics(name, report, undefined, {
+    command: place.grantCommand,
+    onDeniedPath: place.onDeniedPath,
+  });
+  const prepared = await prepare({
     ...commandRequest(command, invocation, name),
     programFolders: packageFolder === undefined ? [] : [packageFolder],
     report,
@@ -40,7 +67,21 @@ export async function sandboxCommand(
       if (event.type === "denied") reportDenied(event, invocation.sandbox?.network ?? []);
     },
   });
-  return { ...spawnable, cwd: spawnable.cwd ?? command.cwd };
+  const { spawnable, plan } = prepared;
+  // The arguments of a call may name any path; only one that the command failed at is a denial.
+  onLaunch({ ...planned(prepared), plan: { ...plan, notGranted: [] } } as LaunchNews);
+  return {
+    spawnable: { ...spawnable, cwd: spawnable.cwd ?? command.cwd },
+    explain: (outcome, args) => {
+      const content = [outcome.stderr ?? "", outcome.bytes.toString("utf8")].map((text) => ({
+        type: "text",
+        text,
+      }));
+      const call = { method: "tools/call", params: { arguments: args } };
+      const { _meta: meta } = checkResult({ content, isError: outcome.failure !== undefined }, call);
+      return isObject(meta) ? { ...outcome, meta: { ...outcome.meta, ...meta } } : outcome;
+    },
+  };
 }
 
 /** The launch request of a command, for running it and for planning it. */
@@ -75,7 +116,7 @@ function isText(part: CliPart): part is Extract<CliPart, { kind: "text" }> {
 /** Throws when a sandbox that the file declares cannot be enforced on this machine; then the server does not start. */
 export async function checkSandboxes(
   server: InvokedServer,
-  context: Omit<SandboxContext, "reportDenied">,
+  context: Omit<SandboxContext, "reportDenied" | "onDeniedPath">,
 ): Promise<void> {
   const declared = new Map<string, SandboxConfig>();
   for (const { invocation } of listOperations(server))

@@ -178,7 +178,7 @@ test("outputSchema: kept, broken, and not JSON at all", async () => {
   expect((await call({ k: "good" })).structuredContent).toEqual({ n: 1 });
   const bad = await call({ k: "bad" });
   expect(bad).toMatchObject({ isError: true });
-  expect(textOf(bad)).toContain("does not match the tool's outputSchema: /n: expected");
+  expect(textOf(bad)).toContain("does not match the tool's outputSchema: /n: must be");
   expect(textOf(await call({ k: "text" }))).toContain("not JSON");
   // A POST has already taken effect: an error would invite the model to repeat it.
   const post = await open({ tools: [tool(http("POST", `${origin}/{k}`), ANY, { outputSchema })] });

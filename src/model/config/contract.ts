@@ -4,7 +4,7 @@ import { parseVersion } from "../../base/text/versions.ts";
 import type { Json, JsonObject } from "../json/json.ts";
 import type { JsonSchema } from "../protocol/mcp.ts";
 import type { LaunchSettings, SandboxMode } from "../sandbox/sandbox.ts";
-import type { Endpoint, Origin } from "./server-definition.ts";
+import type { Endpoint, Origin, PinMode } from "./server-definition.ts";
 
 export type DriverKind = "cli" | "http" | "mcp" | "sdk" | "builtin";
 export type CostClass = "trivial" | "metered" | "expensive";
@@ -179,11 +179,22 @@ type DriverProgram = {
   readonly env: Readonly<Record<string, string>>;
 };
 
-/** Secret that is sent to a remote server, and the header that carries it. */
-export type DriverServerAuth =
-  | { readonly type: "none" }
-  | { readonly type: "bearer"; readonly env: string }
-  | { readonly type: "header"; readonly name: string; readonly env: string };
+/** How Portolan signs in to a remote server, as `auth` of a server in portolan.yaml. Empty: by a login, where the server asks for one. */
+export interface DriverServerAuth {
+  readonly token?: string;
+  readonly header?: string;
+  readonly key?: string;
+  readonly grant?: "authorization_code" | "client_credentials";
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  readonly privateKey?: string;
+  readonly algorithm?: string;
+  readonly clientMetadataUrl?: string;
+  readonly issuer?: string;
+  readonly scopes?: readonly string[];
+  readonly account?: string;
+  readonly redirectUri?: string;
+}
 
 /** The `server` section of a DRIVER.md as written. `portolan diff` compares it between two versions of a driver. */
 export type DriverServer =
@@ -238,6 +249,8 @@ export interface Driver {
   readonly healthCheck?: DriverHealthCheck;
   readonly tags: readonly string[];
   readonly metadata: JsonObject;
+  /** The server of portolan.yaml whose package brought the driver. Its settings, sandbox and pins are those of that server. */
+  readonly packaged?: { readonly server: string; readonly pins?: PinMode };
   /** The places have the keys `prompt:<name>`, `skill_ref:<name of the prompt>`, `resource:<template>`, `ref_kind:<id>` and `secret:<NAME>`. */
   readonly origin: DriverOrigin;
 }

@@ -1,5 +1,7 @@
 // Gateway settings of a workspace: address, access and limits, as plain data. Absent fields have the defaults below.
 
+import type { AuditSettings, TelemetrySettings } from "./telemetry-settings.ts";
+
 export interface GatewaySettings {
   readonly host?: string;
   /** Port 0 chooses a free port. */
@@ -11,6 +13,8 @@ export interface GatewaySettings {
   readonly tls?: GatewayTls;
   /** `none` accepts every client that can reach the gateway. */
   readonly auth?: "token" | "none";
+  /** URL under which browsers reach the gateway, before `/mcp`, if it differs from the address it listens at. */
+  readonly publicUrl?: string;
   readonly oauth?: GatewayOAuth;
   readonly callers?: readonly GatewayCaller[];
   readonly limits?: GatewayLimits;
@@ -19,6 +23,10 @@ export interface GatewaySettings {
   readonly pageSize?: number;
   /** Largest result that is passed on whole; 0 means no limit. A server config may override it. */
   readonly maxResultBytes?: number;
+  /** The section `telemetry` of portolan.yaml. */
+  readonly telemetry?: TelemetrySettings;
+  /** The section `audit` of portolan.yaml; absent: no audit log. */
+  readonly audit?: AuditSettings;
 }
 
 /** Paths of PEM files. They are absolute in a catalog. */
@@ -38,6 +46,9 @@ export interface GatewayOAuth {
   readonly scopes?: readonly string[];
   /** URL under which clients reach the gateway, if it differs from the address it listens at. */
   readonly resource?: string;
+  /** The gateway's own client at the issuer: with it, a browser shows who is logging in to a server. */
+  readonly clientId?: string;
+  readonly clientSecret?: string;
 }
 
 export interface GatewayCaller {
@@ -89,8 +100,8 @@ export interface GatewayLimits {
   readonly sessions?: number;
   readonly sessionIdleMs?: number;
   /** Number of calls of one caller that wait for the response to a server request. */
-  readonly parked?: number;
-  readonly parkedForMs?: number;
+  readonly suspended?: number;
+  readonly suspendedForMs?: number;
 }
 
 /** Older transports, beside Streamable HTTP. */
@@ -105,8 +116,8 @@ export const GATEWAY_DEFAULTS: {
   readonly bodyBytes: number;
   readonly sessions: number;
   readonly sessionIdleMs: number;
-  readonly parked: number;
-  readonly parkedForMs: number;
+  readonly suspended: number;
+  readonly suspendedForMs: number;
   readonly pageSize: number;
   readonly maxResultBytes: number;
   /** Number of dedicated processes of a server that sends server requests. */
@@ -117,8 +128,8 @@ export const GATEWAY_DEFAULTS: {
   bodyBytes: 4 * 1024 * 1024,
   sessions: 1_000,
   sessionIdleMs: 30 * 60_000,
-  parked: 1_000,
-  parkedForMs: 10 * 60_000,
+  suspended: 1_000,
+  suspendedForMs: 10 * 60_000,
   pageSize: 1_000,
   maxResultBytes: 1024 * 1024,
   lanes: 15,

@@ -88,6 +88,8 @@ export interface HttpInvocation {
   readonly ignored?: readonly (readonly string[])[];
   /** If true, the host name may resolve to a private, loopback or link-local address. An address that is written in the URL is always allowed. */
   readonly allowPrivate?: boolean;
+  /** Network rules that the host must match, for the mcpfile of a package. Undefined: every host is allowed. */
+  readonly allowedHosts?: readonly string[];
   readonly timeoutMs?: number;
   readonly maxResponseBytes?: number;
 }

@@ -39,9 +39,14 @@ export interface PackagePolicy {
   readonly trust?: TrustSettings;
   /** A version that was published more recently is refused. */
   readonly minReleaseAgeMs?: number;
-  readonly advisories?: { readonly warn?: AdvisoryThreshold; readonly refuse?: AdvisoryThreshold };
+  readonly advisories?: {
+    readonly warn?: AdvisoryThreshold;
+    readonly refuse?: AdvisoryThreshold;
+    /** A start renews an index that was checked longer ago, in the background. */
+    readonly maxAgeMs?: number;
+  };
 }
 
 export const PACKAGE_POLICY_DEFAULTS = {
-  advisories: { warn: "medium", refuse: "critical" },
+  advisories: { warn: "medium", refuse: "critical", maxAgeMs: 24 * 60 * 60 * 1000 },
 } as const satisfies PackagePolicy;

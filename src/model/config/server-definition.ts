@@ -2,6 +2,7 @@
 
 import type { Contract, ContractPolicy, ConfiguredDriver, SecretEntry } from "./contract.ts";
 import type { InvokedServer } from "./invoked-server.ts";
+import type { OAuthSettings } from "./server-auth.ts";
 import type { LaunchSettings } from "../sandbox/sandbox.ts";
 
 /** A command line. It may run a package (`npx`) or an image (`docker run`), which `parseProgram` recognises. */
@@ -19,6 +20,8 @@ interface NpmProgram {
   readonly bin?: string;
   /** The hash that the package must have, as SRI. */
   readonly integrity?: string;
+  /** The packages that it is installed with, as the lock file lists them. Only with `integrity`. */
+  readonly dependencies?: readonly string[];
 }
 
 /** A container image. It gets the variables of `env`. */
@@ -57,6 +60,8 @@ export interface UrlEndpoint {
   readonly transport: "http" | "sse" | "websocket";
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** How to sign in. Without it, a login that somebody made is used. */
+  readonly auth?: OAuthSettings;
   /** Local program that serves the URL. The port of the URL is set when it runs. */
   readonly program?: HttpProgram;
 }
@@ -177,6 +182,8 @@ export interface ServerConfig {
   readonly lanes?: number;
   /** Installation and sandbox of the program. */
   readonly launch?: LaunchSettings;
+  /** Steps of the config file that a person must do before the server works. Errors of its start show them. */
+  readonly setup?: string;
   /** How its tools are compared with the lock file. Default: enforced if the lock file has pins of this server. */
   readonly pins?: PinMode;
 }

@@ -28,7 +28,11 @@ interface PackageReferenceProgram {
 /** A program that can be installed and started. */
 export type InstallableProgram =
   | BinaryProgram
-  | (NpxCommand & { readonly kind: "npm"; readonly integrity?: string })
+  | (NpxCommand & {
+      readonly kind: "npm";
+      readonly integrity?: string;
+      readonly dependencies?: readonly string[];
+    })
   /** `command` is the program of the engine, and `words` are all its arguments: `run …`. */
   | (DockerRun & { readonly kind: "docker"; readonly command: string; readonly words: readonly string[] });
 
@@ -43,10 +47,10 @@ export function parseProgram(program: LocalProgram): ParsedProgram;
 export function parseProgram(program: LocalProgram): ParsedProgram {
   switch (program.kind) {
     case "npm": {
-      const { package: spec, bin, integrity, args = [] } = program;
+      const { package: spec, bin, integrity, dependencies, args = [] } = program;
       const parsed = parsePackageSpec(spec);
       const npm = asNpm(typeof parsed === "string" ? parsed : { ...parsed, bin, args }, "npm");
-      return integrity === undefined ? npm : { ...npm, integrity };
+      return integrity === undefined ? npm : { ...npm, integrity, dependencies };
     }
     case "package": {
       const { lock, args = [] } = program;

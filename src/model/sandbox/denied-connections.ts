@@ -21,8 +21,8 @@ const MAX_REPORTED = 50;
 
 export type ReportDenied = (denied: Denied, granted: readonly string[]) => void;
 
-/** Reports each target once. `granted` is the allow-list of the server. */
-export function createDeniedReport(report: Report): ReportDenied {
+/** Reports each target once. `granted` is the allow-list of the server, `command` the one that grants more. */
+export function createDeniedReport(report: Report, command?: string): ReportDenied {
   const told = new Set<string>();
   return (denied, granted) => {
     const target = targetOf(denied);
@@ -30,14 +30,18 @@ export function createDeniedReport(report: Report): ReportDenied {
     told.add(target);
     const { server, reason } = denied;
     const message = `${server} was refused ${target === "" ? "a connection" : target}: ${reason}`;
-    const hint = grantHint([denied], granted);
+    const hint = grantHint([denied], granted, command);
     report({ code: "SANDBOX_DENIED", severity: "warning", server, message, hint });
   };
 }
 
 /** Returns a hint for an error that refused connections may have caused, or undefined if no rule would help. */
-export function deniedHint(denied: readonly Denied[], granted: readonly string[]): string | undefined {
-  const hint = grantHint(denied, granted);
+export function deniedHint(
+  denied: readonly Denied[],
+  granted: readonly string[],
+  command?: string,
+): string | undefined {
+  const hint = grantHint(denied, granted, command);
   if (hint === undefined) return undefined;
   const rules = rulesFor(denied, granted).join(", ");
   return `It tried to reach ${rules}, which its sandbox does not allow. ${hint}`;
@@ -49,9 +53,17 @@ function targetOf({ host, port }: Pick<Denied, "host" | "port">): string {
   return port === 0 ? address : `${address}:${port}`;
 }
 
-function grantHint(denied: readonly Denied[], granted: readonly string[]): string | undefined {
+function grantHint(
+  denied: readonly Denied[],
+  granted: readonly string[],
+  command: string | undefined,
+): string | undefined {
   const rules = rulesFor(denied, granted).map((rule) => quoted(rule));
   if (rules.length === 0) return undefined;
+  if (command !== undefined) {
+    const words = rules.map((rule) => `--net ${rule}`).join(" ");
+    return `To allow ${rules.length === 1 ? "it" : "them"}: ${command} ${words}`;
+  }
   const options = rules.map((rule) => `--allow-net ${rule}`).join(" ");
   const before = granted.length > MAX_NAMED ? ["…"] : granted.map((rule) => quoted(rule));
   const list = [...before, ...rules].join(", ");

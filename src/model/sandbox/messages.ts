@@ -40,19 +40,55 @@ export function limitRule(name: keyof ResourceLimits, value: number | undefined)
   return `limits.${LIMIT_NAMES[name]}: ${written}`;
 }
 
-/** Message at a start and in `portolan validate` about a path that a config names and the sandbox hides. */
+/** A path that a sandbox hides or protects, as far as a message needs it. */
+export interface DeniedPath {
+  readonly path: string;
+  /** Where the path is named: `args[1]`, `the arguments of a call`. */
+  readonly where: string;
+  readonly isNew?: boolean;
+  /** The path may be read, and not written. */
+  readonly isReadOnly?: boolean;
+  /** What makes it read-only for good: no grant changes that. */
+  readonly protectedAs?: string;
+  /** The path to grant, if it is another one: the folder of a new file. */
+  readonly grant?: string;
+}
+
+/** Message at a start, of a call and in `portolan validate` about a path that the sandbox hides or protects. */
 export function hiddenPathMessage(
   server: string,
-  { path, where, isNew = false }: { path: string; where: string; isNew?: boolean },
+  { path, where, isNew = false, isReadOnly = false, protectedAs }: DeniedPath,
 ): string {
+  if (protectedAs !== undefined)
+    return `The sandbox of server "${server}" protects ${path}, named in ${where}: it is ${protectedAs}, which the server can only read.`;
+  if (isReadOnly)
+    return `The sandbox of server "${server}" grants ${path}, named in ${where}, for reading only: the server cannot write it.`;
   const state = isNew ? ", which does not exist yet" : "";
   return `The sandbox of server "${server}" hides ${path}, named in ${where}${state}: the server can neither read nor write it.`;
 }
 
-/** Returns the options and the config that would allow a hidden path. */
-export function pathGrant(path: string, isNew = false): string {
-  const word = shellWord(path);
-  const inYaml = word === path ? path : JSON.stringify(path);
-  const first = isNew ? "create it first, then " : "";
-  return `${first}--allow-read ${word} or --allow-write ${word}, or sandbox: { fs: { write: [${inYaml}] } } in its config (read: to read it only).`;
+/**
+ * Returns how to allow a denied path: the command that grants it, or, for a server that no config file declares, the
+ * options and the config. Undefined if no grant would help.
+ */
+export function pathGrant(
+  denied: Omit<DeniedPath, "where">,
+  command: string | undefined,
+): string | undefined {
+  const { path, isNew = false, isReadOnly = false, protectedAs, grant = path } = denied;
+  if (protectedAs !== undefined) return undefined;
+  const word = shellWord(grant);
+  const first = isNew && grant === path ? "create it first, then " : "";
+  if (command !== undefined)
+    return `${first}${command} --write ${word}${isReadOnly ? "" : " (or --read, to read it only)"}`;
+  const inYaml = word === grant ? grant : JSON.stringify(grant);
+  const options = isReadOnly ? `--allow-write ${word}` : `--allow-read ${word} or --allow-write ${word}`;
+  const only = isReadOnly ? "" : " (read: to read it only)";
+  return `${first}${options}, or sandbox: { fs: { write: [${inYaml}] } } in its config${only}.`;
+}
+
+/** The hint of a message about a denied path. */
+export function pathGrantHint(denied: DeniedPath, command: string | undefined): string {
+  const how = pathGrant(denied, command);
+  return how === undefined ? "Configure another file; no grant allows this one." : `Grant it with: ${how}`;
 }

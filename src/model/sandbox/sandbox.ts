@@ -3,7 +3,7 @@
 /** `enforce`: all rules are enforced, or the server does not start. `warn`: rules that cannot be enforced are reported. `off`: no sandbox. */
 export type SandboxMode = "enforce" | "warn" | "off";
 
-export type SandboxBackendName = "bubblewrap" | "docker" | "srt" | "none";
+export type SandboxBackendName = "bubblewrap" | "unshare" | "sandbox-exec" | "docker" | "srt" | "none";
 
 /** The resource limits of a sandbox. */
 export interface ResourceLimits {

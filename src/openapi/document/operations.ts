@@ -16,6 +16,8 @@ export interface Operation {
   /** The path as written, with `{id}` for parameters. */
   readonly route: string;
   readonly tool: string;
+  /** The part of the API that it belongs to: its first tag, or else the first word of its path. */
+  readonly group: string;
   readonly at: At;
   /** The path item: the part that the operations of one path share. */
   readonly shared: At;
@@ -50,14 +52,16 @@ export function listOperations(spec: Spec, selection: Selection, diagnostics: Sp
       const wanted = toolName(at, method, route);
       // Unselected operations take their names as well, so that the selection does not change a name.
       const tool = uniqueName(wanted, taken);
-      if (!selection.takes({ label, route, tool, tags: tagsOf(at) })) continue;
+      const tags = tagsOf(at);
+      if (!selection.takes({ label, route, tool, tags })) continue;
+      const group = legalName(tags[0] ?? route.split("/").find((part) => /^\w/.test(part)) ?? "", "other");
       if (operations.length >= SPEC_LIMITS.operations) {
         untaken += 1;
       } else if (!isObject(at.value)) {
         diagnostics.skip(label, "it is not an object", at.path);
       } else if (!route.startsWith("/")) {
         diagnostics.skip(label, 'its path does not begin with "/"', at.path);
-      } else operations.push({ label, method, route, tool, at, shared });
+      } else operations.push({ label, method, route, tool, group, at, shared });
     }
   }
   if (untaken > 0)

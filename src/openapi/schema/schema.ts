@@ -1,11 +1,12 @@
 // Converts schemas of a description to JSON Schema 2020-12. Referenced schemas are collected in `$defs`, so that each tool is
 // self-contained.
 
+import { firstWords } from "../../base/text/truncate.ts";
 import { quoted } from "../../formats/document/index.ts";
 import { isObject, type JsonObject } from "../../model/index.ts";
 import { boundSchema } from "../../schema/index.ts";
 import { follow, items, members, refOf, type Spec } from "../document/document.ts";
-import { SCHEMA_BUDGET, SPEC_LIMITS } from "../limits.ts";
+import { DEFINITION_BYTES, SCHEMA_BUDGET, SPEC_LIMITS } from "../limits.ts";
 import { legalName, uniqueName } from "../names.ts";
 import { type At, type Schema, Unusable } from "../types.ts";
 import {
@@ -26,6 +27,8 @@ export interface Work {
   left: number;
   /** Number of outputSchemas that were left out because of their size. */
   largeOutputs: number;
+  /** Number of inputSchemas with outlined definitions. */
+  outlined: number;
 }
 
 /** A class of its own: an outputSchema that is too large is left out, but an inputSchema that is too large skips the operation. */
@@ -78,8 +81,17 @@ export class SchemaConverter {
   /** All schemas that were referenced so far. */
   definitions(): JsonObject {
     const definitions: JsonObject = {};
-    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift())
-      definitions[next.name] = this.#convert(next.at, { ...ROOT, owner: next.name, same: true });
+    const most = DEFINITION_BYTES[this.#direction];
+    let bytes = 0;
+    // The definitions near the root come first, so a large schema is cut where it is deepest.
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      if (bytes > most && this.#direction === "output")
+        throw new TooLarge("its schemas are too large", next.at.path);
+      definitions[next.name] =
+        bytes > most ? outline(next.at) : this.#convert(next.at, { ...ROOT, owner: next.name, same: true });
+      bytes += JSON.stringify(definitions[next.name])?.length ?? 0;
+    }
+    if (bytes > most) this.#work.outlined += 1;
     if (isCyclic(this.#edges)) throw new Unusable("a schema is defined by nothing but itself", []);
     return definitions;
   }
@@ -181,6 +193,19 @@ export class SchemaConverter {
     this.#work.left -= amount;
     if (this.#left < 0) throw new TooLarge("its schemas are too large", at.path);
     if (this.#work.left < 0) throw new TooLarge("all schemas together are too large", at.path);
+  };
+}
+
+const OUTLINE_CHARS = 200;
+
+/** A definition without its parts: it accepts everything that the whole one accepts. */
+function outline({ value }: At): JsonObject {
+  if (!isObject(value)) return {};
+  const { type, description } = value;
+  const about = typeof description === "string" ? firstWords(description, OUTLINE_CHARS) : undefined;
+  return {
+    ...(type === "object" && !isNullable(value) ? { type } : {}),
+    ...(about === undefined ? {} : { description: about }),
   };
 }
 

@@ -50,6 +50,8 @@ function renderServer({ package: from, tools }: LockedServer): object {
       integrity: from.integrity,
       metadata: from.metadata,
       registry: from.registry,
+      dependencies: from.dependencies && [...from.dependencies].sort(),
+      contracts: from.contracts && [...from.contracts].sort(),
       provenance: from.provenance,
       permissions: from.permissions && [...from.permissions].sort(),
       lockedAt: from.lockedAt,

@@ -32,6 +32,15 @@ const PACKAGE = object(
     integrity: text("The hash of that file, as SRI.").required(),
     metadata: text("The hash of the metadata document, as SRI. It has the files of all platforms."),
     registry: text("The registry that listed it."),
+    dependencies: list(
+      "The npm packages that are installed with it: place, version and hash, one line for each.",
+      text("", {
+        pattern: "^\\S+ \\S+ \\S+$",
+        patternHint: "Write the place of the package, its version, and its hash.",
+      }),
+      { unique: true },
+    ),
+    contracts: list("The contracts that its driver serves, with their versions.", text()),
     provenance: list("The proofs of its origin.", PROVENANCE),
     permissions: list("The permissions that a person granted.", text()),
     lockedAt: text("When this version was accepted."),

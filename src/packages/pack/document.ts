@@ -98,6 +98,7 @@ function fieldsOf(facts: PackageFacts, name: string | undefined): Field[] {
     derived("mcp", "capabilities", "tools")(tools),
     derived("mcp", "capabilities", "resources")(resources),
     derived("mcp", "capabilities", "prompts")(prompts),
+    derived("mcp", "driver")(mcp.driver),
     // A person may keep the file at GitHub; a package of npm comes from npm.
     { path: ["source", "type"], value: source?.type, kind: isNpm ? "derived" : "preset" },
     { path: ["source", "url"], value: source?.url, kind: isNpm ? "derived" : "preset" },

@@ -34,6 +34,8 @@ export interface PackageFacts {
     readonly executable?: string;
     readonly args?: readonly string[];
     readonly capabilities: Capabilities;
+    /** The files of a driver: DRIVER.md, and the TOOL.md of each contract. */
+    readonly driver?: Readonly<Record<string, string>>;
   };
   /** The names of the environment variables that hold secrets and other settings. */
   readonly variables: readonly string[];

@@ -1,30 +1,34 @@
-// Facts of a driver: its server, the tools that its bindings call, and the secrets that reach the server.
+// Facts of a driver: the npm package that is its server, the tools that its bindings call, and the secrets that reach the server.
 
 import { type Driver, MODERN_REVISION } from "../../model/index.ts";
 import { defined, type PackageFacts, toModule } from "./facts.ts";
 import { permissionsOfSandbox } from "./from-mcpfile.ts";
 
-/** A driver's version is that of its file, which is also the version of the package. */
-export function factsOfDriver(driver: Driver, file: string): PackageFacts {
-  const { id, version, description, server, launch, prompts, resources, tags, origin } = driver;
+/**
+ * The package runs the server of the driver, and carries the driver with its contracts in `files`. Its version is that of the
+ * driver; the hash and the program are those of the npm package, whose facts are `npm`.
+ */
+export function factsOfDriver(
+  driver: Driver & { readonly server: { readonly kind: "npm" } },
+  npm: PackageFacts,
+  files: Readonly<Record<string, string>>,
+): PackageFacts {
+  const { id, version, description, server, launch, prompts, resources, tags } = driver;
   const tools = [...new Set(driver.implements.map(({ toolName }) => toolName))].sort();
-  const isRemote = server.kind === "remote";
   const spawns = launch.sandbox?.exec?.spawn === true || (launch.sandbox?.exec?.allow ?? []).length > 0;
-  const permissions = [
-    ...(isRemote ? ["network"] : permissionsOfSandbox(launch.sandbox)),
-    ...(spawns ? ["process"] : []),
-  ];
-  const names = Object.keys(origin.places ?? {}).flatMap((key) =>
-    key.startsWith("secret:") ? [key.slice("secret:".length)] : [],
-  );
+  const permissions = [...permissionsOfSandbox(launch.sandbox), ...(spawns ? ["process"] : [])];
+  const names = Object.entries(server.env).flatMap(([name, value]) => (value.includes("${") ? [name] : []));
+  const requirements = { ...npm.requirements, ...toRequirements(launch.requires) };
   return {
     module: toModule(id),
     version,
     description: description.length < 200 ? description : undefined,
     mcp: {
       version: driver.protocolVersion ?? MODERN_REVISION,
-      transport: isRemote ? [driver.transport === "sse" ? "sse" : "streamable-http"] : ["stdio"],
-      executable: file,
+      transport: ["stdio"],
+      executable: npm.mcp.executable,
+      args: server.args.length === 0 ? undefined : server.args,
+      driver: files,
       capabilities: {
         tools: tools.map((name) => ({ name })),
         ...(prompts.length === 0 ? {} : { prompts: prompts.map(({ name }) => ({ name })) }),
@@ -39,8 +43,10 @@ export function factsOfDriver(driver: Driver, file: string): PackageFacts {
     },
     variables: names.sort(),
     permissions: [...new Set(permissions)].sort(),
-    requirements: toRequirements(launch.requires),
-    metadata: defined({ keywords: tags.length === 0 ? undefined : [...tags] }),
+    author: npm.author,
+    source: npm.source,
+    requirements: Object.keys(requirements).length === 0 ? undefined : requirements,
+    metadata: { ...npm.metadata, ...defined({ keywords: tags.length === 0 ? undefined : [...tags] }) },
   };
 }
 

@@ -219,16 +219,23 @@ implements:
 `;
   const { driver, diagnostics } = parseDriver(text, "/x/DRIVER.md");
   expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
-  expect(driver && factsOfDriver(driver, "DRIVER.md")).toMatchObject({
+  if (driver?.server.kind !== "npm") throw new Error("no npm package");
+  const manifest = { name: "tracker-server", version: "2.0.0", license: "MIT", bin: "x.js" };
+  const npm = factsOfNpm({ manifest, hash: HASH, size: 5 });
+  const files = { "DRIVER.md": text };
+  expect(factsOfDriver({ ...driver, server: driver.server }, npm, files)).toMatchObject({
     module: "tracker-mcp",
     version: "1.2.0",
     mcp: {
-      executable: "DRIVER.md",
+      executable: "tracker-server",
+      driver: files,
       transport: ["stdio"],
       capabilities: { tools: [{ name: "issue_create" }] },
     },
     variables: ["TRACKER_TOKEN"],
     permissions: ["network"],
+    source: { type: "npm", url: "npm:tracker-server@2.0.0", hash: HASH },
+    metadata: { license: "MIT" },
   });
 });
 

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { JsonObject } from "../../model/index.ts";
-import { toCanonicalJson } from "./canonical-json.ts";
+import { toCanonicalJson } from "../../base/text/canonical-json.ts";
 
 /** Names the rule by which the hash was made, so that a later rule can be told apart. */
 const SCHEME = "p1";

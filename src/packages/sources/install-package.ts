@@ -9,10 +9,12 @@ import {
   installFile,
   installNpm,
   interpreterOf,
+  readDependencies,
   verifyFile,
   verifyNpm,
   type Verified,
 } from "../../install/index.ts";
+import type { LockedPackage } from "../lock/schema.ts";
 import type { InstalledPackage, PackageContext, PackageSource } from "./types.ts";
 
 /** An exact version of a package, as the source of a package names it. */
@@ -46,11 +48,20 @@ export async function findPackageFile(
 /** Compares every installed file of a package with its hash. Undefined if the package is not installed. */
 export async function verifyPackageFiles(
   source: PackageSource,
-  { discard, ...context }: VerifyOptions,
+  { discard, dependencies, ...context }: VerifyOptions & { readonly dependencies?: readonly string[] },
 ): Promise<Verified | undefined> {
   const root = context.root ?? (await defaultStoreRoot());
-  if (source.type === "npm") return verifyNpm({ ...toNpmProgram(source), root, discard });
+  if (source.type === "npm") return verifyNpm({ ...toNpmProgram(source), dependencies, root, discard });
   return verifyFile({ integrity: requireIntegrity(source), content: contentOf(source), root, discard });
+}
+
+/** The npm packages that a package of npm is installed with, for the lock file. Undefined for other packages. */
+export async function readInstalledDependencies({
+  source,
+  integrity,
+}: Pick<LockedPackage, "source" | "integrity">): Promise<readonly string[] | undefined> {
+  if (!NPM_URL.test(source) && !TARBALL.test(source)) return undefined;
+  return readDependencies(toNpmProgram({ type: "npm", url: source, integrity, executable: "" }));
 }
 
 export interface VerifyOptions {

@@ -46,7 +46,13 @@ export interface PackageProgram {
   readonly source: string;
   /** How it is run: by npm's installer, which needs nothing of the store; or a program of the store. */
   readonly program:
-    | { readonly kind: "npm"; readonly spec: string; readonly bin?: string; readonly integrity: string }
+    | {
+        readonly kind: "npm";
+        readonly spec: string;
+        readonly bin?: string;
+        readonly integrity: string;
+        readonly dependencies?: readonly string[];
+      }
     | {
         readonly kind: "file";
         readonly command: string;
@@ -118,7 +124,7 @@ async function openPackage(
     locked,
     metadata,
     source: `${label} (${source.url} ${source.integrity})`,
-    program: await programOf(source, context, install),
+    program: await programOf(source, locked, context, install),
     args: metadata.mcp.args ?? [],
     env: defaultsOf(metadata),
     python: runtime?.python,
@@ -130,10 +136,11 @@ async function openPackage(
 export async function openLockedMetadata(
   request: LockedReference,
   context: LockedContext = {},
+  { install }: { readonly install: boolean } = { install: true },
 ): Promise<PackageMetadata | undefined> {
   if (request.reference.kind !== "package") return undefined;
   const locked = await readLockedPackage(request);
-  const bytes = await documentOf(locked, context, true);
+  const bytes = await documentOf(locked, context, install);
   const metadata = parseDocument(bytes, `${locked.name}@${locked.version}`);
   checkDocument(locked, metadata, request.server);
   return metadata;
@@ -163,12 +170,12 @@ async function openOfficial(
     const bundle = await openBundle({ ...opening, location: option.source }, context, install);
     return { ...bundle, args: [...bundle.args, ...args], env: { ...bundle.env, ...env } };
   }
-  const { source: url, integrity } = locked;
+  const { source: url, integrity, dependencies } = locked;
   const { spec } = toNpmProgram({ type: "npm", url, integrity, executable: "" });
   return {
     locked,
     source: `${label} (${url} ${integrity})`,
-    program: { kind: "npm", spec, integrity },
+    program: { kind: "npm", spec, integrity, dependencies },
     args,
     env,
     sandboxRequired: false,
@@ -211,12 +218,13 @@ async function openBundle(
 
 async function programOf(
   source: PackageSource,
+  { dependencies }: LockedPackage,
   context: PackageContext,
   install: boolean,
 ): Promise<PackageProgram["program"]> {
   if (source.type === "npm") {
     const { spec, bin } = toNpmProgram(source);
-    return { kind: "npm", spec, bin, integrity: source.integrity };
+    return { kind: "npm", spec, bin, integrity: source.integrity, dependencies };
   }
   const found = install ? await installPackage(source, context) : await findPackageFile(source, context);
   if (found === undefined) return { kind: "absent" };

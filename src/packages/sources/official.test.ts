@@ -111,3 +111,24 @@ test("a text of the document that looks like a reference stays a text, and canno
   const parts = { name: "X-Key", value: "${part}", variables: { part: { default: "{GITHUB_TOKEN}" } } };
   expect(() => toFields(parts, {})).toThrow("asks for ${GITHUB_TOKEN} of this machine");
 });
+
+test("arguments of the container engine: variables are set, others are refused with the reason", () => {
+  const toFields = (...runtimeArguments: object[]): unknown => {
+    const image = {
+      registryType: "oci",
+      identifier: "docker.io/example/search:1",
+      transport: { type: "stdio" },
+    };
+    const packages = [{ ...image, runtimeArguments }];
+    const document = parseServerDocument(toServerDocument({ ...SERVER, packages, remotes: [] }), "search");
+    return toServerFields(toServerOptions(document)[0] as InstallableOption, {});
+  };
+  const [flag, variable] = [
+    { type: "named", name: "--rm" },
+    { type: "named", name: "-e", value: "MODE=$X fast" },
+  ];
+  expect(toFields(flag, variable)).toMatchObject({ env: { MODE: "$X fast" } });
+  for (const word of ["--privileged", "-v", "--env-file=/etc/passwd"])
+    expect(() => toFields({ type: "positional", value: word })).toThrow("does not pass on");
+  expect(() => toFields({ type: "positional", value: "--env" })).toThrow("does not pass on");
+});

@@ -15,7 +15,7 @@ import {
 } from "../../formats/server-json/index.ts";
 import type { ServerFields } from "../../formats/manifest/index.ts";
 import { escapeReferences, isObject, parseReferences } from "../../model/index.ts";
-import { toCanonicalJson } from "../pins/canonical-json.ts";
+import { toCanonicalJson } from "../../base/text/canonical-json.ts";
 
 /**
  * The bytes of a server.json that are hashed: its canonical JSON, because the API of a registry may order its fields anew. An entry
@@ -74,7 +74,8 @@ export function toServerFields(
       return option.transport === "stdio" ? { command: "uvx", args, env: filled.env } : undefined;
     }
     case "oci": {
-      const common = { docker: escapeReferences(option.image), args: [...filled.args], env: filled.env };
+      const env = { ...variablesOfRuntime(filled.runtimeArgs, option.image), ...filled.env };
+      const common = { docker: escapeReferences(option.image), args: [...filled.args], env };
       if (option.transport === "stdio") return common;
       const url = parseUrl(filled.url ?? "");
       if (url === undefined || url.port === "") return undefined;
@@ -87,6 +88,35 @@ export function toServerFields(
     default:
       return undefined;
   }
+}
+
+/** Options of `docker run` that Portolan sets itself. */
+const IMPLIED = new Set(["-i", "-t", "-it", "-ti", "--rm", "--interactive", "--tty", "--init"]);
+
+/**
+ * The variables that the arguments of the container engine set. All other arguments are refused, because they would widen the
+ * container beyond its sandbox, or would have no effect.
+ */
+function variablesOfRuntime(words: readonly string[], image: string): Record<string, string> {
+  const variables: Record<string, string> = {};
+  const rest = [...words];
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    if (IMPLIED.has(word)) continue;
+    const [, flag, joined] = /^(-e|--env)(?:=(.*))?$/s.exec(word) ?? [];
+    const [, name, value] =
+      /^([A-Za-z_]\w*)=(.*)$/s.exec(flag === undefined ? "" : (joined ?? rest.shift() ?? "")) ?? [];
+    if (name !== undefined && value !== undefined) variables[name] = value;
+    else
+      throw new PortolanError(
+        "NOT_SUPPORTED",
+        `The image ${image} asks for the argument ${JSON.stringify(word.slice(0, 100))} of the container engine, which Portolan does not pass on.`,
+        {
+          hint: "Grant folders and hosts with --allow-read, --allow-write and --allow-net, and write the server by hand: docker: in portolan.yaml. Or choose another part of it with --from.",
+          data: { reason: "RUNTIME_ARGUMENT" },
+        },
+      );
+  }
+  return variables;
 }
 
 /** Fills an option whose own texts are escaped. What looks like a reference afterwards must come from `env`. */

@@ -14,14 +14,16 @@ export async function verifyLockedPackage(
   options: VerifyOptions = {},
 ): Promise<Verified | undefined> {
   const locked = await readLockedPackage(request);
-  const { integrity, metadata = "", name, version, source } = locked;
+  const { integrity, metadata = "", name, version, source, dependencies } = locked;
   const label = `${name}@${version}`;
   const { kind } = request.reference;
   if (kind === "mcpb") return verifyBundle({ label, integrity }, options);
   const bytes = await readDocument(metadata, options);
   if (bytes === undefined) return undefined;
-  if (kind === "package") return verifyPackageFiles(toPackageSource(parseDocument(bytes, label)), options);
+  if (kind === "package")
+    return verifyPackageFiles(toPackageSource(parseDocument(bytes, label)), { ...options, dependencies });
   const option = optionOf(parseServerDocument(bytes, label), source);
   if (option?.kind === "mcpb") return verifyBundle({ label, integrity }, options);
-  return verifyPackageFiles({ type: "npm", url: source, integrity, executable: "" }, options);
+  const npm = { type: "npm", url: source, integrity, executable: "" } as const;
+  return verifyPackageFiles(npm, { ...options, dependencies });
 }

@@ -111,6 +111,7 @@ export function openRegistry(settings: RegistrySettings, options: RegistryOption
     });
     if (answer.status === 304 && known?.cached !== undefined) {
       checkTrust(known.cached, check);
+      await trust.touch();
       return known.cached;
     }
     const verified = verifyIndex(answer.bytes, transfer.urlOf(INDEX_PATH));
@@ -121,6 +122,7 @@ export function openRegistry(settings: RegistrySettings, options: RegistryOption
       answer.etag !== known.before.etag
     )
       await trust.remember(verified, answer.bytes, answer.etag);
+    else await trust.touch();
     return verified;
   };
   /** One request for each run of a command. A failure is not kept. */

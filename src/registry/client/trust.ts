@@ -1,7 +1,7 @@
 // Trust in a registry: the client remembers its key and the newest index, and refuses older, expired and foreign ones.
 
 import { createHash } from "node:crypto";
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { removeLeftovers, writeAtomic } from "../../base/files/atomic-write.ts";
 import { withFileLock } from "../../base/files/file-lock.ts";
@@ -69,6 +69,10 @@ export interface TrustStore {
   read(): Promise<{ readonly before: Remembered; readonly cached: VerifiedIndex | undefined } | undefined>;
   /** Remembers an index, unless another process has remembered a newer one. */
   remember(verified: VerifiedIndex, bytes: Uint8Array, etag: string | undefined): Promise<void>;
+  /** When the registry was last asked for its index, as a time in ms. Undefined for a registry that was never used. */
+  checkedAt(): Promise<number | undefined>;
+  /** Notes that the remembered index is still the newest one. */
+  touch(): Promise<void>;
   forget(): Promise<boolean>;
 }
 
@@ -111,6 +115,12 @@ export function openTrust(root: string, url: string): TrustStore {
           mode: 0o600,
         });
       });
+    },
+    checkedAt: async () => (await stat(stateFile).catch(() => undefined))?.mtimeMs,
+    touch: async () => {
+      const now = new Date();
+      // A folder that cannot be written only means that the index is renewed again next time.
+      await utimes(stateFile, now, now).catch(() => {});
     },
     forget: async () => {
       const before = await readState().catch(() => true);

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { type AddressInfo, isIP } from "node:net";
 import { bracketed } from "../../base/net/addresses.ts";
 import { parseUrl } from "../../base/net/urls.ts";
-import { isPortolanError, PortolanError, toPortolanError } from "../../errors/index.ts";
+import { cannotListen, isPortolanError, PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { RegistryStore } from "../store/store.ts";
 import type { TokenEntry } from "../store/tokens.ts";
 import { createRateLimiter, type RateLimit } from "./rate-limit.ts";
@@ -101,6 +101,8 @@ export async function startRegistryServer(options: RegistryServerOptions): Promi
     }
   };
 
+  /** Requests that are being answered, also those whose client is gone. */
+  const pending = new Set<Promise<void>>();
   const server = createServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -109,7 +111,10 @@ export async function startRegistryServer(options: RegistryServerOptions): Promi
       keepAliveTimeout: 10_000,
       connectionsCheckingInterval: 5_000,
     },
-    (request, response) => void handle(request, response),
+    (request, response) => {
+      const answered = handle(request, response).finally(() => pending.delete(answered));
+      pending.add(answered);
+    },
   );
   server.maxConnections = MAX_CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
@@ -119,17 +124,7 @@ export async function startRegistryServer(options: RegistryServerOptions): Promi
       resolve();
     });
   }).catch((error: NodeJS.ErrnoException) => {
-    throw new PortolanError(
-      "CONFIG_INVALID",
-      `The registry cannot listen at ${host}:${port}: ${error.message}`,
-      {
-        hint:
-          error.code === "EADDRINUSE"
-            ? "Choose another port: --port 0 is any free one."
-            : "Choose another --host.",
-        cause: error,
-      },
-    );
+    throw cannotListen(host, port, error);
   });
   const { port: actual } = server.address() as AddressInfo;
 
@@ -138,6 +133,8 @@ export async function startRegistryServer(options: RegistryServerOptions): Promi
     server.closeIdleConnections();
     await new Promise<void>((resolve) => void server.close(() => resolve()));
     clearTimeout(timer);
+    // An upload that was cut off removes its file.
+    await Promise.allSettled(pending);
   };
   return { url: `http://${bracketed(host)}:${actual}`, port: actual, close, [Symbol.asyncDispose]: close };
 }

@@ -4,9 +4,9 @@
 import { realpath } from "node:fs/promises";
 import type { Program } from "../../process/index.ts";
 import type { SandboxPolicy } from "../types.ts";
-import type { Extra } from "./arguments.ts";
+import type { Extra } from "../linux/layout.ts";
 import type { BubblewrapProbe } from "./probe.ts";
-import { seccompProgram } from "./seccomp.ts";
+import { seccompProgram } from "../linux/seccomp.ts";
 
 const FILTER = "/etc/portolan-filter";
 const OTHER_UID = 1000;

@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createBubblewrap } from "./backend.ts";
-import { limitWords, processLimitProblem } from "./limits.ts";
-import { explain, installCommand, probeBubblewrap, runProbe } from "./probe.ts";
+import { limitWords, processLimitProblem } from "../linux/limits.ts";
+import { installCommand } from "../linux/explain.ts";
+import { explain, probeBubblewrap, runProbe } from "./probe.ts";
 
 let folder = "";
 beforeAll(() => {

@@ -1,12 +1,12 @@
 // Probes what bubblewrap can do on this machine by running it, and finds the command that fixes what it cannot.
 
-import { readFileSync, existsSync } from "node:fs";
 import { runProgram } from "../../process/index.ts";
 import { findAddressTools } from "../egress/address-tools.ts";
 import { findProgram } from "../policy/system-paths.ts";
 import type { BackendReport, Finding } from "../types.ts";
-import { processLimitProblem } from "./limits.ts";
-import { knowsArchitecture } from "./seccomp.ts";
+import { explainNamespaces, installCommand, readLine, type ReadSystem } from "../linux/explain.ts";
+import { guarantees, OF_THE_FILTER, prlimitFinding, processLimitFinding } from "../linux/findings.ts";
+import { knowsArchitecture } from "../linux/seccomp.ts";
 
 export interface BubblewrapProbe {
   readonly report: BackendReport;
@@ -22,14 +22,6 @@ export interface BubblewrapProbe {
 const ALL = ["--unshare-all"];
 const WITHOUT_USER = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"];
 const TIMEOUT_MS = 10_000;
-
-/** Package managers by the distributions that use them; apt-get is the default. */
-const MANAGERS: readonly (readonly [RegExp, string])[] = [
-  [/\b(?:fedora|rhel|centos)\b/, "sudo dnf install"],
-  [/\b(?:suse|opensuse\S*)\b/, "sudo zypper install"],
-  [/\barch\b/, "sudo pacman -S"],
-  [/\balpine\b/, "sudo apk add"],
-];
 
 /** Results of the probe of bubblewrap, by its path. They are kept because a probe starts several processes. */
 const probes = new Map<string, Promise<BubblewrapProbe>>();
@@ -64,14 +56,9 @@ export async function runProbe(given?: string, readSystem: ReadSystem = readLine
     findProgram("nice", path),
   ]);
   const tools: Finding[] = [
-    {
-      what: "prlimit",
-      ok: prlimit !== undefined,
-      detail: prlimit ?? "not installed: no limits on memory, files and time",
-      remedy: prlimit === undefined ? installCommand("util-linux", readSystem) : undefined,
-    },
+    prlimitFinding(prlimit, readSystem),
     realAddresses(readSystem),
-    processes(),
+    processLimitFinding(),
     {
       what: "system call filter",
       ok: knowsArchitecture(),
@@ -79,13 +66,14 @@ export async function runProbe(given?: string, readSystem: ReadSystem = readLine
     },
   ];
   const rest = { bwrap: bwrap ?? "bwrap", prlimit, nice };
+  const enforces = guarantees(prlimit, knowsArchitecture() ? [] : OF_THE_FILTER);
   if (bwrap === undefined) {
     const finding = notInstalled(readSystem);
     return {
       ...rest,
       namespaces: ALL,
       canSize: false,
-      report: { available: false, findings: [finding, ...tools] },
+      report: { available: false, enforces, findings: [finding, ...tools] },
     };
   }
   const [version, tried] = await Promise.all([versionOf(bwrap), tryNamespaces(bwrap)]);
@@ -94,7 +82,7 @@ export async function runProbe(given?: string, readSystem: ReadSystem = readLine
     tried.problem === undefined
       ? { what: "namespaces", ok: true, detail: tried.namespaces === ALL ? "all" : "all but users" }
       : { what: "namespaces", ok: false, ...explain(tried.problem, bwrap, readSystem) };
-  const report = { available: namespaces.ok, version, findings: [installed, namespaces, ...tools] };
+  const report = { available: namespaces.ok, version, enforces, findings: [installed, namespaces, ...tools] };
   const [major = 0, minor = 0] = version?.split(".").map(Number) ?? [];
   return { ...rest, namespaces: tried.namespaces, canSize: major > 0 || minor >= 7, report };
 }
@@ -108,20 +96,12 @@ function realAddresses(readSystem: ReadSystem): Finding {
   const tools = findAddressTools();
   if (tools?.setup !== undefined) return { what, ok: true, detail: tools.mounts.join(", ") };
   const missing = tools === undefined ? "setpriv" : "ip";
-  const name = installCommand(missing === "ip" ? "iproute2" : "util-linux", readSystem);
   return {
     what,
     ok: false,
     detail: `${missing} is not installed: servers that refuse private addresses cannot reach their hosts`,
-    remedy: name.replace("dnf install iproute2", "dnf install iproute"),
+    remedy: installCommand(missing === "ip" ? "iproute2" : "util-linux", readSystem),
   };
-}
-
-function processes(): Finding {
-  const problem = processLimitProblem();
-  const what = "limit on processes";
-  if (problem === undefined) return { what, ok: true };
-  return { what, ok: false, detail: problem.problem, remedy: problem.remedy };
 }
 
 function notInstalled(readSystem: ReadSystem): Finding {
@@ -178,55 +158,12 @@ async function run(file: string, args: readonly string[]): Promise<Ran> {
   }
 }
 
-export type ReadSystem = (file: string) => string | undefined;
-
 /** Derives the cause and the fix from bubblewrap's output and the kernel's settings. */
 export function explain(
   said: string,
   bwrap: string,
   readSystem: ReadSystem,
-): { readonly detail: string; readonly remedy: string } {
-  if (readSystem("/proc/sys/user/max_user_namespaces") === "0") {
-    return {
-      detail: "this machine allows no user namespaces (user.max_user_namespaces is 0)",
-      remedy: "sudo sysctl -w user.max_user_namespaces=15000",
-    };
-  }
-  if (readSystem("/proc/sys/kernel/unprivileged_userns_clone") === "0") {
-    return {
-      detail: "only root may make user namespaces here (kernel.unprivileged_userns_clone is 0)",
-      remedy: "sudo sysctl -w kernel.unprivileged_userns_clone=1",
-    };
-  }
-  if (readSystem("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") === "1") {
-    const profile = `abi <abi/4.0>, include <tunables/global> profile bwrap ${bwrap} flags=(unconfined) { userns, }`;
-    return {
-      detail: "AppArmor keeps bubblewrap from making user namespaces",
-      remedy: `echo '${profile}' | sudo tee /etc/apparmor.d/bwrap && sudo apparmor_parser -r /etc/apparmor.d/bwrap`,
-    };
-  }
-  if (readSystem("/.dockerenv") !== undefined || readSystem("/run/.containerenv") !== undefined) {
-    return {
-      detail: `this container does not allow sandboxes inside of it (${said})`,
-      remedy:
-        "docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined …",
-    };
-  }
-  return { detail: said, remedy: `${bwrap} --unshare-all --ro-bind / / --proc /proc --dev /dev true` };
-}
-
-function readLine(file: string): string | undefined {
-  try {
-    return existsSync(file) ? readFileSync(file, "utf8").trim() : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The command that installs a package on this distribution. */
-export function installCommand(name: string, readSystem: ReadSystem): string {
-  const about = readSystem("/etc/os-release") ?? "";
-  const ids = [...about.matchAll(/^ID(?:_LIKE)?=(.*)$/gm)].map(([, value]) => value).join(" ");
-  const manager = MANAGERS.find(([pattern]) => pattern.test(ids))?.[1] ?? "sudo apt-get install";
-  return `${manager} ${name}`;
+): ReturnType<typeof explainNamespaces> {
+  const test = `${bwrap} --unshare-all --ro-bind / / --proc /proc --dev /dev true`;
+  return explainNamespaces(said, { name: "bubblewrap", file: bwrap, profile: "bwrap", test }, readSystem);
 }

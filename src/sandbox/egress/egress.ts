@@ -25,6 +25,11 @@ export interface EgressOptions {
    * machine has `ip`.
    */
   readonly bareAddresses?: boolean;
+  /**
+   * Whether the sandbox itself routes all addresses to the relay and opens low ports, so that the relay needs no
+   * capabilities. Default: false.
+   */
+  readonly isRouted?: boolean;
 }
 
 export interface Egress {
@@ -69,7 +74,8 @@ const INSIDE = "/dev/portolan-egress";
 export async function openEgress(options: EgressOptions): Promise<Egress> {
   const rules = options.rules.map((text) => ruleOf(text, options.server));
   const relay = findRelay();
-  const tools = findAddressTools(options.bareAddresses);
+  const isRouted = options.isRouted === true;
+  const tools = isRouted ? undefined : findAddressTools(options.bareAddresses);
   const folder = createSocketFolder();
   try {
     const { server, onDenied, lookup } = options;
@@ -83,6 +89,7 @@ export async function openEgress(options: EgressOptions): Promise<Egress> {
       socket: INSIDE,
       token,
       ports: [...new Set([...WATCHED_PORTS, ...rules.flatMap((rule) => rule.ports)])],
+      isRouted,
       setup: tools?.setup,
       drop: tools?.drop ?? [],
     };
@@ -91,7 +98,7 @@ export async function openEgress(options: EgressOptions): Promise<Egress> {
       settings: JSON.stringify(settings),
       files: FILES(),
       mounts: [node, relay, ...(tools?.mounts ?? [])],
-      caps: ["CAP_NET_BIND_SERVICE", ...(tools?.caps ?? [])],
+      caps: isRouted ? [] : ["CAP_NET_BIND_SERVICE", ...(tools?.caps ?? [])],
       command: ({ file, args, env }, fd) => ({
         file: node,
         // Options of V8 itself would invalidate its code cache and make the start a third longer.

@@ -10,9 +10,9 @@ const { connect, createServer, isIP } = require("node:net");
 
 /**
  * `token` identifies the relay to the proxy, `ports` are those of the allow-list, `setup` routes all addresses
- * here, `drop` gives up the capabilities for that.
+ * here, `drop` gives up the capabilities for that. `isRouted`: the sandbox has done both.
  */
-const { socket: proxy, token, ports, setup, drop } = readSettings(Number(process.argv[2]));
+const { socket: proxy, token, ports, isRouted, setup, drop } = readSettings(Number(process.argv[2]));
 const KEPT = "PORTOLAN_KEPT_";
 
 const MAX_NAMES = 65_000;
@@ -68,8 +68,8 @@ function run(command) {
 }
 
 async function reachAllAddresses() {
-  if (setup === undefined) return;
-  await runSetup();
+  if (setup === undefined && !isRouted) return;
+  if (setup !== undefined) await runSetup();
   for (const [family, address] of [
     [4, "192.0.2.1"],
     [6, "2001:db8::1"],

@@ -98,7 +98,10 @@ test("a new file beside the user's own is meant to stay; a cache and a temporary
   const args = ["~/notes/new.db", "~/new.json", "~/.cache/x/y", "/tmp/portolan-none.db", "word"];
   const found = look({ args, cwd: at("shown") });
   expect(found.named).toEqual([
-    { path: at("home/notes/new.db"), where: "args[0]", isNew: true, isPrivate: true },
+    {
+      ...{ path: at("home/notes/new.db"), where: "args[0]", isNew: true, isPrivate: true },
+      grant: at("home/notes"),
+    },
     { path: at("home/new.json"), where: "args[1]", isNew: true, isPrivate: true },
   ]);
   expect(found.closed).toEqual([at("home/notes"), at("home/new.json")]);

@@ -15,7 +15,13 @@ export interface NamedPath {
   readonly where: string;
   /** The path does not exist yet, but its folder does. */
   readonly isNew?: true;
-  /** The path is in HOME or /tmp, of which the sandbox has its own. */
+  /** The path to grant in its place: the existing folder of a new path, or the granted folder around it. */
+  readonly grant?: string;
+  /** The path may be read, and not written. */
+  readonly isReadOnly?: true;
+  /** What makes it read-only for good. */
+  readonly protectedAs?: string;
+  /** The path is in /tmp, or relative to HOME (`~/`), of which the sandbox has its own: a success proves nothing. */
   readonly isPrivate?: true;
 }
 
@@ -30,13 +36,12 @@ export interface HiddenPaths {
 }
 
 type Named = Pick<Program, "args" | "cwd" | "env">;
-type Place = Pick<SandboxPolicy, "mounts" | "home" | "cwd">;
+type Place = Pick<SandboxPolicy, "mounts" | "home" | "userHome" | "cwd">;
 
 /** Variables that every server has, which may name hidden folders. */
 const USUAL = /^(?:PATH|HOME|TMPDIR|PWD|SHELL|LANG|LC_ALL|TZ)$/;
 /** Folders for temporary files. */
 const SHARED = ["/tmp", "/var/tmp"];
-const PRIVATE = { isPrivate: true } as const;
 const MAX_WORDS = 1_000;
 
 /** `homedir` belongs to the user; `home` of the sandbox may differ. `cwd` is absent if the config names none. */
@@ -57,13 +62,16 @@ export function hiddenPaths(program: Named, place: Place, homedir: string): Hidd
     for (const one of new Set([path, realOf(path)]))
       if (isPrivate(one) && !SHARED.includes(one) && !isShown(one)) closed.add(one);
   };
-  for (const { path, where, isPlain } of pathsIn(program, place.home)) {
+  const tilde = place.userHome ?? place.home;
+  for (const { path, where, isPlain, isTilde } of pathsIn(program, tilde)) {
     if (path === sep || isShown(path) || named.has(path)) continue;
+    const isLost = isTilde || [place.home, ...SHARED].some((own) => own !== sep && isInside(path, own));
+    const flag = isLost ? ({ isPrivate: true } as const) : {};
     if (isShown(realOf(path))) {
       // The path is granted under another name: the link that leads there must not become a private folder.
       close(path);
     } else if (existsSync(path)) {
-      named.set(path, { path, where, ...(isPrivate(path) ? PRIVATE : {}) });
+      named.set(path, { path, where, ...flag });
       close(path);
       // A server writes other files beside its own: a journal, a backup, a copy that it renames.
       const folder = dirname(path);
@@ -75,7 +83,7 @@ export function hiddenPaths(program: Named, place: Place, homedir: string): Hidd
       // A new file among the user's files is meant to stay. A file in /tmp or in a folder such as ~/.cache is not.
       const isOfHome = homes.includes(folder);
       if (!isOfUser(path) || SHARED.includes(folder) || isShown(folder)) continue;
-      named.set(path, { path, where, isNew: true, ...(isPrivate(path) ? PRIVATE : {}) });
+      named.set(path, { path, where, isNew: true, ...(isOfHome ? {} : { grant: folder }), ...flag });
       close(isOfHome ? path : folder);
     }
   }
@@ -112,13 +120,17 @@ interface Word {
   readonly where: string;
   /** Written as a path, not as a word that happens to be a file name. */
   readonly isPlain: boolean;
+  /** Written with `~/`. */
+  readonly isTilde: boolean;
 }
 
 function pathsIn({ args, cwd, env }: Named, home: string): Word[] {
   const found: Word[] = [];
   const add = (text: string, where: string, base: string | undefined): void => {
     const path = pathIn(text, base, home);
-    if (path !== undefined) found.push({ path, where, isPlain: /^(?:[^=/~]*=)?(?:~?\/|\w+:\/)/.test(text) });
+    if (path === undefined) return;
+    const isTilde = /^(?:[^=/~]*=)?~\//.test(text);
+    found.push({ path, where, isPlain: /^(?:[^=/~]*=)?(?:~?\/|\w+:\/)/.test(text), isTilde });
   };
   for (const [index, word] of args.slice(0, MAX_WORDS).entries()) add(word, `args[${index}]`, cwd);
   for (const [name, value] of Object.entries(env)) {

@@ -20,7 +20,7 @@ export function createPathCheck(policy: SandboxPolicy): PathCheck {
     // Each file name is looked up once per call.
     const walker = createWalker(signal);
     for (const [index, value] of values.entries()) {
-      const problem = await problemOf(value, policy.home, cwd, await places, walker);
+      const problem = await problemOf(value, policy.userHome ?? policy.home, cwd, await places, walker);
       if (problem !== undefined) return { index, problem };
     }
     return undefined;
@@ -105,13 +105,13 @@ interface Places {
   readonly own: readonly string[];
 }
 
-async function placesOf({ mounts, home, cwd }: SandboxPolicy): Promise<Places> {
+async function placesOf({ mounts, home, userHome = home, cwd }: SandboxPolicy): Promise<Places> {
   const granted = mounts.filter(({ access }) => access !== "hidden");
   const hidden = mounts.filter(({ access }) => access === "hidden");
   return {
     visible: await withRealPaths(granted.map(({ path }) => path)),
     hidden: await withRealPaths(hidden.map(({ path }) => path)),
-    own: await withRealPaths([home, "/tmp", cwd ?? home]),
+    own: await withRealPaths([home, userHome, "/tmp", cwd ?? home]),
   };
 }
 

@@ -46,7 +46,8 @@ describe("the default profile", () => {
     expect(given(made)).toEqual(["read own (own)"]);
     const { policy } = made;
     expect(policy).toMatchObject({
-      home: at("home"),
+      home: "/tmp/home",
+      userHome: at("home"),
       cwd: process.cwd(),
       network: [],
       limits: DEFAULT_LIMITS,

@@ -102,7 +102,10 @@ export async function createPolicy(request: PolicyRequest): Promise<CreatedPolic
     request.namesPaths === false
       ? NOTHING_NAMED
       : hiddenPaths({ ...program, cwd }, { mounts, home: usual, cwd }, homedir);
-  const home = closed.includes(usual) ? otherHome(usual, mounts) : usual;
+  const home =
+    request.namesPaths === false || request.keptHome !== undefined || isShown(usual, mounts)
+      ? usual
+      : otherHome(usual, mounts);
   const limits = Object.entries(config?.limits ?? {}).filter(([, value]) => value !== undefined);
   const parts = [system, own, declared, protectedPaths, denied, sockets];
   const steered = await steeredCwd(program.cwd, request.cwdGranted === false ? writable : linkable, grants);
@@ -110,8 +113,9 @@ export async function createPolicy(request: PolicyRequest): Promise<CreatedPolic
     policy: {
       mounts,
       home,
+      userHome: home === usual ? undefined : usual,
       cwd: cwd === sep && program.cwd === undefined ? home : cwd,
-      closed: closed.filter((path) => path !== home),
+      closed: home === usual ? closed.filter((path) => path !== home) : [...new Set([...closed, ...homes])],
       network: config?.network ?? [],
       exec: { allow: config?.exec?.allow, spawn: config?.exec?.spawn ?? true },
       limits: { ...DEFAULT_LIMITS, ...Object.fromEntries(limits) },
@@ -124,10 +128,24 @@ export async function createPolicy(request: PolicyRequest): Promise<CreatedPolic
 
 const NOTHING_NAMED: HiddenPaths = { named: [], closed: [] };
 
-/** Another private HOME, because the config names the user's own, where writing must fail. */
+/** Whether a rule other than `/` shows the path. */
+function isShown(path: string, mounts: readonly Mount[]): boolean {
+  const around = mounts.findLast((mount) => mount.path !== sep && isInside(path, mount.path));
+  return around !== undefined && around.access !== "hidden";
+}
+
+/**
+ * The private HOME. It is not at the path of the user's own home, where a write that is not granted must fail
+ * instead of being lost.
+ */
 function otherHome(home: string, mounts: readonly Mount[]): string {
-  const candidates = ["/tmp/home", "/home/portolan"];
-  return candidates.find((path) => !mounts.some((mount) => isInside(path, mount.path))) ?? home;
+  // Below a granted `/`, the sandbox can create folders in its own /tmp only.
+  const candidates = mounts.some(({ path }) => path === sep)
+    ? ["/tmp/home"]
+    : ["/tmp/home", "/home/portolan"];
+  const isFree = (path: string): boolean =>
+    !isShown(path, mounts) && !isInside(home, path) && !isInside(path, home);
+  return candidates.find(isFree) ?? home;
 }
 
 interface Part {

@@ -7,7 +7,14 @@ import { join } from "node:path";
 import { limitRule } from "../../model/index.ts";
 import { type Program, runProgram, type Spawnable } from "../../process/index.ts";
 import { isInside, pinnedFolders } from "../paths/paths.ts";
-import type { BackendReport, SandboxPolicy, RuleProblem, Finding, SandboxBackend } from "../types.ts";
+import type {
+  BackendReport,
+  SandboxPolicy,
+  RuleProblem,
+  Finding,
+  Guarantee,
+  SandboxBackend,
+} from "../types.ts";
 import {
   createSession,
   type Filesystem,
@@ -22,6 +29,7 @@ const INSTALL = `npm install -g ${PACKAGE}`;
 /** Temporary folders of srt, which all its sandboxes would share. */
 const SHARED = ["/tmp/claude", "/private/tmp/claude"];
 const SHELL = "/bin/sh";
+const ENFORCES: readonly Guarantee[] = ["files: only what is granted", "network: none by default"];
 const TEST_MS = 30_000;
 /** Variables that could make the shell or srt's own programs, outside of the sandbox, run other code. */
 const INSIDE_ONLY =
@@ -152,7 +160,7 @@ async function tryOut(
   let version: string | undefined;
   const report = (what: string, detail?: string, remedy?: string): BackendReport => {
     findings.push({ what, ok: detail === undefined, detail, remedy });
-    return { available: detail === undefined, version, findings };
+    return { available: detail === undefined, version, enforces: ENFORCES, findings };
   };
   try {
     const { runtime, version: found } = await loadRuntime(places);

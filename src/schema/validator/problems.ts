@@ -45,7 +45,7 @@ export function toProblems(errors: readonly OutputUnit[], judged: Judged): Probl
     expected.set(key, wants);
     problems.set(key, {
       path: problem.path,
-      message: `expected ${alternatives([...wants])}, got ${describe(value)}${problem.message}`,
+      message: `must be ${alternatives([...wants])}, got ${shown(value)}${problem.message}`,
     });
   }
   const [first] = errors;
@@ -60,7 +60,28 @@ export function formatProblem(problem: Problem): string {
   return problem.path === "" ? problem.message : `${problem.path}: ${problem.message}`;
 }
 
-/** With `wants`, the message continues "expected ..., got ...". */
+/** The same for the arguments of a call: `title is required`, `a.b must be a number, got "x"`. */
+export function describeField({ path, message }: Problem): string {
+  const names = steps(path).join(".");
+  return names === "" ? message : `${names} ${message}`;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  integer: "an integer",
+  boolean: "true or false",
+  array: "an array",
+  object: "an object",
+};
+
+/** JSON shows the type of a value; one that may be long is named by its type. */
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return "an array";
+  return isObject(value) ? "an object" : quote(value);
+}
+
+/** With `wants`, the message continues "must be ..., got ...". */
 function toProblem(
   finding: Finding,
   at: readonly string[],
@@ -76,7 +97,11 @@ function toProblem(
   if (limit === undefined && TELLING.has(finding.keyword)) return { path, message: clip(finding.text) };
   switch (finding.keyword) {
     case "type":
-      return { path, message: "", wants: (Array.isArray(limit) ? limit : [limit]).map(String) };
+      return {
+        path,
+        message: "",
+        wants: (Array.isArray(limit) ? limit : [limit]).map((type) => TYPES[String(type)] ?? String(type)),
+      };
     case "const":
       return { path, message: "", wants: [quote(limit)] };
     case "enum": {

@@ -1,6 +1,6 @@
 // Tool calls of a script: finds the tool by its name in either spelling, and makes its input of the arguments.
 
-import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { PortolanError, unknownTool } from "../../errors/index.ts";
 import { isObject, type JsonObject, type ToolDefinition } from "../../model/index.ts";
 
 /** Finds a tool by its own name, or by the same words in snake_case, kebab-case or camelCase. */
@@ -16,10 +16,7 @@ export function findTool(name: string, tools: readonly ToolDefinition[], server:
       server,
       hint: `Write one of ${[found, ...others].map((tool) => tool.name).join(", ")}.`,
     });
-  throw new PortolanError("TOOL_NOT_FOUND", `${server} has no tool ${JSON.stringify(name)}.`, {
-    server,
-    hint: didYouMean(name, names) ?? (names.length === 0 ? "It has no tools." : `It has ${listed(names)}.`),
-  });
+  throw unknownTool({ server, name, known: names });
 }
 
 /** `createIssue`, `create-issue` and `create_issue` are the same words. */

@@ -2,7 +2,7 @@
 
 import type { Secret } from "../secret.ts";
 
-export type SourceName = "environment" | "keyring" | "vault" | "dotenv";
+export type SourceName = "environment" | "keyring" | "vault" | "dotenv" | "program";
 
 /** Returns the reason why a file must not be read, or undefined if it may be. `isCovered` says that no server can write the file. */
 export type CheckFile = (

@@ -6,6 +6,7 @@ import type { Environment } from "../sources/environment.ts";
 import type { Keyring } from "../sources/keyring.ts";
 import { isReadableByOthers, readLimited } from "../../base/files/limited-read.ts";
 import { Secret } from "../secret.ts";
+import type { VaultKey } from "./vault-key.ts";
 import { vaultError, wrongPassphrase } from "./vault-errors.ts";
 
 export interface PassphraseRequest {
@@ -15,7 +16,19 @@ export interface PassphraseRequest {
 }
 
 /** Prompts a person. Resolves to undefined if they decline. */
-export type PromptPassphrase = (request: PassphraseRequest) => Promise<string | undefined>;
+export type PromptPassphrase = (request: PassphraseRequest) => Promise<string | TypedPassphrase | undefined>;
+
+export interface TypedPassphrase {
+  readonly passphrase: string;
+  /** Called with the key of the vault that the passphrase has opened, for example to keep it for the next process. */
+  readonly opened: (vault: string, key: VaultKey) => Promise<void>;
+}
+
+export interface FoundPassphrase {
+  readonly passphrase: Secret;
+  /** Set if a person has typed it. */
+  readonly opened?: TypedPassphrase["opened"];
+}
 
 export interface PassphraseOptions {
   readonly vault: string;
@@ -40,26 +53,27 @@ export async function findPassphrase(
   options: PassphraseOptions,
   reason: "open" | "create",
   opens: (passphrase: Secret) => Promise<boolean>,
-): Promise<Secret> {
+): Promise<FoundPassphrase> {
   const { vault, env, keyring, prompt } = options;
   const file = env[PASSPHRASE_FILE];
   if (file) {
     const passphrase = await readPassphraseFile(file, options);
-    if (await opens(passphrase)) return passphrase;
+    if (await opens(passphrase)) return { passphrase };
     throw wrongPassphrase(vault, `the one in ${file}`);
   }
   let wrong: string | undefined;
   const remembered = await keyring?.get(SERVICE, vault);
   if (remembered) {
     const passphrase = new Secret(remembered);
-    if (await opens(passphrase)) return passphrase;
+    if (await opens(passphrase)) return { passphrase };
     wrong = "the one in the keyring";
   }
   for (let attempt = 0; prompt !== undefined && attempt < MAX_ATTEMPTS; attempt += 1) {
     const answer = await prompt({ vault, reason: wrong === undefined ? reason : "wrong" });
     if (!answer) break;
-    const passphrase = new Secret(answer);
-    if (await opens(passphrase)) return passphrase;
+    const typed = typeof answer === "string" ? { passphrase: answer } : answer;
+    const passphrase = new Secret(typed.passphrase);
+    if (await opens(passphrase)) return { ...typed, passphrase };
     wrong = "what was typed";
   }
   if (wrong !== undefined) throw wrongPassphrase(vault, wrong);

@@ -57,7 +57,7 @@ test("processes that write the same vault at once lose nothing", async () => {
   const codes = await Promise.all(children.map(async (child) => (await once(child, "exit"))[0] as number));
   expect(codes).toEqual([0, 0, 0]);
   expect(await openHere(file).list()).toHaveLength(45);
-  expect(await readdir(join(folder, "shared"))).toEqual(["secrets.vault"]);
+  expect(await readdir(join(folder, "shared"))).toEqual(["secrets.vault", "secrets.vault.names"]);
 });
 
 test("one that is killed between the temporary file and the rename leaves the old content, and its lock is taken over", async () => {
@@ -72,14 +72,14 @@ test("one that is killed between the temporary file and the rename leaves the ol
   const [, signal] = (await once(child, "exit")) as [number | null, string | null];
   expect(signal).toBe("SIGKILL");
   expect(await readFile(file)).toEqual(before);
-  expect((await readdir(join(folder, "killed"))).length).toBe(3);
+  expect((await readdir(join(folder, "killed"))).length).toBe(4);
 
   const vault = openHere(file);
   const started = performance.now();
   await vault.set("LATER", new Secret("value"));
   expect(performance.now() - started).toBeLessThan(15_000);
   expect(await vault.list()).toEqual(["LATER", "OLD"]);
-  expect(await readdir(join(folder, "killed"))).toEqual(["secrets.vault"]);
+  expect(await readdir(join(folder, "killed"))).toEqual(["secrets.vault", "secrets.vault.names"]);
 });
 
 test("ones that are killed at any moment leave the old or the new content, never a mix", async () => {

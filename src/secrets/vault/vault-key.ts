@@ -13,6 +13,12 @@ export interface KeyParameters extends KeyCost {
   readonly salt: Uint8Array;
 }
 
+/** A derived key. It fits only the vault with exactly these parameters. */
+export interface VaultKey {
+  readonly parameters: KeyParameters;
+  readonly key: Buffer;
+}
+
 /** One derivation takes 64 MiB and about half a second. */
 export const KEY_COST: KeyCost = { N: 2 ** 16, r: 8, p: 1 };
 
@@ -47,4 +53,8 @@ export function deriveKey(passphrase: Secret, parameters: KeyParameters): Promis
   const oldest = kept.keys().next();
   if (kept.size > MAX_KEPT && oldest.done !== true) kept.delete(oldest.value);
   return made;
+}
+
+export function haveSameParameters(a: KeyParameters, b: KeyParameters): boolean {
+  return a.N === b.N && a.r === b.r && a.p === b.p && Buffer.from(a.salt).equals(b.salt);
 }

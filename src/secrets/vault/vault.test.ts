@@ -61,7 +61,7 @@ describe("what is put in", () => {
     const bytes = (await readFile(file)).toString("latin1");
     expect(bytes).not.toMatch(/canary|TOKEN|sesame/);
     expect(bytes.split("\n")[0]).toContain('"kdf":"scrypt","N":2,"r":8,"p":1');
-    expect(await readdir(join(folder, "private"))).toEqual(["secrets.vault"]);
+    expect(await readdir(join(folder, "private"))).toEqual(["secrets.vault", "secrets.vault.names"]);
     expect(told).toEqual([]);
   });
 
@@ -105,7 +105,7 @@ describe("what is put in", () => {
     const names = Array.from({ length: 12 }, (_, index) => `N${index + 10}`);
     await Promise.all(names.map((name) => vaultWith("p").set(name, new Secret(`value of ${name}`))));
     expect(await vaultWith("p").list()).toEqual(names);
-    expect(await readdir(join(folder, "private"))).toEqual(["secrets.vault"]);
+    expect(await readdir(join(folder, "private"))).toEqual(["secrets.vault", "secrets.vault.names"]);
   });
 });
 
@@ -312,8 +312,25 @@ describe("a disk that is full", () => {
       failing("not-written", /could not be written: .*(ENOSPC|disk full)/),
     );
     expect(await readFile(file)).toEqual(before);
-    expect(await readdir(join(folder, "private"))).toEqual(["secrets.vault"]);
+    expect(await readdir(join(folder, "private"))).toEqual(["secrets.vault", "secrets.vault.names"]);
     await vaultWith("p").set("B", new Secret("fits"));
     expect(await vaultWith("p").list()).toEqual(["A", "B"]);
+  });
+});
+
+describe("names", () => {
+  test("are listed without a passphrase, and only if they are those of this vault", async () => {
+    await vaultWith("p").set("A", new Secret("canary"));
+    await vaultWith("p").set("B", new Secret("canary"));
+    expect(await vaultWith(undefined).list()).toEqual(["A", "B"]);
+    const names = `${file}.names`;
+    expect(await readFile(names, "utf8")).not.toContain("canary");
+    expect((await stat(names)).mode & 0o77).toBe(0);
+    const kept = await readFile(names);
+    await vaultWith("p").remove("A");
+    expect(await vaultWith(undefined).list()).toEqual(["B"]);
+    await writeFile(names, kept);
+    await expect(vaultWith(undefined).list()).rejects.toMatchObject({ code: "SECRET_STORE_FAILED" });
+    expect(await vaultWith("p").list()).toEqual(["B"]);
   });
 });

@@ -8,6 +8,7 @@ import { keepPassphrase } from "./passphrase.ts";
 import { Secret } from "../secret.ts";
 import type { SecretSource } from "../sources/source.ts";
 import { toVaultError, wrongPassphrase } from "./vault-errors.ts";
+import { readNames, writeNames } from "./vault-names.ts";
 import { sealVault } from "./vault-file.ts";
 import { deriveKey, KEY_COST, type KeyCost, newParameters } from "./vault-key.ts";
 import {
@@ -15,6 +16,7 @@ import {
   MAX_VAULT_BYTES,
   openWith,
   readVault,
+  type Unlock,
   type VaultContent,
   type VaultReaderOptions,
 } from "./vault-reader.ts";
@@ -31,6 +33,8 @@ export interface VaultOptions extends VaultReaderOptions {
 export interface Vault extends Required<SecretSource> {
   /** Stores the passphrase in the keyring, so that later runs do not prompt for it. */
   keepPassphrase(): Promise<void>;
+  /** Opens the vault, which prompts for its passphrase if nothing else opens it. False if there is no vault yet. */
+  open(): Promise<boolean>;
 }
 
 export function createVault(options: VaultOptions): Vault {
@@ -50,30 +54,45 @@ export function createVault(options: VaultOptions): Vault {
     return content;
   }
 
+  /** The names that were kept beside the vault; undefined if the passphrase is needed to know them. */
+  async function knownNames(): Promise<readonly string[] | undefined> {
+    const vault = await locate(options.file);
+    const bytes = await readVault(vault).catch(() => undefined);
+    if (bytes === undefined) return undefined;
+    const names = await readNames(vault, bytes);
+    if (names !== undefined) await checkModes(vault, warn);
+    return names;
+  }
+
   /** Changes the content under the lock. `change` returns false if there is nothing to write. */
   async function update(change: (secrets: Map<string, string>) => boolean): Promise<void> {
     await mkdir(dirname(resolve(options.file)), { recursive: true, mode: 0o700 });
     const vault = await locate(options.file);
     // This may prompt a person and take a minute, so it happens before the lock is taken.
-    const passphrase = await reader.passphrase(vault);
+    const unlock = await reader.unlock(vault);
+    let content: VaultContent | undefined;
     const write = async (): Promise<void> => {
       const bytes = await readVault(vault);
-      const old =
-        bytes === undefined ? await startContent(passphrase) : await openWith(vault, bytes, passphrase);
+      const old = bytes === undefined ? await startContent(unlock) : await openWith(vault, bytes, unlock);
       if (old === undefined) throw wrongPassphrase(vault, "the one given before");
       if (!change(old.secrets)) return;
+      content = old;
       const sealed = sealVault(old.secrets, old.parameters, old.key);
       if (sealed.length > MAX_VAULT_BYTES)
         throw new Error(`it would be larger than ${MAX_VAULT_BYTES} bytes`);
       await removeLeftovers(vault);
       await writeAtomic(vault, sealed, { ...options.write, mode: 0o600 });
+      await writeNames(vault, sealed, [...old.secrets.keys()].sort());
     };
     await withFileLock(vault, write, { waitMs: options.lockWaitMs });
+    if (content !== undefined) await reader.opened(vault, content);
   }
 
-  async function startContent(passphrase: Secret): Promise<VaultContent> {
+  async function startContent(unlock: Unlock): Promise<VaultContent | undefined> {
+    // A key fits only the vault that it was derived for, and that one is gone.
+    if (!(unlock instanceof Secret)) return undefined;
     const parameters = newParameters(options.cost ?? KEY_COST);
-    return { secrets: new Map(), parameters, key: await deriveKey(passphrase, parameters) };
+    return { secrets: new Map(), parameters, key: await deriveKey(unlock, parameters) };
   }
 
   const writing = async (work: () => Promise<void>): Promise<void> => {
@@ -89,6 +108,8 @@ export function createVault(options: VaultOptions): Vault {
       return value ? new Secret(value) : undefined;
     },
     async list() {
+      const known = await knownNames();
+      if (known !== undefined) return [...known];
       return [...((await load(true))?.secrets.keys() ?? [])].sort();
     },
     async set(name, value) {
@@ -111,6 +132,7 @@ export function createVault(options: VaultOptions): Vault {
         return { ok: false, note: error instanceof Error ? error.message : String(error) };
       }
     },
+    open: async () => (await load(true)) !== undefined,
     async keepPassphrase() {
       const vault = await locate(options.file);
       if (options.keyring === undefined || (await readVault(vault)) === undefined)

@@ -67,11 +67,19 @@ export function argumentConnections(value: unknown): FailedConnection[] {
 }
 
 const FAILED =
-  /\b(?:ENOENT|EACCES|EPERM|EROFS)\b|permission denied|read-only file ?system|no such file|does ?n[o']t exist|not found|unable to open|cannot (?:open|create|access|read|write)|can't open|failed to open/i;
+  /\b(?:ENOENT|EACCES|EPERM|EROFS)\b|permission denied|operation not permitted|read-only file ?system|no such file|does ?n[o']t exist|not found|unable to open|cannot (?:open|create|access|read|write)|can't open|failed to open/i;
 
 /** Matches quoted paths with any characters, and bare paths up to the first character that is unusual in a path. */
 const PATHS =
   /(['"`])(\/[^'"`\n]{1,1000})\1|[‘“](\/[^’”\n]{1,1000})[’”]|(?<![\w/.:~-])(\/[^\s'"`‘’“”:;,()<>|*?\\]{1,1000})/g;
+
+const REFUSED_WRITE =
+  /\b(?:EACCES|EPERM|EROFS)\b|permission denied|operation not permitted|read-only file ?system/i;
+
+/** Whether the text may report a write that was refused, and not only a path that does not exist. */
+export function reportsRefusedWrite(text: string): boolean {
+  return REFUSED_WRITE.test(edgesOf(text));
+}
 
 /** Each path once. A text that reports no failure has none. */
 export function failedPaths(text: string): string[] {

@@ -3,7 +3,8 @@
 import { expect, test } from "vitest";
 import { type Diagnostic, type ErrorCode, PortolanError } from "../../errors/index.ts";
 import type { LaunchNews } from "../../launch/index.ts";
-import { createLaunchDiagnostics } from "./launch-diagnostics.ts";
+import type { JsonObject } from "../../model/index.ts";
+import { createLaunchDiagnostics, type PathDenial } from "./launch-diagnostics.ts";
 
 const denied = (host: string): LaunchNews => ({
   ...{ type: "denied", server: "web", host, port: 0, reason: "no" },
@@ -136,7 +137,7 @@ test("a path that the config names and the sandbox hides is reported once, with 
     [
       "SANDBOX_DENIED",
       'The sandbox of server "web" hides /home/a/db, named in args[1]: the server can neither read nor write it.',
-      "Grant it: --allow-read /home/a/db or --allow-write /home/a/db, or sandbox: { fs: { write: [/home/a/db] } } in its config (read: to read it only).",
+      "Grant it with: --allow-read /home/a/db or --allow-write /home/a/db, or sandbox: { fs: { write: [/home/a/db] } } in its config (read: to read it only).",
     ],
     [
       "SANDBOX_DENIED",
@@ -168,7 +169,7 @@ test("a path of a call that the sandbox hides is reported, and explains an error
     'The sandbox of server "web" hides /srv/b, named in the result of a call: the server can neither read nor write it.',
   ]);
   expect(explain(failure("RPC_ERROR"), performance.now(), call("/srv/data")).hint).toMatch(
-    /^The sandbox hides \/srv\/data; grant it: --allow-read \/srv\/data/,
+    /^The sandbox hides \/srv\/data; grant it with: --allow-read \/srv\/data/,
   );
 });
 
@@ -199,4 +200,57 @@ test("a rule that is not enforced is reported once, with its reason and the sett
       "install it",
     ],
   ]);
+});
+
+test("a server of a config file gets the command that grants the path or the host, in every place", () => {
+  const [reported, events]: [Diagnostic[], PathDenial[]] = [[], []];
+  const { onLaunch, checkResult, explain } = createLaunchDiagnostics(
+    "web",
+    (one) => reported.push(one),
+    undefined,
+    {
+      command: "portolan grant web",
+      onDeniedPath: (denied) => events.push(denied),
+    },
+  );
+  const hiddenAmong = (words: string[]): object[] =>
+    words.filter((word) => word.startsWith("/srv")).map((path) => ({ path, where: "args[0]", isNew: true }));
+  const readOnlyAmong = (words: string[]): object[] =>
+    words
+      .filter((word) => word.startsWith("/ro"))
+      .map((path) => ({ path, where: "", isReadOnly: true, grant: "/ro" }));
+  const news = start("bubblewrap", ["b.test"]) as unknown as { plan: { notGranted: object[] } };
+  news.plan.notGranted.push({ path: "/srv/notes", where: "args[1]" });
+  onLaunch({ ...news, hiddenAmong, readOnlyAmong } as unknown as LaunchNews);
+  const failed = (text: string): JsonObject => ({ isError: true, content: [{ type: "text", text }] });
+  // The path that the config names is suggested, in place of a single file in it.
+  const hidden = checkResult(failed("ENOENT: no such file or directory, open '/srv/notes/a.txt'"));
+  expect(hidden._meta).toEqual({
+    "portolan/sandbox": {
+      denied: [
+        {
+          path: "/srv/notes/a.txt",
+          message: expect.stringContaining("hides /srv/notes/a.txt") as string,
+          grant: "portolan grant web --write /srv/notes (or --read, to read it only)",
+        },
+      ],
+    },
+  });
+  // A path that does not exist is no proof that it may not be written.
+  expect(checkResult(failed("ENOENT: '/ro/a'"))._meta).toBeUndefined();
+  checkResult(failed("EROFS: read-only file system, open '/ro/a'"));
+  const fine = { content: [{ type: "text", text: "fine" }] };
+  expect(checkResult(fine)).toBe(fine);
+  expect(reported.map(({ hint }) => hint)).toEqual([
+    "Grant it with: portolan grant web --write /srv/notes (or --read, to read it only)",
+    "Grant it with: portolan grant web --write /srv/notes (or --read, to read it only)",
+    "Grant it with: portolan grant web --write /ro",
+  ]);
+  expect(events.map(({ path }) => path)).toEqual(["/srv/notes", "/srv/notes/a.txt", "/ro/a"]);
+  const stderr = "Error: cannot open /srv/notes/b";
+  expect(explain(new PortolanError("SERVER_START_FAILED", "m", { stderr }), 0).hint).toBe(
+    "The sandbox hides /srv/notes/b; grant it with: portolan grant web --write /srv/notes (or --read, to read it only)",
+  );
+  onLaunch(denied("a.test"));
+  expect(reported.at(-1)?.hint).toBe("To allow it: portolan grant web --net a.test");
 });

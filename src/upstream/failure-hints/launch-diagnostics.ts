@@ -12,6 +12,7 @@ import {
   matchesRule,
   parseNetworkRule,
   pathGrant,
+  pathGrantHint,
 } from "../../model/index.ts";
 import type { NamedPath } from "../../sandbox/index.ts";
 import type { Call } from "../upstream.ts";
@@ -21,21 +22,42 @@ import {
   type FailedConnection,
   failedConnections,
   failedPaths,
+  reportsRefusedWrite,
 } from "./failed-access.ts";
-import { limitHint, fetcherHint } from "./launch-hints.ts";
+import { fetcherHint, limitHint, nativeHint } from "./launch-hints.ts";
 
 type OnLaunch = (news: LaunchNews) => void;
+type Planned = Extract<LaunchNews, { type: "planned" }>;
 
 export interface LaunchDiagnostics {
   readonly onLaunch: OnLaunch;
   /** Adds a hint to the error when the sandbox refused a connection or path since that time. */
   readonly explain: (error: PortolanError, since: number, call?: Call) => PortolanError;
-  /** Searches the result of a call for connections and paths that the sandbox does not grant. */
-  readonly checkResult: (result: JsonObject, call?: Call) => void;
+  /**
+   * Searches the result of a call for connections and paths that the sandbox does not grant. Returns the result, with
+   * the denied paths in its `_meta`.
+   */
+  readonly checkResult: (result: JsonObject, call?: Call) => JsonObject;
+}
+
+/** A path that the sandbox of a server hides or protects, and the command that grants it. */
+export interface PathDenial {
+  readonly path: string;
+  readonly message: string;
+  readonly grant?: string;
+}
+
+export interface LaunchDiagnosticsOptions {
+  /** The command that grants more to this server, up to its options. */
+  readonly command?: string;
+  /** Called for each denied path once. */
+  readonly onDeniedPath?: (denied: PathDenial) => void;
 }
 
 /** Number of recent refusals that are kept to explain a failure. */
 const MAX_LATELY = 8;
+/** Backends that give each server a network of its own. */
+const OWN_NETWORK: readonly string[] = ["bubblewrap", "unshare"];
 
 const MAX_HIDDEN = 20;
 
@@ -47,6 +69,9 @@ const MAX_PLAIN = 2_000;
 
 /** The number of content blocks of a result that are searched. */
 const MAX_ITEMS = 8;
+
+/** The key of `_meta` with the paths that the sandbox denied during a call. */
+const SANDBOX_META = "portolan/sandbox";
 
 const NOT_THERE = "the server's sandbox has a network of its own, where nothing listens at this address";
 
@@ -61,12 +86,14 @@ export function createLaunchDiagnostics(
   server: string,
   report: Report,
   onLaunch: OnLaunch | undefined,
+  { command, onDeniedPath }: LaunchDiagnosticsOptions = {},
 ): LaunchDiagnostics {
-  const reportDenied = createDeniedReport(report);
+  const reportDenied = createDeniedReport(report, command);
   const lately: { readonly denied: Denied; readonly at: number }[] = [];
   let granted: readonly string[] = [];
   let plan: LaunchPlan | undefined;
-  let hiddenAmong: Extract<LaunchNews, { type: "planned" }>["hiddenAmong"];
+  let hiddenAmong: Planned["hiddenAmong"];
+  let readOnlyAmong: Planned["readOnlyAmong"];
   let relaxed = false;
   const hidden = new Set<string>();
 
@@ -78,7 +105,7 @@ export function createLaunchDiagnostics(
 
   /** Only a sandbox with a separate network makes a failed connection one that is not granted. */
   const heardFailed = (connections: readonly FailedConnection[]): void => {
-    if (plan?.sandbox.backend !== "bubblewrap") return;
+    if (plan === undefined || !OWN_NETWORK.includes(plan.sandbox.backend)) return;
     for (const { host, port } of connections)
       if (!isGranted(granted, host, port)) heardDenied({ server, host, port, reason: NOT_THERE });
   };
@@ -88,7 +115,7 @@ export function createLaunchDiagnostics(
       if (news.type === "denied") {
         heardDenied(news);
       } else if (news.type === "planned") {
-        ({ plan, hiddenAmong } = news);
+        ({ plan, hiddenAmong, readOnlyAmong } = news);
         granted = news.plan.sandbox.policy.network;
         reportNamed(news.plan.notGranted);
         if (!relaxed && news.plan.sandbox.mode === "warn") {
@@ -102,30 +129,48 @@ export function createLaunchDiagnostics(
       if (!EXPLAINED.has(error.code)) return error;
       const words = `${error.message}\n${error.stderr ?? ""}`;
       heardFailed([...failedConnections(words), ...connectionsOf(call)]);
-      const [path] = [...failedIn(words), ...hiddenIn(argumentsOf(call))];
+      const atStart = error.code === "SERVER_START_FAILED" ? (plan?.notGranted ?? []) : [];
+      const [path] = [...failedIn(words), ...hiddenIn(argumentsOf(call)), ...atStart].map(withConfigured);
       const then = lately.filter(({ at }) => at >= since).map(({ denied }) => denied);
       const hint =
-        limitHint(plan, error) ?? fetching(plan, error) ?? deniedHint(then, granted) ?? hiddenHint(path);
+        limitHint(plan, error) ??
+        fetching(plan, error) ??
+        nativeHint(plan, error) ??
+        deniedHint(then, granted, command) ??
+        hiddenHint(path, command);
       return hint === undefined ? error : withHint(error, hint);
     },
     checkResult,
   };
 
-  function checkResult(result: JsonObject, call?: Call): void {
-    if (plan === undefined) return;
+  function checkResult(result: JsonObject, call?: Call): JsonObject {
+    if (plan === undefined) return result;
     const named = hiddenIn(argumentsOf(call));
     // A write into a private HOME or /tmp succeeds but is lost, so a successful result proves nothing.
     const isFailed = result.isError === true;
-    reportNamed(isFailed ? named : named.filter(({ isPrivate }) => isPrivate), "the arguments of a call");
+    const found = (isFailed ? named : named.filter(({ isPrivate }) => isPrivate)).map((one) => ({
+      ...one,
+      where: "the arguments of a call",
+    }));
     if (isFailed) heardFailed(connectionsOf(call));
-    if (!Array.isArray(result.content)) return;
-    for (const item of result.content.slice(0, isFailed ? MAX_ITEMS : 1)) {
-      if (!isObject(item) || typeof item.text !== "string") continue;
-      if (isFailed) heardFailed(failedConnections(item.text));
-      // Some servers report a failure in a result without isError; a long text is content.
-      else if (item.text.length > MAX_PLAIN) continue;
-      reportNamed(failedIn(item.text), "the result of a call");
+    for (const text of textsOf(result, isFailed)) {
+      if (isFailed) heardFailed(failedConnections(text));
+      found.push(...failedIn(text).map((one) => ({ ...one, where: "the result of a call" })));
     }
+    reportNamed(found);
+    return found.length === 0 ? result : withDenials(result, found);
+  }
+
+  function withDenials(result: JsonObject, found: readonly NamedPath[]): JsonObject {
+    const denials = new Map(found.map((one) => [one.path, toDenial(one)]));
+    const meta = isObject(result._meta) ? result._meta : {};
+    return { ...result, _meta: { ...meta, [SANDBOX_META]: { denied: [...denials.values()] } } };
+  }
+
+  function toDenial(named: NamedPath): PathDenial & JsonObject {
+    const denied = withConfigured(named);
+    const grant = pathGrant(denied, command);
+    return { path: denied.path, message: hiddenPathMessage(server, denied), ...(grant && { grant }) };
   }
 
   function hiddenIn(words: readonly string[]): readonly NamedPath[] {
@@ -135,17 +180,27 @@ export function createLaunchDiagnostics(
   /** A server often prints its HOME and /tmp. It has folders of these names, so that they are no failures. */
   function failedIn(text: string): readonly NamedPath[] {
     const own = [plan?.sandbox.policy.home, "/tmp"];
-    return hiddenIn(failedPaths(text)).filter(({ path }) => !own.includes(path));
+    const paths = failedPaths(text).filter((path) => !own.includes(path));
+    const refused = paths.length > 0 && reportsRefusedWrite(text) ? (readOnlyAmong?.(paths) ?? []) : [];
+    return [...hiddenIn(paths), ...refused];
+  }
+
+  /** The path that the config names is the one to grant, in place of a single file in it. */
+  function withConfigured(named: NamedPath): NamedPath {
+    const around = plan?.notGranted.find(({ path }) => named.path.startsWith(`${path}/`));
+    return around === undefined ? named : { ...named, isNew: undefined, grant: around.path };
   }
 
   /** Reports each path once, and no more than MAX_HIDDEN of them. */
-  function reportNamed(paths: readonly NamedPath[], where?: string): void {
-    for (const { path, where: place, isNew = false } of paths) {
-      if (hidden.has(path) || hidden.size >= MAX_HIDDEN) continue;
-      hidden.add(path);
-      const message = hiddenPathMessage(server, { path, where: where ?? place, isNew });
-      const hint = `Grant it: ${pathGrant(path, isNew)}`;
+  function reportNamed(paths: readonly NamedPath[]): void {
+    for (const named of paths) {
+      if (hidden.has(named.path) || hidden.size >= MAX_HIDDEN) continue;
+      hidden.add(named.path);
+      const denied = withConfigured(named);
+      const { message, ...denial } = toDenial(named);
+      const hint = pathGrantHint(denied, command);
       report({ code: "SANDBOX_DENIED", severity: "warning", server, message, hint });
+      onDeniedPath?.({ ...denial, message });
     }
   }
 
@@ -172,8 +227,21 @@ function connectionsOf(call: Call | undefined): FailedConnection[] {
   return call?.method === "tools/call" ? argumentConnections(call.params?.arguments) : [];
 }
 
-function hiddenHint(hidden: NamedPath | undefined): string | undefined {
-  return hidden && `The sandbox hides ${hidden.path}; grant it: ${pathGrant(hidden.path, hidden.isNew)}`;
+/** The texts of a result that may report a failure: some servers do so without isError, but a long text is content. */
+function textsOf({ content }: JsonObject, isFailed: boolean): string[] {
+  if (!Array.isArray(content)) return [];
+  return content.slice(0, isFailed ? MAX_ITEMS : 1).flatMap((item) => {
+    if (!isObject(item) || typeof item.text !== "string") return [];
+    return isFailed || item.text.length <= MAX_PLAIN ? [item.text] : [];
+  });
+}
+
+function hiddenHint(denied: NamedPath | undefined, command: string | undefined): string | undefined {
+  if (denied === undefined) return undefined;
+  const { path, isReadOnly, protectedAs } = denied;
+  if (protectedAs !== undefined) return `The sandbox protects ${path}, which is ${protectedAs}.`;
+  const what = isReadOnly === true ? `grants ${path} for reading only` : `hides ${path}`;
+  return `The sandbox ${what}; grant it with: ${pathGrant(denied, command)}`;
 }
 
 function isGranted(granted: readonly string[], host: string, port: number): boolean {

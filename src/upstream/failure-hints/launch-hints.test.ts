@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { PortolanError } from "../../errors/index.ts";
 import type { LaunchPlan } from "../../launch/index.ts";
-import { fetcherHint, limitHint } from "./launch-hints.ts";
+import { fetcherHint, limitHint, nativeHint } from "./launch-hints.ts";
 
 function hintFor(
   line: string,
@@ -63,4 +63,23 @@ test("there is no hint for other signals, other limits, or without a sandbox", (
   expect(limitHint(plan({ cpuSeconds: 2 }, "none"), died({ exitCode: 137 }))).toBeUndefined();
   expect(limitHint(undefined, died({ exitCode: 137 }))).toBeUndefined();
   expect(limitHint(plan({ cpuSeconds: 2 }), died({}))).toBeUndefined();
+});
+
+test("a package without its compiled part: the part, and how to install it", () => {
+  const plan = { kind: "npm", source: "@a/mcp-db@1.0.9 (sha512-x)" } as LaunchPlan;
+  const store = "/data/store/npm/entries/a1/node_modules";
+  const error = (stderr: string): PortolanError => new PortolanError("SERVER_START_FAILED", "x", { stderr });
+  const hint = nativeHint(
+    plan,
+    error(`Error: tried:\n → ${store}/sqlite3/build/Release/node_sqlite3.node\n`),
+  );
+  expect(hint).toContain("compiled code of sqlite3");
+  expect(hint).toContain("`npm install --prefix ~/mcp/mcp-db @a/mcp-db`");
+  const scoped = nativeHint(
+    plan,
+    error(`Cannot find module '${store}/x/node_modules/@b/native/build/b.node'`),
+  );
+  expect(scoped).toContain("compiled code of @b/native");
+  expect(nativeHint(plan, error(`Cannot find module '${store}/x/index.js'`))).toBeUndefined();
+  expect(nativeHint({ ...plan, kind: "binary" }, error(`${store}/x/b.node`))).toBeUndefined();
 });

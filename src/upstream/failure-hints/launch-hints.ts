@@ -1,5 +1,5 @@
-// Hints for programs that fail in their sandbox: package runners without network, and servers that reached a
-// resource limit.
+// Hints for programs that fail at their start: package runners without network, packages whose native part is missing, and
+// servers that reached a resource limit of their sandbox.
 
 import { basename } from "node:path";
 import { shellWord } from "../../base/text/command-line.ts";
@@ -71,6 +71,20 @@ function forDeno(args: readonly string[]): string | undefined {
     return `If it also runs on Node.js, use \`npx -y ${shellWord(npm)}\` as the command, with the same arguments: Portolan installs it once.`;
   const options = words.slice(0, at).map((word) => `${shellWord(word)} `);
   return `Compile it once, with \`deno compile --output server ${options.join("")}${shellWord(source)}\`, and then use \`./server\` as the command, with the same arguments.`;
+}
+
+/** A file of compiled code in a package, as Node.js and the `bindings` package print it. */
+const NATIVE_FILE =
+  /node_modules\/((?:@[\w.-]{1,100}\/)?[\w.-]{1,100})\/(?:(?!node_modules)[^\s'"]){0,300}\.node\b/;
+
+/** For an npm package that lacks a compiled file: Portolan runs no install scripts, which would build or download it. */
+export function nativeHint(plan: LaunchPlan | undefined, { stderr = "" }: PortolanError): string | undefined {
+  if (plan?.kind !== "npm") return undefined;
+  const [, part] = NATIVE_FILE.exec(stderr) ?? [];
+  if (part === undefined) return undefined;
+  const [, name = "PACKAGE"] = /^((?:@[^@/\s]+\/)?[^@/\s]+)/.exec(plan.source) ?? [];
+  const folder = `~/mcp/${basename(name)}`;
+  return `It needs compiled code of ${part}, which an install script would build, and Portolan runs no install scripts. If you trust it, install it yourself: \`npm install --prefix ${folder} ${shellWord(name)}\`, and use its program in ${folder}/node_modules/.bin as the command, with the same arguments.`;
 }
 
 /** A runtime that gets no more memory may end with any of several signals. */

@@ -59,6 +59,7 @@ async function connectOnce(reach: ConnectTarget, options: SessionOptions): Promi
     roots: options.definition.roots,
     onLaunch: options.onLaunch,
     launchContext: options.launchContext,
+    auth: options.auth,
   };
   try {
     return await Session.open(await createTransport(reach, transportOptions), options);

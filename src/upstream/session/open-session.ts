@@ -2,7 +2,7 @@
 
 import { ERROR_CODES, isPortolanError, PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { LaunchPlan } from "../../launch/index.ts";
-import { type LaunchSettings, modeWords, pathGrant, type ServerDefinition } from "../../model/index.ts";
+import { type LaunchSettings, modeWords, type ServerDefinition } from "../../model/index.ts";
 import { connect, type ConnectTarget } from "../negotiation/connect.ts";
 import type { EraMemory } from "../negotiation/era-memory.ts";
 import type { LaunchDiagnostics } from "../failure-hints/launch-diagnostics.ts";
@@ -25,11 +25,19 @@ export async function openSession(options: OpenSessionOptions): Promise<Session>
   await installed(options);
   const startedAt = performance.now();
   const tooLate = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
   const giveUp = (): void => {
+    const person = options.auth?.waitingForPerson?.();
+    // A person takes longer than a server: the time begins anew when the login has ended.
+    if (person !== undefined) return void person.then(arm, arm);
     const message = `${name} was not ready after ${startTimeoutMs} ms`;
     tooLate.abort(new PortolanError("TIMEOUT", message, { server: name, data: { startTimeoutMs } }));
   };
-  const timer = startTimeoutMs === 0 ? undefined : setTimeout(giveUp, timerMs(startTimeoutMs));
+  let isOver = false;
+  const arm = (): void => {
+    if (startTimeoutMs !== 0 && !isOver) timer = setTimeout(giveUp, timerMs(startTimeoutMs));
+  };
+  arm();
   const start = signal === undefined ? tooLate.signal : AbortSignal.any([tooLate.signal, signal]);
   let plan: LaunchPlan | undefined;
   const session: SessionOptions = {
@@ -52,6 +60,7 @@ export async function openSession(options: OpenSessionOptions): Promise<Session>
     const reason = isPortolanError(start.reason) ? start.reason : thrown;
     throw options.explain(startError(definition, reason, thrown, plan), startedAt);
   } finally {
+    isOver = true;
     clearTimeout(timer);
   }
 }
@@ -107,9 +116,7 @@ function startHint(
 function boxHint(plan: LaunchPlan, settings: LaunchSettings | undefined): string | undefined {
   const { notGranted, sandbox } = plan;
   if (sandbox.backend === "none") return undefined;
-  if (notGranted.length === 0)
-    return `It runs in a sandbox: portolan why --plan shows what it may touch, and ${modeWords(settings, "off")} whether that is the reason.`;
-  const [first] = notGranted;
-  const paths = notGranted.map(({ path }) => path).join(", ");
-  return `Its config names ${paths}, which its sandbox hides: ${pathGrant(first?.path ?? "", first?.isNew)}`;
+  // The launch diagnostics explain hidden paths.
+  if (notGranted.length > 0) return undefined;
+  return `It runs in a sandbox: portolan why --plan shows what it may touch, and ${modeWords(settings, "off")} whether that is the reason.`;
 }

@@ -63,6 +63,8 @@ export interface PeerEvents {
   abandoned(pending: Pending): void;
   /** An abandoned request was answered after all. */
   answeredLate(id: number): void;
+  /** The login of a person that requests wait for. */
+  waitingForPerson?(): Promise<unknown> | undefined;
 }
 
 export interface Pending {
@@ -72,7 +74,7 @@ export interface Pending {
   readonly reject: (error: PortolanError) => void;
   readonly sentAt: number;
   idleAt: number;
-  readonly endsAt: number;
+  endsAt: number;
   /** Open server requests that this request may have caused. */
   serverRequests: Set<OpenServerRequest> | undefined;
 }
@@ -315,12 +317,30 @@ export class Peer {
     this.#timerAt = Infinity;
     const now = performance.now();
     let next = Infinity;
+    const person = this.#events.waitingForPerson?.();
     for (const pending of [...this.pending.values()]) {
       const at = Math.min(pending.idleAt, pending.endsAt);
       if (at > now) next = Math.min(next, at);
+      else if (person !== undefined) this.#suspend(pending, person);
       else this.#expire(pending, pending.endsAt <= now);
     }
     if (this.pending.size > 0) this.#arm(next);
+  }
+
+  /** A person takes longer than a server: the time limits of the request begin anew when the login has ended. */
+  #suspend(pending: Pending, person: Promise<unknown>): void {
+    const { timeoutMs, maxTimeoutMs } = pending.request;
+    pending.idleAt = Infinity;
+    pending.endsAt = Infinity;
+    const resume = (): void => {
+      if (!this.pending.has(pending.id)) return;
+      const now = performance.now();
+      const isAsked = (pending.serverRequests?.size ?? 0) > 0;
+      pending.idleAt = timeoutMs === 0 || isAsked ? Infinity : now + timeoutMs;
+      pending.endsAt = maxTimeoutMs === 0 ? Infinity : now + maxTimeoutMs;
+      this.#arm(Math.min(pending.idleAt, pending.endsAt));
+    };
+    void person.then(resume, resume);
   }
 
   #expire(pending: Pending, hard: boolean): void {

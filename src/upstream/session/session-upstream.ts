@@ -3,6 +3,7 @@
 import { PortolanError, type Report, toPortolanError } from "../../errors/index.ts";
 import type { LaunchContext, LaunchNews } from "../../launch/index.ts";
 import type { JsonObject, LogLevel, ServerDefinition } from "../../model/index.ts";
+import type { RequestAuth } from "../../oauth/index.ts";
 import { type Redactor, withRedactedError } from "../../secrets/index.ts";
 import type { ConnectTarget } from "../negotiation/connect.ts";
 import { Emitter } from "../emitter.ts";
@@ -55,6 +56,8 @@ export interface SessionUpstreamOptions {
   readonly launches: LaunchDiagnostics;
   /** Removes secrets from errors. */
   readonly redactor: Redactor;
+  /** Credentials for the requests to a URL. */
+  readonly auth?: RequestAuth;
   /** Aborts the start. */
   readonly signal?: AbortSignal;
 }
@@ -149,10 +152,7 @@ class SessionUpstream implements Upstream {
   #request(call: Call): Promise<JsonObject> {
     const sentAt = performance.now();
     return this.#session.request(call).then(
-      (result) => {
-        if (call.method === "tools/call") this.#launches.checkResult(result, call);
-        return result;
-      },
+      (result) => (call.method === "tools/call" ? this.#launches.checkResult(result, call) : result),
       (thrown: unknown) => {
         throw this.#failure(thrown, sentAt, call);
       },

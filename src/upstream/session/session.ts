@@ -11,8 +11,11 @@ import {
   type ServerDefinition,
   isObject,
 } from "../../model/index.ts";
+import type { RequestAuth } from "../../oauth/index.ts";
+import { type Observation, type OpenPhase, trackPhase } from "../../telemetry/index.ts";
 import { Attribution, MAY_CAUSE_REQUESTS } from "../server-requests/attribution.ts";
 import { Envelopes } from "./envelope.ts";
+import { describeUpstream, withTrace } from "./observed-request.ts";
 import { explainEraResult, inputRequiredInLegacy } from "../failure-hints/era-hints.ts";
 import { InputRounds } from "../server-requests/input-rounds.ts";
 import { negotiate } from "../negotiation/negotiate.ts";
@@ -41,6 +44,7 @@ export interface SessionOptions {
   readonly onStderr?: (text: string) => void;
   readonly onLaunch?: (news: LaunchNews) => void;
   readonly launchContext?: LaunchContext;
+  readonly auth?: RequestAuth;
 }
 
 export class Session {
@@ -74,6 +78,7 @@ export class Session {
       },
       abandoned: (pending) => this.#attribution.abandoned(pending),
       answeredLate: (id) => this.#attribution.answeredLate(id),
+      waitingForPerson: () => options.auth?.waitingForPerson?.(),
     });
     const { peer } = this;
     const { signal: ended } = this.#ended;
@@ -212,10 +217,11 @@ export class Session {
   ): Promise<JsonObject> {
     const { limits } = this.#options.definition;
     if (call.caller?.id !== undefined) this.#attribution.manyClients = true;
-    return this.peer.request({
+    const phase = call.observation && this.#observe(call.observation, call.method, params);
+    const sent = this.peer.request({
       method: call.method,
       params,
-      meta: this.#metaFor(call, params),
+      meta: withTrace(this.#metaFor(call, params), phase?.meta),
       withProgress: true,
       headers,
       signal: call.signal,
@@ -230,7 +236,13 @@ export class Session {
       onServerRequest: call.onServerRequest,
       callerId: call.caller?.id,
       repeats: call.repeats,
+      onSent: phase && ((id) => phase.sent(id)),
     });
+    return phase === undefined ? sent : trackPhase(phase, () => sent);
+  }
+
+  #observe(observation: Observation, method: string, params: JsonObject | undefined): OpenPhase {
+    return observation.phase(describeUpstream(this.description, this.#options.definition, method, params));
   }
 
   /** The modern era has no ping; every modern server answers `server/discover`. */

@@ -171,6 +171,8 @@ export class Subscriptions {
 function isFinal(error: PortolanError | undefined): boolean {
   return (
     isPortolanError(error) &&
-    ["RPC_ERROR", "CAPABILITY_MISSING", "AUTH_REQUIRED", "CONNECTION_CLOSED"].includes(error.code)
+    ["RPC_ERROR", "CAPABILITY_MISSING", "AUTH_REQUIRED", "FORBIDDEN", "CONNECTION_CLOSED"].includes(
+      error.code,
+    )
   );
 }

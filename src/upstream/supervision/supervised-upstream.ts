@@ -32,6 +32,8 @@ export interface SupervisionOptions
   readonly open: (signal: AbortSignal, before: Description | undefined) => Promise<SessionHandle>;
   /** Calls are sent to this session from now on. `isRenewed`: there was one before it. */
   readonly opened?: (handle: SessionHandle, isRenewed: boolean) => void;
+  /** Checks a call that waited for a new session, right before it is sent: the server may have changed. Throws to refuse it. */
+  readonly checkLate?: (call: Call) => Promise<void>;
   readonly logLevel?: LogLevel;
 }
 
@@ -41,6 +43,7 @@ export class SupervisedUpstream implements Upstream {
   readonly #emitter = new Emitter<UpstreamEvents>();
   readonly #breaker = new CircuitBreaker();
   readonly #subscriptions = new SessionSubscriptions();
+  readonly #checkLate: SupervisionOptions["checkLate"];
   #description: Description | undefined;
   /** The counters of earlier sessions. */
   #pastStats: UpstreamStats = NO_STATS;
@@ -51,6 +54,7 @@ export class SupervisedUpstream implements Upstream {
     const { name, policy, requestTimeoutMs, event, changed, busy, open, opened } = options;
     this.name = name;
     this.#logLevel = options.logLevel;
+    this.#checkLate = options.checkLate;
     let isRenewed = false;
     this.#runner = new InstanceRunner({
       name,
@@ -223,6 +227,10 @@ export class SupervisedUpstream implements Upstream {
     let live: Upstream;
     try {
       live = await this.ready(call);
+      if (this.#checkLate !== undefined) {
+        await this.#checkLate(call);
+        live = await this.ready(call);
+      }
     } catch (error) {
       this.#breaker.undecided();
       throw error;

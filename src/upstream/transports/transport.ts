@@ -1,9 +1,17 @@
 // Transport: carries JSON-RPC messages to one server and back. It knows bytes and connections, not the meaning of messages.
 
-import { changedError, PortolanError, type Report } from "../../errors/index.ts";
+import { changedError, type ErrorCode, PortolanError, type Report } from "../../errors/index.ts";
 import type { LaunchContext, LaunchNews } from "../../launch/index.ts";
 import type { Era, LaunchSettings, RequestId, RpcMessage } from "../../model/index.ts";
+import type { RequestAuth } from "../../oauth/index.ts";
 import type { OutgoingMessage } from "./outgoing-message.ts";
+
+/** The errors of HTTP status codes that refuse a request whatever the protocol; any other status is an HTTP_ERROR. */
+export const REFUSALS: Readonly<Record<number, ErrorCode>> = {
+  401: "AUTH_REQUIRED",
+  403: "FORBIDDEN",
+  429: "RATE_LIMITED",
+};
 
 export type TransportName = "stdio" | "http" | "sse" | "websocket" | "memory";
 
@@ -30,6 +38,8 @@ export interface TransportOptions {
   readonly onLaunch?: (news: LaunchNews) => void;
   /** State of the starts of one workspace. */
   readonly launchContext?: LaunchContext;
+  /** Credentials for the requests to a URL. */
+  readonly auth?: RequestAuth;
 }
 
 export interface TransportCounters {

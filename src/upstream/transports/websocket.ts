@@ -2,11 +2,13 @@
 
 import type { WebSocket } from "ws";
 import { firstWords } from "../../base/text/truncate.ts";
-import { PortolanError } from "../../errors/index.ts";
+import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { type UrlEndpoint, isRpcMessage, parseMessages } from "../../model/index.ts";
+import type { AuthHeaders } from "../../oauth/index.ts";
 import type { OutgoingMessage } from "./outgoing-message.ts";
 import {
   neverRan,
+  REFUSALS,
   type Transport,
   type TransportCounters,
   type TransportEvents,
@@ -30,12 +32,31 @@ export class WebSocketTransport implements Transport {
   }
 
   async open(events: TransportEvents, signal: AbortSignal): Promise<void> {
+    const { auth } = this.#options;
+    for (let attempt = 0; ; attempt += 1) {
+      const sent = await auth?.headers({ method: "GET", url: new URL(this.#endpoint.url) });
+      try {
+        return await this.#connect(events, sent, signal);
+      } catch (error) {
+        const { status, challenge } = isPortolanError(error) ? error.data : {};
+        if (auth === undefined || (status !== 401 && status !== 403)) throw error;
+        const refusal = { status, challenge: challenge as string | undefined, sent, attempt } as const;
+        if (!(await auth.refused(refusal))) throw error;
+      }
+    }
+  }
+
+  async #connect(
+    events: TransportEvents,
+    credentials: AuthHeaders | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { WebSocket } = await import("ws");
     const { server, maxMessageBytes } = this.#options;
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
       const socket = new WebSocket(this.#endpoint.url, ["mcp"], {
-        headers: { ...this.#endpoint.headers },
+        headers: { ...this.#endpoint.headers, ...credentials },
         maxPayload: maxMessageBytes,
         handshakeTimeout: 10_000,
         perMessageDeflate: false,
@@ -43,10 +64,12 @@ export class WebSocketTransport implements Transport {
       });
       this.#socket = socket;
       let failure: Error | undefined;
+      let isOpen = false;
       const giveUp = (): void => socket.terminate();
       signal.addEventListener("abort", giveUp, { once: true });
       socket.once("open", () => {
         signal.removeEventListener("abort", giveUp);
+        isOpen = true;
         resolve();
       });
       socket.on("message", (data, isBinary) =>
@@ -57,20 +80,16 @@ export class WebSocketTransport implements Transport {
       });
       socket.once("unexpected-response", (_request, response) => {
         const status = response.statusCode ?? 0;
-        failure = new PortolanError(
-          status === 401 || status === 403 ? "AUTH_REQUIRED" : "HTTP_ERROR",
-          `${server} answered HTTP ${status}`,
-          {
-            server,
-            data: { status },
-          },
-        );
+        failure = new PortolanError(REFUSALS[status] ?? "HTTP_ERROR", `${server} answered HTTP ${status}`, {
+          server,
+          data: { status, challenge: response.headers["www-authenticate"] },
+        });
         socket.terminate();
       });
       socket.once("close", (code, reason) => {
         const error = this.#lost(code, String(reason), failure);
         reject(error);
-        if (this.#ended) return;
+        if (this.#ended || !isOpen) return;
         this.#ended = true;
         events.closed(error);
       });

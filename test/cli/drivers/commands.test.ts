@@ -357,7 +357,7 @@ describe("author", () => {
     expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
     expect(JSON.parse(ran.out)).toMatchObject({ kind: "remote", transport });
     const driver = here.file(".drivers/there-mcp/DRIVER.md");
-    expect(driver).toContain("auth: { type: bearer, env: THERE_TOKEN }");
+    expect(driver).toContain(`auth: { token: "\${secrets.THERE_TOKEN}" }`);
     expect(driver).toContain(new URL(server.url).host);
     expect(driver).toMatch(/network:\n {2}egress:/);
     expect(driver + here.file(".drivers/there-mcp/SECRETS.md")).not.toContain("t0ken");

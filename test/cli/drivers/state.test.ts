@@ -40,7 +40,7 @@ describe("a driver that cannot serve", () => {
         here.write(".secrets/SECRETS.md", secretsFile("t1"));
         return here;
       },
-      "the secret api-key (Key) has no value",
+      "A secret is missing: API_KEY (for Key)",
     ],
   ])("%s is told as that, by why and by status", async (_, make, reason) => {
     const here = make();

@@ -43,6 +43,7 @@ export function factsOfServer({ document, option, found, size, manifest }: Serve
     deprecated: found?.status === "deprecated" ? (found.message ?? "") : undefined,
     source: { kind: option.kind, url: `${describeOption(option)}${more}`, size },
     place: option.kind === "remote" ? "remote" : option.kind === "oci" ? "container" : undefined,
+    launcher: option.kind === "pypi" ? "uvx" : undefined,
     tools: bundle?.tools,
     settings: mergeSettings(settingsOfOption(option), bundle?.settings ?? []),
   };

@@ -5,6 +5,17 @@ import { TextDocument } from "./text-document.ts";
 import { TOML_SYNTAX } from "./toml-edit.ts";
 import { YAML_SYNTAX } from "./yaml-edit.ts";
 
+export {
+  grantIn,
+  type GrantKind,
+  type Grants,
+  readGrants,
+  revokeIn,
+  SANDBOX_PLACES,
+  type SandboxEdit,
+  type SandboxPlace,
+  VSCODE_PLACES,
+} from "./edit-sandbox.ts";
 export { findLooseness } from "./json-parse.ts";
 export { TextDocument } from "./text-document.ts";
 export { applyChange, type Change, sameValue, valueAt } from "./values.ts";

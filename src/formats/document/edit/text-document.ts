@@ -108,6 +108,12 @@ export class TextDocument {
     return edited.problems.length === 0 && sameValue(edited.value, wanted) ? edited : undefined;
   }
 
+  /** The same values in another text, for example with comments; undefined if the values differ. */
+  withText(text: string): TextDocument | undefined {
+    const other = new TextDocument(this.#syntax, this.#mark + text);
+    return other.problems.length === 0 && sameValue(other.value, this.value) ? other : undefined;
+  }
+
   /** The whole text as it was read, with the changes. */
   render(): string {
     return this.#mark + this.text;

@@ -129,15 +129,24 @@ describe("the server is reached", () => {
     ],
     [
       "elsewhere, with a bearer token",
-      "kind: remote, url: 'https://a.b', auth: { type: bearer, env: A_KEY }",
+      "kind: remote, url: 'https://a.b', auth: { token: '${secrets.A_KEY}' }",
       "http",
       { transport: "http", url: "https://a.b", headers: { Authorization: "Bearer ${secrets.A_KEY}" } },
     ],
     [
       "elsewhere, with a header of its own",
-      "kind: remote, url: 'https://a.b', auth: { type: header, name: X-Api-Key, env: A_KEY }",
+      "kind: remote, url: 'https://a.b', auth: { header: X-Api-Key, key: '${secrets.A_KEY}' }",
       "http",
       { transport: "http", url: "https://a.b", headers: { "X-Api-Key": "${secrets.A_KEY}" } },
+    ],
+    [
+      "elsewhere, with a client of OAuth",
+      "kind: remote, url: 'https://a.b', auth: { client_id: c, client_secret: '${secrets.A_KEY}', scopes: [d] }",
+      "http",
+      {
+        ...{ transport: "http", url: "https://a.b" },
+        auth: { clientId: "c", clientSecret: "${secrets.A_KEY}", scopes: ["d"] },
+      },
     ],
   ])("%s", (_, block, transport, endpoint) => {
     const url = /url: '([^']+)'/.exec(block)?.[1];
@@ -156,7 +165,7 @@ describe("the server is reached", () => {
     const bearer = { Authorization: "Bearer ${secrets.A}" };
     expect(endpoint("", "A")).toHaveProperty("headers", bearer);
     expect(endpoint("", "A, B")).not.toHaveProperty("headers");
-    expect(endpoint(", auth: { type: none }", "A")).not.toHaveProperty("headers");
+    expect(endpoint(", auth: {}", "A")).not.toHaveProperty("headers");
     expect(endpoint(", headers: { authorization: x }", "A")).toHaveProperty("headers", {
       authorization: "x",
     });

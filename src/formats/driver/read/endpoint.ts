@@ -2,8 +2,8 @@
 
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { Driver, DriverServer, Endpoint, UrlEndpoint } from "../../../model/index.ts";
-import { filled } from "../../manifest/index.ts";
+import type { Driver, DriverServer, Endpoint, OAuthSettings, UrlEndpoint } from "../../../model/index.ts";
+import { definedOnly, filled, fixedHeaders, toOAuthSettings } from "../../manifest/index.ts";
 
 const DEFAULT_PORT = 8_080;
 const DEFAULT_PATH = "/mcp";
@@ -56,18 +56,15 @@ function remoteEndpoint(
 ): UrlEndpoint {
   const said = Object.keys(server.headers ?? {}).some((name) => name.toLowerCase() === "authorization");
   const [only, ...others] = auth?.state?.env ?? [];
-  const bearer =
-    only !== undefined && others.length === 0 && !said ? { type: "bearer" as const, env: only } : undefined;
-  const sent = server.auth ?? bearer ?? { type: "none" as const };
-  const headers = filled({
-    ...server.headers,
-    ...(sent.type === "bearer" ? { Authorization: `Bearer \${secrets.${sent.env}}` } : {}),
-    ...(sent.type === "header" ? { [sent.name]: `\${secrets.${sent.env}}` } : {}),
-  });
+  const isOnly = only !== undefined && others.length === 0 && !said;
+  const sent = server.auth ?? (isOnly ? { token: `\${secrets.${only}}` } : undefined);
+  const headers = filled({ ...server.headers, ...fixedHeaders(sent) });
+  const settings = filled(definedOnly<OAuthSettings>({ ...toOAuthSettings(sent) }));
   return {
     transport: transport === "sse" ? "sse" : "http",
     url: server.url,
     ...(headers === undefined ? {} : { headers }),
+    ...(settings === undefined ? {} : { auth: settings }),
   };
 }
 

@@ -2,7 +2,6 @@
 
 import { findReferences, type TextPlace } from "../../../model/index.ts";
 import {
-  nodeAt,
   type ObjectNode,
   type Place,
   type Diagnostics,
@@ -21,7 +20,7 @@ function referencesIn(text: string): string[] {
   );
 }
 
-/** In `env`, `headers`, `args` and `url`: only `${secrets.NAME}`. A stranger's driver must not ask for files or other variables. */
+/** In `env`, `headers`, `args`, `auth` and `url`: only `${secrets.NAME}`. A stranger's driver must not ask for files or other variables. */
 export function checkSecretValues(node: TextNode, diagnostics: Diagnostics): void {
   if (node.kind === "object") for (const { value } of node.entries) checkSecretValues(value, diagnostics);
   if (node.kind === "list") for (const item of node.items) checkSecretValues(item, diagnostics);
@@ -90,8 +89,6 @@ export function placesOfSecrets(server: TextNode | undefined): Record<string, Te
       for (const inside of referencesIn(String(node.value)))
         if (SECRET.test(inside)) places[`secret:${inside.slice("secrets.".length)}`] ??= placeOf(node);
   }
-  const env = nodeAt(server, "auth", "env");
-  if (env?.kind === "string") places[`secret:${String(env.value)}`] ??= placeOf(env);
   return places;
 }
 

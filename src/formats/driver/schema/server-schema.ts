@@ -14,6 +14,7 @@ import {
   text,
   variants,
 } from "../../schema-builder/index.ts";
+import { checkServerAuth, SERVER_AUTH } from "../../manifest/index.ts";
 import { noteSlips } from "../read/moved-keys.ts";
 import {
   checkNoReference,
@@ -37,29 +38,6 @@ const PROGRAM = {
 const kind = <const K extends DriverServer["kind"]>(name: K) =>
   oneOf("where the server is", [name]).required();
 const OPEN = { open: true } as const;
-
-const AUTH = object(
-  "Which secret is sent; the only one of auth.state.env as a bearer token when absent.",
-  {
-    type: oneOf("how it is sent", ["bearer", "header", "none"]).required(),
-    env: text("The name of the secret, such as EXAMPLE_API_KEY.", {
-      pattern: "^[A-Za-z_][A-Za-z0-9_]*$",
-      patternHint: "Write the name of the secret as a variable, such as EXAMPLE_API_KEY.",
-    }),
-    name: text("For header: the name of the header."),
-  },
-  {
-    check({ type, name }, at) {
-      if ((type === "bearer" || type === "header") && at.entry("env") === undefined)
-        at.error("env", "env is missing in server.auth", "Write env: and the name of the secret.");
-      if (type === "header" && (name === undefined || !HEADER.test(name)))
-        at.error("name", "server.auth has no header", "Write name: X-Api-Key, for example.");
-    },
-  },
-).transform(({ type, name = "", env = "" }): (DriverServer & { kind: "remote" })["auth"] => {
-  if (type === "bearer") return { type, env };
-  return type === "header" ? { type, name, env } : { type };
-});
 
 const FORMS = {
   binary: object(
@@ -99,7 +77,7 @@ const FORMS = {
       kind: kind("remote"),
       url: text("its address").required().transform(checkUrl),
       headers: map("Headers; values may hold ${secrets.NAME}.", VALUE),
-      auth: AUTH,
+      auth: SERVER_AUTH,
     },
     OPEN,
   ),
@@ -123,15 +101,18 @@ export const SERVER = variants("", "kind", FORMS, {
   check(node, form, { diagnostics }) {
     noteSlips(node, [...(form.rules.keys?.values() ?? [])], diagnostics);
     for (const name of ["path", "package", "image"]) checkNoReference(nodeAt(node, name), diagnostics);
-    const open = ["env", "headers", "args", "url"].flatMap((name) => nodeAt(node, name) ?? []);
+    const open = ["env", "headers", "args", "url", "auth"].flatMap((name) => nodeAt(node, name) ?? []);
     for (const part of open) checkSecretValues(part, diagnostics);
     noteSecretArguments(nodeAt(node, "args"), diagnostics);
     checkNoSecrets(node, new Set(open), diagnostics);
     checkNames(node, { diagnostics });
     checkWords(node, { diagnostics });
   },
-}).transform((server): DriverServer => {
-  if (server.kind === "remote") return server;
+}).transform((server, node, { diagnostics }): DriverServer => {
+  if (server.kind === "remote") {
+    if (node.kind === "object") checkServerAuth(server.auth, node, diagnostics);
+    return server;
+  }
   const { args = [], env = {}, ...rest } = server;
   return { ...rest, args, env };
 });

@@ -9,6 +9,7 @@ import type {
   DriverPrompt,
   DriverResource,
   DriverServer,
+  DriverServerAuth,
   HttpExpectation,
   InstallMethod,
   LaunchSettings,
@@ -94,9 +95,21 @@ function writeBinding(binding: BindingDraft): Fields {
 }
 
 function writeServer(server: Driver["server"]): Fields {
-  if (server.kind === "remote") return { ...server, headers: filledOnly(server.headers) };
+  if (server.kind === "remote") {
+    const auth = server.auth && writeServerAuth(server.auth);
+    return { ...server, headers: filledOnly(server.headers), auth };
+  }
   const { args, env, ...rest } = server;
   return { ...rest, args: filledOnly(args), env: filledOnly(env) };
+}
+
+function writeServerAuth(auth: DriverServerAuth): Fields {
+  return Object.fromEntries(
+    Object.entries(auth).map(([name, value]) => [
+      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value as unknown,
+    ]),
+  );
 }
 
 function writeCost(cost: CostOverride | undefined): Fields | undefined {

@@ -147,9 +147,15 @@ const server: fc.Arbitrary<Reached> = fc.oneof(
       headers: maybe(fc.constant({ "X-A": "b", "X-S": "${secrets.A_KEY}" })),
       auth: maybe(
         fc.constantFrom(
-          { type: "none" as const },
-          { type: "bearer" as const, env: "K" },
-          { type: "header" as const, name: "X-K", env: "K" },
+          {},
+          { token: "${secrets.K}" },
+          { header: "X-K", key: "${secrets.K}" },
+          {
+            clientId: "c",
+            clientSecret: "${secrets.K}",
+            scopes: ["a", "b"],
+            redirectUri: "http://127.0.0.1/",
+          },
         ),
       ),
     }),

@@ -31,7 +31,11 @@ export function detectVersion(root: ObjectNode, diagnostics: Diagnostics): Detec
   const schema = entryOf(root, "schemaVersion");
   if (file !== undefined && kind === undefined) return byFileVersion(file.value, diagnostics);
   if (kind === undefined && schema === undefined) {
-    diagnostics.add(root, "mcpFileVersion is missing", KNOWN);
+    diagnostics.add(
+      root,
+      "the version is missing: neither kind and schemaVersion nor mcpFileVersion is there",
+      `Write kind: ${KINDS.tools} and schemaVersion: "${SCHEMA_VERSIONS.at(-1)}". ${KNOWN}`,
+    );
     return undefined;
   }
   return byKind(root, diagnostics);

@@ -8,6 +8,12 @@ schemaVersion: "0.2.0"
 name: my-tools
 version: "1.0.0"
 
+# What the commands may touch: this folder, for reading, and nothing else of yours. Grant more with
+# portolan grant my-tools --write ./out --net api.example.com. Without this block, they run with all your rights.
+sandbox:
+  fs:
+    read: [.]
+
 tools:
   # A command. {name} is an argument of the call. It always stays within its word, whatever it holds: no shell reads it.
   - name: evaluate

@@ -6,6 +6,7 @@ import type { RpcErrorObject } from "../../../model/index.ts";
 import type { Agent, Dispatcher } from "undici";
 import { PortolanError } from "../../../errors/index.ts";
 import { ByteBuffer } from "../byte-buffer.ts";
+import { REFUSALS } from "../transport.ts";
 import { SseParser, type SseEvent } from "./sse-parser.ts";
 
 type Controller = Parameters<NonNullable<Dispatcher.DispatchHandler["onRequestStart"]>>[0];
@@ -196,12 +197,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   #refused(): void {
     const { text, json } = this.#body();
     const rpc = (json as { error?: RpcErrorObject } | undefined)?.error;
-    const code =
-      this.#status === 401 || this.#status === 403
-        ? "AUTH_REQUIRED"
-        : this.#status === 429
-          ? "RATE_LIMITED"
-          : "HTTP_ERROR";
+    const code = REFUSALS[this.#status] ?? "HTTP_ERROR";
     const said = typeof rpc?.message === "string" ? `: ${firstWords(rpc.message, SHOWN_BODY_CHARS)}` : "";
     const challenge = this.#headers["www-authenticate"];
     const retryAfter = this.#headers["retry-after"];

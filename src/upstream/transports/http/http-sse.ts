@@ -14,7 +14,7 @@ import {
   type TransportOptions,
 } from "../transport.ts";
 import { baseHeaders, createAgent } from "./agent.ts";
-import { exchange } from "./exchange.ts";
+import { authorizedExchange } from "./authorized-exchange.ts";
 
 export class HttpSseTransport implements Transport {
   readonly name = "sse";
@@ -56,7 +56,8 @@ export class HttpSseTransport implements Transport {
         this.#end(error);
       };
       signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-      this.#stream = exchange(
+      this.#stream = authorizedExchange(
+        this.#options.auth,
         agent,
         { ...request, maxMessageBytes },
         {
@@ -103,7 +104,7 @@ export class HttpSseTransport implements Transport {
         body,
         maxMessageBytes,
       };
-      exchange(this.#agent as Agent, request, {
+      authorizedExchange(this.#options.auth, this.#agent as Agent, request, {
         event: ({ data }) => this.#receive(data),
         json: (value) => {
           done();

@@ -1,7 +1,9 @@
 // One-way HTTP messages, which get no response: notifications, responses to server requests, and the end of a session.
 
 import type { Agent } from "undici";
-import { exchange, type ExchangeRequest } from "./exchange.ts";
+import type { RequestAuth } from "../../../oauth/index.ts";
+import { authorizedExchange } from "./authorized-exchange.ts";
+import type { ExchangeRequest } from "./exchange.ts";
 import type { SendQueue } from "../transport.ts";
 
 /** Messages in flight. Further ones are dropped, so that a server cannot make the client queue without limit. */
@@ -9,17 +11,17 @@ const MAX_IN_FLIGHT = 10_000;
 /** They have their own connections, because the requests that wait for these messages may occupy all others. */
 export const ONE_WAY_CONNECTIONS = 32;
 
+interface Receiver extends Pick<ExchangeRequest, "server" | "url" | "maxMessageBytes"> {
+  readonly auth: RequestAuth | undefined;
+}
+
 export class OneWayMessages {
   readonly #agent: Agent;
-  readonly #to: Pick<ExchangeRequest, "server" | "url" | "maxMessageBytes">;
+  readonly #to: Receiver;
   readonly #queue: SendQueue;
   readonly #inFlight = new Set<Promise<void>>();
 
-  constructor(
-    agent: Agent,
-    to: Pick<ExchangeRequest, "server" | "url" | "maxMessageBytes">,
-    queue: SendQueue,
-  ) {
+  constructor(agent: Agent, to: Receiver, queue: SendQueue) {
     this.#agent = agent;
     this.#to = to;
     this.#queue = queue;
@@ -46,9 +48,11 @@ export class OneWayMessages {
   /** Resolves when the exchange ended, with or without success. */
   send(method: "POST" | "DELETE", body: string | undefined, headers: Record<string, string>): Promise<void> {
     return new Promise((resolve) => {
-      const sent = exchange(
+      const { auth, ...to } = this.#to;
+      const sent = authorizedExchange(
+        auth,
         this.#agent,
-        { ...this.#to, method, headers, body },
+        { ...to, method, headers, body },
         {
           // Some servers answer a notification with a stream that does not end.
           started: (_headers, stream) => {

@@ -12,7 +12,8 @@ import {
   type TransportOptions,
 } from "../transport.ts";
 import { baseHeaders, createAgent } from "./agent.ts";
-import { exchange, type ExchangeEvents } from "./exchange.ts";
+import { authorizedExchange } from "./authorized-exchange.ts";
+import type { ExchangeEvents } from "./exchange.ts";
 import { PendingRequest, type RequestTransport, type Stoppable } from "./pending-request.ts";
 import { ProtocolHeaders, isAnswerTo } from "./protocol.ts";
 import { NotificationStream } from "./notification-stream.ts";
@@ -60,10 +61,10 @@ export class StreamableHttpTransport implements Transport {
   }
 
   async open(events: TransportEvents): Promise<void> {
-    const { server, maxMessageBytes } = this.#options;
+    const { server, maxMessageBytes, auth } = this.#options;
     const [agent, oneWay] = await Promise.all([createAgent(), createAgent(ONE_WAY_CONNECTIONS)]);
     this.#agent = agent;
-    this.#oneWay = new OneWayMessages(oneWay, { server, url: this.#url, maxMessageBytes }, this.#queue);
+    this.#oneWay = new OneWayMessages(oneWay, { server, url: this.#url, maxMessageBytes, auth }, this.#queue);
     this.#events = events;
   }
 
@@ -134,7 +135,8 @@ export class StreamableHttpTransport implements Transport {
     events: ExchangeEvents,
   ): Stoppable {
     const { server, maxMessageBytes } = this.#options;
-    return exchange(
+    return authorizedExchange(
+      this.#options.auth,
       this.#agent as Agent,
       { server, url: this.#url, method, headers, body, maxMessageBytes },
       events,

@@ -19,7 +19,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { needs } from "../../../test/helpers/needs.ts";
-import { isRoot, USERS } from "../../../test/helpers/sandbox.ts";
+import { isRoot, startedAs, USERS } from "../../../test/helpers/sandbox.ts";
 import { type Denied, limitRule, type SandboxConfig } from "../../model/index.ts";
 import { ChildGroup, type Program, type Spawnable } from "../../process/index.ts";
 import { type PolicyRequest, createPolicy } from "../policy/create-policy.ts";
@@ -27,10 +27,25 @@ import { programFolders } from "../policy/program-folders.ts";
 import { findProgram } from "../policy/system-paths.ts";
 import { createConfigFiles } from "../policy/protected-paths.ts";
 import type { SandboxPolicy, SandboxBackend } from "../types.ts";
-import { createBubblewrap } from "./backend.ts";
+import { createBubblewrap } from "../bubblewrap/backend.ts";
+import { createUnshare } from "../unshare/backend.ts";
 
-/** The stubs are made for the user that the tests run as. */
-const NAMES: Record<string, string> = { root: "user", "an ordinary user": isRoot ? "nobody" : "user" };
+interface Tested {
+  readonly create: () => SandboxBackend;
+  readonly needs: "bubblewrap" | "unshare";
+  /** The rule that a server with hosts may start no process needs a sandbox in a sandbox. */
+  readonly nests: boolean;
+  /** The account of an ordinary user: the stubs are made for the user that the tests run as. */
+  readonly other: string;
+}
+
+const BACKENDS: Readonly<Record<string, Tested>> = {
+  bubblewrap: {
+    ...{ create: createBubblewrap, needs: "bubblewrap", nests: true },
+    other: isRoot ? "nobody" : "user",
+  },
+  unshare: { create: createUnshare, needs: "unshare", nests: false, other: "user" },
+};
 
 let folder = "";
 const at = (name: string): string => join(folder, name);
@@ -69,7 +84,8 @@ interface Wish extends Partial<PolicyRequest> {
 }
 
 const denied: string[] = [];
-const backend: SandboxBackend = createBubblewrap();
+/** The backend that the tests are about. */
+let backend: SandboxBackend = createBubblewrap();
 
 async function sandboxed(command: readonly string[], request: Wish = {}): Promise<Spawnable> {
   const [name = "", ...args] = command;
@@ -87,15 +103,7 @@ async function sandboxed(command: readonly string[], request: Wish = {}): Promis
     ...{ server: "s", report: () => {}, onDenied: ({ host }: Denied) => denied.push(host) },
     warnedImages: new Set(),
   });
-  if (!isRoot || request.as === undefined || request.as === "root") return made;
-  const user = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--", made.file];
-  return { ...made, file: "setpriv", args: [...user, ...withoutNames(made.args)], env: { ...made.env } };
-}
-
-/** The socket that reports look-ups belongs to the user that runs the tests, and to no other. */
-function withoutNames(args: readonly string[]): readonly string[] {
-  const at = args.indexOf("--ro-bind-try");
-  return at === -1 ? args : args.toSpliced(at, 3);
+  return startedAs(made, request.as);
 }
 
 interface Ran {
@@ -108,7 +116,8 @@ async function run(command: readonly string[], request: Wish = {}): Promise<Ran>
   const child = await ChildGroup.start(await sandboxed(command, request), "s");
   const chunks: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
-  const ended = new Promise((resolve) => child.stdout.once("end", resolve));
+  // Not "end": a process that outlives the program may keep the pipe, which is destroyed then.
+  const ended = new Promise((resolve) => child.stdout.once("close", resolve));
   child.stdin.end();
   const { code } = await child.exited;
   await ended;
@@ -117,10 +126,24 @@ async function run(command: readonly string[], request: Wish = {}): Promise<Ran>
 
 const shell = (script: string, request: Wish = {}): Promise<Ran> => run(["sh", "-c", script], request);
 const node = (script: string, request: Wish = {}): Promise<Ran> => run(["node", "-e", script], request);
+/** Its processes are found by this variable, which is no path. */
+const MARKED: Wish = {
+  get env() {
+    return { MARK: `mark ${folder}` };
+  },
+};
 const fs = (granted: SandboxConfig["fs"]): Wish => ({ config: { fs: granted } });
 
-describe("a sandbox", needs("bubblewrap", "an ordinary user"), () => {
-  describe.each(USERS)("of %s", (as) => {
+describe.each(Object.keys(BACKENDS))("a sandbox of %s", (name) => {
+  const tested = BACKENDS[name] as Tested;
+  const available = needs(tested.needs);
+  const NAMES: Record<string, string> = { root: "user", "an ordinary user": tested.other };
+
+  beforeAll(() => {
+    backend = tested.create();
+  });
+
+  describe.each(USERS)("for %s", needs(tested.needs, "an ordinary user"), (as) => {
     test("has an own HOME and /tmp, and nothing of the machine's", async () => {
       const { out, code, err } = await shell(
         `echo "$HOME $TMPDIR"; ls -A ~ /tmp; ls / | tr '\\n' ' '; touch ~/x /tmp/y && ls ~ /tmp`,
@@ -128,7 +151,7 @@ describe("a sandbox", needs("bubblewrap", "an ordinary user"), () => {
       );
       expect(err).toBe("");
       expect(code).toBe(0);
-      expect(out).toContain(`${at("home")} /tmp\n`);
+      expect(out).toContain("/tmp/home /tmp\n");
       expect(out).not.toContain(".ssh");
       expect(out).not.toMatch(/\b(?:work|root|run|sys|srv|opt|mnt)\b/);
       expect(existsSync(at("home/x"))).toBe(false);
@@ -158,6 +181,36 @@ describe("a sandbox", needs("bubblewrap", "an ordinary user"), () => {
         ...{ as, config: { fs: { read: [at("work/given")] } } },
       });
       expect(seen.split("\n")).toEqual([at("work/given"), "content of work/given/file"]);
+    });
+
+    test("the user's home cannot be written, whether the config names a path in it or not", async () => {
+      const script = `mkdir "$0/.cache" "$0/new" "$0/notes.d"; echo x > "$0/x"; echo x > "$0/.ssh/x"; ls "$0"
+        echo new > "$0/db/new"; cat ~/db/new; cat ~/notes.db; echo x > ~/notes.db; mkdir -p ~/.cache/y && echo usable`;
+      const config: SandboxConfig = { fs: { write: ["~/db"], read: ["~/notes.db"] } };
+      const { out, err } = await shell(script.replaceAll("$0", at("home")), { as, config, cwd: "/usr" });
+      expect(out.split("\n")).toEqual(["db", "notes.db", "new", "content of home/notes.db", "usable"]);
+      expect(err.trim().split("\n")).toHaveLength(6);
+      expect(readFileSync(at("home/db/new"), "utf8")).toBe("new\n");
+      rmSync(at("home/db/new"));
+      const whole = `ls "$0/.ssh"; cat "$0/notes.db"; echo x > "$0/x"; echo x > ~/x && echo usable`;
+      const all = await shell(whole.replaceAll("$0", at("home")), { as, ...fs({ read: ["/"] }) });
+      expect(all.out).toBe("usable");
+      expect(readdirSync(at("home")).toSorted()).toEqual([".ssh", "db", "notes.db"]);
+    });
+
+    test("paths and values may contain any character", async () => {
+      const odd = at(`odd/-a "b" 'c'\n$(touch x) #\\ \t\u00e9;&`);
+      mkdirSync(join(odd, "-sub"), { recursive: true });
+      writeFileSync(join(odd, "-f le"), "content\n");
+      writeFileSync(join(odd, "-sub/secret"), "secret\n");
+      const script = `pwd; cat "$1/-f le"; ls -A "$1/-sub"; echo x > "$1/new"; printf '%s\\n' "$VALUE"`;
+      const { out, err } = await run(["sh", "-c", script, "sh", odd], {
+        ...{ as, cwd: odd, env: { VALUE: `'$(id)'\n"\\` } },
+        ...fs({ read: [odd], deny: [join(odd, "-sub")] }),
+      });
+      expect(out).toBe(`${odd}\ncontent\n'$(id)'\n"\\`);
+      expect(err).toContain("Read-only file system");
+      expect(existsSync(join(odd, "new"))).toBe(false);
     });
 
     test("cannot be written to outside of those", async () => {
@@ -324,6 +377,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
     });
     expect(code).toBe(0);
     expect(readFileSync(at("data/sub/written"), "utf8")).toBe("1\n");
+    rmSync(at("data/sub/written"));
     expect(readFileSync(at("kept/remembered"), "utf8")).toBe("2\n");
   });
 
@@ -367,7 +421,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
     expect(Number(out)).toBeGreaterThanOrEqual(7);
   });
 
-  test("rules that it cannot enforce are reported as the config writes them", async () => {
+  test("rules that it cannot enforce are reported as the config writes them", available, async () => {
     const config = { limits: { processes: 5 }, exec: { spawn: false }, network: ["example.com"] };
     const program = { file: "/bin/sh", args: [], cwd: undefined, env: {} };
     const { policy } = await createPolicy({
@@ -375,11 +429,13 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
       ...{ program, config, roots: [], programFolders: [], keptHome: undefined, homedir: at("home") },
     });
     const problems = (await backend.missing(policy)).map(({ rule }) => rule);
-    expect(problems).toEqual(isRoot ? ["limits.processes: 5"] : []);
-    expect(await backend.missing({ ...policy, configuredLimits: new Set() })).toEqual([]);
+    const nested = tested.nests ? [] : ["exec.spawn: false"];
+    expect(problems).toEqual([...nested, ...(isRoot ? ["limits.processes: 5"] : [])]);
+    const usual = { ...policy, network: [], configuredLimits: new Set<never>() };
+    expect(await backend.missing(usual)).toEqual([]);
   });
 
-  test("limits are named as they are written, and so is the most that it is given", async () => {
+  test("limits are named as they are written, and so is the most that it is given", available, async () => {
     const program = { file: "/bin/sh", args: [], cwd: undefined, env: {} };
     const without = {
       ...{ roots: [], programFolders: [], keptHome: undefined, homedir: at("home") },
@@ -402,7 +458,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
     await shell("true");
     const before = open();
     const child = await ChildGroup.start(
-      await sandboxed(["sh", "-c", "sleep 1000 & echo up; sleep 1000"]),
+      await sandboxed(["sh", "-c", "sleep 1000 & echo up; sleep 1000"], MARKED),
       "s",
     );
     await new Promise((resolve) => child.stdout.once("data", resolve));
@@ -413,7 +469,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
   });
 
   test("it does not outlive a program that is killed", async () => {
-    const made = await sandboxed(["sh", "-c", "sleep 1000 & echo up; sleep 1000"]);
+    const made = await sandboxed(["sh", "-c", "sleep 1000 & echo up; sleep 1000"], MARKED);
     const stdio = JSON.stringify(["ignore", "inherit", "ignore", ...made.fds.map((_, index) => index + 3)]);
     const parent = spawn(
       process.execPath,
@@ -431,7 +487,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
   });
 });
 
-/** Processes with this value in their environment, because every sandbox has a HOME. */
+/** Processes with this value in their environment. */
 function processesWith(text: string): number {
   return readdirSync("/proc").filter((name) => {
     if (!/^\d+$/.test(name)) return false;

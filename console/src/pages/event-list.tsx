@@ -1,0 +1,104 @@
+// Events in words: who, what, and the detail that matters.
+
+import type { JSX } from "preact";
+import type { LiveEvent } from "../state/live.ts";
+import { href } from "../state/router.ts";
+import { formatMs, formatTime } from "../ui/format.ts";
+import { memo } from "../ui/memo.ts";
+import { CopyButton, State, type Tone } from "../ui/parts.tsx";
+
+export function EventList(props: {
+  readonly events: readonly LiveEvent[];
+  /** True on the page of the server. */
+  readonly hidesServer?: boolean;
+}): JSX.Element {
+  const { events, hidesServer = false } = props;
+  if (events.length === 0) return <p class="muted">No events yet.</p>;
+  return (
+    <ol class="events">
+      {events.map((event) => (
+        <EventRow key={event.key} event={event} hidesServer={hidesServer} />
+      ))}
+    </ol>
+  );
+}
+
+const EventRow = memo(function EventRow(props: {
+  readonly event: LiveEvent;
+  readonly hidesServer: boolean;
+}): JSX.Element {
+  const { event, hidesServer } = props;
+  const { time, server } = event;
+  const grant = "grant" in event ? event.grant : undefined;
+  const isServer = server !== "gateway" && server !== "workspace";
+  return (
+    <li>
+      <time dateTime={time}>{formatTime(time)}</time>
+      <State tone={toneOf(event)}>{wordOf(event)}</State>
+      <span class="event-text">
+        {!hidesServer && (isServer ? <a href={href("servers", server)}>{server}</a> : <span>{server}</span>)}{" "}
+        {detailOf(event)}
+        {grant !== undefined && <CopyButton text={grant}>Copy the grant</CopyButton>}
+      </span>
+    </li>
+  );
+});
+
+export function toneOf({ type }: LiveEvent): Tone {
+  if (/failed$|denied$|refused$/.test(type)) return "bad";
+  if (/relaxed$|pins_compared$|withheld/.test(type)) return "warn";
+  return /ready$|restarted$|called$/.test(type) ? "ok" : "accent";
+}
+
+export function wordOf({ type }: LiveEvent): string {
+  return type.replace(/^(?:mcp\.(?:server_)?|gateway\.)/, "").replaceAll(/[._]/g, " ");
+}
+
+export function detailOf(event: LiveEvent): string {
+  switch (event.type) {
+    case "mcp.tool_called":
+    case "mcp.tool_failed": {
+      const { tool, durationMs, caller, reason, code } = event;
+      return [tool, formatMs(durationMs), caller && `by ${caller}`, reason, code].filter(Boolean).join(" · ");
+    }
+    case "mcp.tools_changed":
+    case "mcp.config_reloaded":
+      return changes(event);
+    case "mcp.sandbox_denied":
+      return `${event.host}${event.port === 0 ? "" : `:${event.port}`} ${event.reason}`;
+    case "mcp.sandbox_path_denied":
+      return `${event.path} ${event.reason}`;
+    case "mcp.sandbox_relaxed":
+      return `to ${event.mode} (${event.by})`;
+    case "mcp.pins_compared":
+      return event.reason ?? (changes(event) || "all tools match their pins");
+    case "gateway.refused":
+      return `${event.path} ${event.reason}`;
+    case "gateway.reloaded":
+      return [...event.changed, ...event.problems].join(", ");
+    case "driver.resolved":
+      return `${event.tool} → ${event.selected ?? "no driver"}`;
+    case "driver.invoked":
+      return `${event.tool_id} by ${event.mcp_tool_name} · ${formatMs(event.duration_ms)}${event.code ? ` · ${event.code}` : ""}`;
+    default:
+      return "reason" in event ? (event.reason ?? "") : "";
+  }
+}
+
+function changes({
+  added,
+  changed,
+  removed,
+}: {
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+}): string {
+  const part = (word: string, names: readonly string[]): string =>
+    names.length === 0
+      ? ""
+      : `${word} ${names.slice(0, 5).join(", ")}${names.length > 5 ? ` and ${names.length - 5} more` : ""}`;
+  return [part("added", added), part("changed", changed), part("removed", removed)]
+    .filter(Boolean)
+    .join("; ");
+}

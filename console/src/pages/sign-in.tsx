@@ -1,0 +1,66 @@
+// Sign-in with the gateway's token, for a visit without a one-time link.
+
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { signIn } from "../api.ts";
+import { Command, ErrorMessage, Message } from "../ui/parts.tsx";
+
+export function SignInPage({ codeFailed }: { readonly codeFailed: boolean }): JSX.Element {
+  const token = useSignal("");
+  const error = useSignal<unknown>(undefined);
+  const isWrong = useSignal(false);
+  const submit = async (): Promise<void> => {
+    isWrong.value = false;
+    error.value = undefined;
+    try {
+      isWrong.value = !(await signIn({ token: token.value }));
+    } catch (thrown) {
+      error.value = thrown;
+    }
+  };
+  return (
+    <main class="sign-in">
+      <div class="card">
+        <h1>
+          <span class="logo" aria-hidden="true" /> Portolan
+        </h1>
+        {codeFailed && (
+          <Message tone="warn" title="This link was used before, or it is older than five minutes.">
+            <p>Get a new one from the terminal:</p>
+            <Command text="portolan console" />
+          </Message>
+        )}
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void submit();
+          }}
+        >
+          <label class="field">
+            Token of the gateway
+            <input
+              type="password"
+              name="token"
+              autocomplete="current-password"
+              value={token.value}
+              aria-invalid={isWrong.value ? "true" : undefined}
+              onInput={(event) => (token.value = event.currentTarget.value)}
+            />
+          </label>
+          {isWrong.value && <Message tone="bad" title="This is not the token of the gateway." />}
+          {error.value !== undefined && <ErrorMessage error={error.value} />}
+          <button type="submit" class="button primary wide" disabled={token.value.trim() === ""}>
+            Sign in
+          </button>
+        </form>
+        {!codeFailed && (
+          <div class="muted small">
+            <p>A command prints a link that signs you in; another one prints the token.</p>
+            <Command text="portolan console" />
+            <Command text="portolan token" />
+          </div>
+        )}
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,106 @@
+// Types that the page shares with the gateway.
+
+export type { DriverReport } from "../../src/contracts/index.ts";
+export type { GatewayFacts } from "../../src/control/index.ts";
+export type { HubEvent, ServerHealth, ServerPins } from "../../src/hub/index.ts";
+export type { LaunchPlan } from "../../src/launch/index.ts";
+export type { CallRecord } from "../../src/telemetry/index.ts";
+export type { SeriesPoint } from "../../src/console/series.ts";
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export interface JsonMap {
+  [key: string]: Json;
+}
+
+/** A JSON Schema of a stranger: nothing about it is certain. */
+export interface Schema {
+  readonly type?: string | readonly string[];
+  readonly title?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly enum?: readonly Json[];
+  readonly enumNames?: readonly string[];
+  readonly const?: Json;
+  readonly oneOf?: readonly Schema[];
+  readonly anyOf?: readonly Schema[];
+  readonly default?: Json;
+  readonly format?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly contentEncoding?: string;
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly inputSchema?: Schema;
+  readonly outputSchema?: Schema;
+  readonly annotations?: {
+    readonly title?: string;
+    readonly readOnlyHint?: boolean;
+    readonly destructiveHint?: boolean;
+    readonly idempotentHint?: boolean;
+    readonly openWorldHint?: boolean;
+  };
+}
+
+export interface Resource {
+  readonly uri: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  readonly size?: number;
+}
+
+export interface ResourceTemplate extends Omit<Resource, "uri"> {
+  readonly uriTemplate: string;
+}
+
+export interface Prompt {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly arguments?: readonly {
+    readonly name: string;
+    readonly description?: string;
+    readonly required?: boolean;
+  }[];
+}
+
+export interface ResourceContents {
+  readonly uri: string;
+  readonly mimeType?: string;
+  readonly text?: string;
+  readonly blob?: string;
+}
+
+export interface Content {
+  readonly type: string;
+  readonly text?: string;
+  readonly data?: string;
+  readonly mimeType?: string;
+  readonly uri?: string;
+  readonly name?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly resource?: ResourceContents;
+}
+
+export interface ToolResult {
+  readonly content?: readonly Content[];
+  readonly structuredContent?: Json;
+  readonly isError?: boolean;
+}
+
+/** An error as the API sends it. */
+export interface Problem {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string;
+}

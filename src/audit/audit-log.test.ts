@@ -1,0 +1,276 @@
+import { createHash } from "node:crypto";
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Diagnostic } from "../errors/index.ts";
+import type { AuditSettings } from "../model/index.ts";
+import { type Anchor, AnchorFile } from "./anchor.ts";
+import { type AuditLog, openAuditLog } from "./audit-log.ts";
+import { type AuditFolders, chainFiles } from "./folders.ts";
+import { readCalls } from "./read.ts";
+import { ChainVerifier, FileVerifier, verifyAudit } from "./verify.ts";
+
+let top: string;
+let folders: AuditFolders;
+let reported: Diagnostic[];
+
+beforeEach(() => {
+  top = mkdtempSync(join(tmpdir(), "portolan-audit-"));
+  folders = { log: join(top, "log"), anchors: join(top, "anchors") };
+  reported = [];
+});
+
+afterEach(() => rmSync(top, { recursive: true, force: true }));
+
+function open(settings: AuditSettings = {}): Promise<AuditLog> {
+  return openAuditLog({ folders, settings, report: (diagnostic) => reported.push(diagnostic) });
+}
+
+function append(log: AuditLog, count: number, caller = "ann"): void {
+  for (let at = 0; at < count; at += 1)
+    log.append({
+      type: "call",
+      time: new Date(1e12 + at * 1_000).toISOString(),
+      id: `x-${at}`,
+      method: "tools/call",
+      target: `tööl-${at % 7}`,
+      caller,
+      outcome: at % 5 === 0 ? "error" : "ok",
+      durationMs: at,
+    });
+}
+
+async function written(count: number, settings: AuditSettings = {}): Promise<void> {
+  await using log = await open(settings);
+  append(log, count);
+}
+
+async function problems(): Promise<string[]> {
+  const chains = await verifyAudit(folders);
+  return chains.flatMap((chain) => chain.problems.map(({ message }) => message));
+}
+
+const logFile = (name = "calls.jsonl"): string => join(folders.log, name);
+
+test("a log that nobody touched is intact, over restarts and rotations", async () => {
+  await written(50);
+  await written(50, { maxBytes: 4_000 });
+  const [chain] = await verifyAudit(folders);
+  // Each run has a line for its start and one for its end.
+  expect(chain).toMatchObject({ chain: "calls", records: 104, problems: [], last: { n: 104 } });
+  expect(chain?.files).toBeGreaterThan(3);
+  expect(reported).toEqual([]);
+});
+
+test("calls are found by time, caller, tool and outcome, the newest ones first to stay", async () => {
+  await using log = await open();
+  append(log, 20);
+  append(log, 3, "bob");
+  await log.sync();
+  const count = async (filter: object): Promise<number> => (await readCalls(folders, filter, 100)).matched;
+  expect(await count({})).toBe(23);
+  expect(await count({ caller: "bob" })).toBe(3);
+  expect(await count({ caller: "bo" })).toBe(0);
+  expect(await count({ tool: "tööl-3" })).toBe(3);
+  expect(await count({ outcome: "error" })).toBe(5);
+  expect(await count({ since: new Date(1e12 + 15_000) })).toBe(5);
+  const { calls, matched } = await readCalls(folders, { caller: "ann" }, 4);
+  expect([matched, calls.map(({ id }) => id)]).toEqual([20, ["x-16", "x-17", "x-18", "x-19"]]);
+});
+
+test("a line is on the disk when sync resolves, and in the file before that", async () => {
+  await using log = await open();
+  append(log, 1);
+  await log.sync();
+  expect(readFileSync(log.path, "utf8").split("\n")).toHaveLength(3);
+  append(log, 1);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(readFileSync(log.path, "utf8").split("\n")).toHaveLength(4);
+});
+
+test("two gateways of one workspace write two chains", async () => {
+  await using first = await open();
+  await using second = await open();
+  expect([first, second].map(({ path }) => path)).toEqual([logFile(), logFile("calls-2.jsonl")]);
+  append(first, 3);
+  append(second, 2, "bob");
+  await Promise.all([first.sync(), second.sync()]);
+  expect((await verifyAudit(folders)).map(({ chain, problems: found }) => [chain, found])).toEqual([
+    ["calls", []],
+    ["calls-2", []],
+  ]);
+  expect((await readCalls(folders, { caller: "bob" }, 9)).matched).toBe(2);
+});
+
+test("an incomplete line that a crash left is cut off, and the log says so", async () => {
+  const log = await open();
+  append(log, 3);
+  await log.sync();
+  // A process that is killed leaves its lock and half of a line.
+  appendFileSync(log.path, '{"n":5,"prev":"abc');
+  rmSync(join(folders.log, "calls.lock"));
+  expect(await problems()).toEqual([]);
+  await using again = await open();
+  expect(again.path).toBe(log.path);
+  const lines = readFileSync(again.path, "utf8").trim().split("\n");
+  expect(JSON.parse(lines[4] ?? "")).toMatchObject({ n: 5, type: "opened", cutBytes: 18 });
+  expect(await problems()).toEqual([]);
+});
+
+test("a log that was shortened while no gateway ran is reported at the start, and stays visible", async () => {
+  await written(10);
+  const text = readFileSync(logFile(), "utf8");
+  truncateSync(logFile(), text.slice(0, -200).lastIndexOf("\n") + 1);
+  await using log = await open();
+  expect(reported).toMatchObject([{ code: "AUDIT_DAMAGED", severity: "error" }]);
+  append(log, 1);
+  await log.sync();
+  expect(await problems()).not.toEqual([]);
+});
+
+test("old files beyond `keep` are removed, and the rest is still intact", async () => {
+  const log = await open({ maxBytes: 2_000, keep: 2 });
+  for (let at = 0; at < 10; at += 1) {
+    append(log, 8);
+    await log.sync();
+  }
+  await log.close();
+  expect(readdirSync(folders.log).filter((name) => /\.\d+\.jsonl$/.test(name)).length).toBeLessThanOrEqual(3);
+  expect(await problems()).toEqual([]);
+  const [oldest = ""] = readdirSync(folders.log).filter((name) => name.endsWith(".jsonl"));
+  rmSync(logFile(oldest));
+  expect(await problems()).not.toEqual([]);
+});
+
+test("a folder that cannot be used is an error", async () => {
+  writeFileSync(folders.anchors, "");
+  await expect(open()).rejects.toMatchObject({ code: "FILE_FAILED" });
+  rmSync(folders.log, { recursive: true });
+  writeFileSync(folders.log, "");
+  await expect(open()).rejects.toMatchObject({ code: "FILE_FAILED" });
+});
+
+describe("tampering", () => {
+  /** A generator with a fixed seed, so that a failure can be repeated. */
+  function randoms(seed: number): (below: number) => number {
+    let state = seed;
+    return (below) => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      return Math.floor((state / 2 ** 32) * below);
+    };
+  }
+
+  type Files = ReadonlyMap<string, Buffer>;
+
+  const linesOf = (bytes: Buffer): string[] => bytes.toString("latin1").split("\n").slice(0, -1);
+  const toFile = (lines: readonly string[]): Buffer =>
+    Buffer.from(lines.map((line) => `${line}\n`).join(""), "latin1");
+
+  /** Changes of one file; undefined removes it. */
+  function changes(
+    random: (below: number) => number,
+  ): Record<string, (bytes: Buffer, lines: string[]) => Buffer | undefined> {
+    return {
+      changedByte(bytes) {
+        const changed = Buffer.from(bytes);
+        const at = random(changed.length);
+        changed[at] = ((changed[at] ?? 0) + 1 + random(255)) % 256;
+        return changed;
+      },
+      removedLine: (_bytes, lines) => toFile(lines.toSpliced(random(lines.length), 1)),
+      swappedLines(_bytes, lines) {
+        if (lines.length < 2) return undefined;
+        const a = random(lines.length);
+        const b = (a + 1 + random(lines.length - 1)) % lines.length;
+        [lines[a], lines[b]] = [lines[b] ?? "", lines[a] ?? ""];
+        return toFile(lines);
+      },
+      repeatedLine: (_bytes, lines) =>
+        toFile(lines.toSpliced(random(lines.length + 1), 0, lines[random(lines.length)] ?? "")),
+      insertedSpace(bytes) {
+        const at = random(bytes.length + 1);
+        return Buffer.concat([bytes.subarray(0, at), Buffer.from(" "), bytes.subarray(at)]);
+      },
+      truncatedBytes: (bytes) => bytes.subarray(0, random(bytes.length)),
+      truncatedLines: (_bytes, lines) => toFile(lines.slice(0, random(lines.length))),
+      removedFile: () => undefined,
+      removedField(_bytes, lines) {
+        const at = random(lines.length);
+        lines[at] = (lines[at] ?? "").replace(/"type":"\w+",/, "");
+        return toFile(lines);
+      },
+      // An attacker who knows the format rewrites a line and computes its hash again.
+      rewrittenLine(_bytes, lines) {
+        const at = random(lines.length);
+        const line = Buffer.from(lines[at] ?? "", "latin1").toString();
+        const { h: _hash, ...entry } = JSON.parse(line) as Record<string, unknown>;
+        const body = JSON.stringify({ ...entry, caller: `eve-${random(1_000)}` });
+        const hash = createHash("sha256").update(body).digest("base64url");
+        return toFile(lines.with(at, Buffer.from(`${body.slice(0, -1)},"h":"${hash}"}`).toString("latin1")));
+      },
+    };
+  }
+
+  function isIntact(files: Files, anchor: Anchor | undefined): boolean {
+    const chain = new ChainVerifier("calls", anchor);
+    for (const [name, bytes] of files) {
+      const file = new FileVerifier(chain, name);
+      file.push(bytes.toString("latin1"));
+      file.end();
+    }
+    return chain.end(files.size).problems.length === 0;
+  }
+
+  test("1000 of 1000 random changes show", async () => {
+    await written(60, { maxBytes: 5_000 });
+    const paths = (await chainFiles(folders.log)).get("calls") ?? [];
+    const files: Files = new Map(paths.map((path) => [basename(path), readFileSync(path)]));
+    expect(files.size).toBeGreaterThan(2);
+    const anchor = (await AnchorFile.open(join(folders.anchors, "calls.anchor"))).read();
+    expect(isIntact(files, anchor)).toBe(true);
+    const random = randoms(20_260_728);
+    const kinds = Object.entries(changes(random));
+    const missed: string[] = [];
+    for (let round = 0; round < 1_000; round += 1) {
+      const [kind, change] = kinds[round % kinds.length] as (typeof kinds)[number];
+      const [name = "", bytes = Buffer.alloc(0)] = [...files][random(files.size)] ?? [];
+      const changed = change(bytes, linesOf(bytes));
+      const after = new Map(files);
+      if (changed === undefined) after.delete(name);
+      else after.set(name, changed);
+      if (isIntact(after, anchor)) missed.push(`${round} ${kind} ${name}`);
+    }
+    expect(missed).toEqual([]);
+  });
+
+  test("a whole older copy of the log, and a log without its anchor, show", async () => {
+    await written(5);
+    const older = readFileSync(logFile());
+    await written(5);
+    const newer = readFileSync(logFile());
+    writeFileSync(logFile(), older);
+    expect(await problems()).toEqual(["records 8 to 14 are missing at its end"]);
+    writeFileSync(logFile(), newer);
+    expect(await problems()).toEqual([]);
+    rmSync(folders.anchors, { recursive: true });
+    expect(await problems()).toEqual([
+      "its anchor is missing or damaged, so missing records at its end cannot be noticed",
+    ]);
+  });
+
+  test("an anchor that somebody rewrote without the key does not count", async () => {
+    await written(5);
+    const anchor = join(folders.anchors, "calls.anchor");
+    writeFileSync(anchor, readFileSync(anchor, "utf8").replaceAll('"n":7', '"n":3'));
+    expect(await problems()).not.toEqual([]);
+  });
+});

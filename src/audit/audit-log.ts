@@ -1,0 +1,373 @@
+// Audit log: an append-only file of hash-chained lines. Lines are written at once, and flushed to the disk together; the anchor in
+// another folder follows each flush.
+
+import {
+  closeSync,
+  fdatasync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { basename, join } from "node:path";
+import { promisify } from "node:util";
+import { LockHeldError, withFileLock } from "../base/files/file-lock.ts";
+import { PortolanError, type Report } from "../errors/index.ts";
+import type { AuditSettings } from "../model/index.ts";
+import { type Anchor, AnchorFile } from "./anchor.ts";
+import { type AuditFolders, chainFiles, chainName, currentName, MAX_CHAINS, rotatedName } from "./folders.ts";
+import { type Entry, type Head, START, writeLine } from "./line.ts";
+import { readEnd } from "./read-end.ts";
+import { anchorPath } from "./verify.ts";
+
+export interface AuditLogOptions {
+  readonly folders: AuditFolders;
+  readonly settings?: AuditSettings;
+  readonly report: Report;
+}
+
+const MAX_BYTES = 64 * 1024 * 1024;
+/** A flush waits for this long, or for this many lines, so that one flush serves them all. */
+const FLUSH_MS = 50;
+const FLUSH_LINES = 100;
+/** Lines that are kept while the disk accepts none. */
+const MAX_WAITING = 10_000;
+
+const flushFile = promisify(fdatasync);
+
+/** Opens the first chain of the folder that no other gateway writes. Throws FILE_FAILED if the folder cannot be used. */
+export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> {
+  const { log } = options.folders;
+  try {
+    mkdirSync(log, { recursive: true, mode: 0o700 });
+    for (let slot = 1; slot <= MAX_CHAINS; slot += 1) {
+      const opened = await tryChain(chainName(slot), options);
+      if (opened !== undefined) return opened;
+    }
+    throw new Error(`${MAX_CHAINS} gateways write to it already`);
+  } catch (error) {
+    if (error instanceof PortolanError) throw error;
+    throw new PortolanError(
+      "FILE_FAILED",
+      `the audit log ${log} cannot be used: ${(error as Error).message}`,
+      {
+        cause: error,
+        hint: "Set audit.folder in portolan.yaml to a folder that this user can write.",
+      },
+    );
+  }
+}
+
+/** Undefined if another gateway writes this chain. */
+function tryChain(chain: string, options: AuditLogOptions): Promise<AuditLog | undefined> {
+  return new Promise((resolve, reject) => {
+    let release = (): void => {};
+    const released = new Promise<void>((done) => {
+      release = done;
+    });
+    const locked = withFileLock(
+      join(options.folders.log, chain),
+      async () => {
+        try {
+          resolve(await AuditLog.open(chain, options, () => (release(), locked)));
+          await released;
+        } catch (error) {
+          reject(asError(error));
+        }
+      },
+      { waitMs: 0 },
+    ).catch((error: unknown) => {
+      if (error instanceof LockHeldError) resolve(undefined);
+      else reject(asError(error));
+    });
+  });
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
+export class AuditLog {
+  readonly path: string;
+  readonly #chain: string;
+  readonly #options: AuditLogOptions;
+  readonly #anchor: AnchorFile;
+  readonly #release: () => Promise<void>;
+  readonly #maxBytes: number;
+  #fd: number;
+  #bytes: number;
+  /** The last line that was made, that was written, and the line before the first one that is kept. */
+  #head: Head;
+  #written: Head;
+  #first: Head;
+  #waiting: { readonly line: string; readonly head: Head }[] = [];
+  #unflushed = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #isWriteScheduled = false;
+  #flushing: Promise<void> = Promise.resolve();
+  /** Ends when no old file is being removed. */
+  #pruning: Promise<void> = Promise.resolve();
+  #hasFailed = false;
+  #lost = 0;
+  #isClosed = false;
+  #closing: Promise<void> | undefined;
+
+  private constructor(
+    chain: string,
+    options: AuditLogOptions,
+    anchor: AnchorFile,
+    release: () => Promise<void>,
+    opened: { fd: number; bytes: number; head: Head; first: Head },
+  ) {
+    this.#chain = chain;
+    this.#options = options;
+    this.#anchor = anchor;
+    this.#release = release;
+    this.path = join(options.folders.log, currentName(chain));
+    this.#maxBytes = options.settings?.maxBytes ?? MAX_BYTES;
+    this.#fd = opened.fd;
+    this.#bytes = opened.bytes;
+    this.#head = opened.head;
+    this.#written = opened.head;
+    this.#first = opened.first;
+  }
+
+  static async open(
+    chain: string,
+    options: AuditLogOptions,
+    release: () => Promise<void>,
+  ): Promise<AuditLog> {
+    const { folders, report } = options;
+    const anchorFile = await AnchorFile.open(anchorPath(folders.anchors, chain));
+    const anchor = anchorFile.read();
+    const path = join(folders.log, currentName(chain));
+    const files = (await chainFiles(folders.log)).get(chain) ?? [];
+    const end = await readEnd(files);
+    const fd = openSync(path, "a+", 0o600);
+    if (end.tornBytes > 0) ftruncateSync(fd, fstatSync(fd).size - end.tornBytes);
+    const head = end.head ?? START;
+    const missing = anchor === undefined ? undefined : missingSince(anchor, head);
+    const log = new AuditLog(chain, options, anchorFile, release, {
+      fd,
+      bytes: fstatSync(fd).size,
+      // The chain goes on from the anchor, so that the gap stays visible.
+      head: missing === undefined ? head : (anchor as Anchor).last,
+      first: anchor?.first ?? START,
+    });
+    if (missing !== undefined)
+      report({
+        code: "AUDIT_DAMAGED",
+        severity: "error",
+        message: `the audit log ${path} was changed from outside: ${missing}`,
+        hint: "Find out who changed it: portolan audit calls --verify",
+      });
+    log.append({
+      type: "opened",
+      time: new Date().toISOString(),
+      pid: process.pid,
+      ...(end.tornBytes > 0 ? { cutBytes: end.tornBytes } : {}),
+      ...(missing === undefined ? {} : { damaged: missing }),
+    });
+    await log.sync();
+    return log;
+  }
+
+  /** The last line, by number and hash. */
+  get head(): Head {
+    return this.#head;
+  }
+
+  /** Adds a line. It is written in the same turn of the event loop, and flushed together with others. */
+  append(entry: Entry): void {
+    if (this.#isClosed) return;
+    if (this.#waiting.length >= MAX_WAITING) {
+      this.#lost += 1;
+      return;
+    }
+    const made = writeLine(entry, this.#head);
+    this.#head = made.head;
+    this.#waiting.push(made);
+    if (this.#isWriteScheduled) return;
+    this.#isWriteScheduled = true;
+    setImmediate(() => {
+      this.#write();
+      this.#scheduleFlush();
+    });
+  }
+
+  /** Resolves when every line so far is on the disk. Rejects if it cannot be written. */
+  async sync(): Promise<void> {
+    this.#write();
+    if (this.#waiting.length > 0)
+      throw new PortolanError("FILE_FAILED", `the audit log ${this.path} cannot be written`, {
+        hint: "Is the disk full? The log of the gateway has the reason.",
+      });
+    await this.#flush();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.sync().catch((error: unknown) => this.#failed(error));
+    await this.#pruning;
+    this.append({ type: "closed", time: new Date().toISOString() });
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    try {
+      await this.sync();
+      this.#writeAnchor(true);
+    } catch (error) {
+      this.#failed(error);
+    } finally {
+      closeSync(this.#fd);
+      this.#anchor.close();
+      await this.#release();
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Writes the waiting lines. A write that fails is undone, and tried again with the next line. */
+  #write(): void {
+    this.#isWriteScheduled = false;
+    try {
+      while (this.#waiting.length > 0) this.#writeSome();
+      this.#recovered();
+    } catch (error) {
+      this.#failed(error);
+      try {
+        ftruncateSync(this.#fd, this.#bytes);
+      } catch {
+        // The next start cuts the incomplete line.
+      }
+    }
+  }
+
+  /** Writes as many lines as fit into the file, at least one. */
+  #writeSome(): void {
+    const lines = this.#waiting;
+    let count = 0;
+    let size = 0;
+    for (const { line } of lines) {
+      const length = Buffer.byteLength(line);
+      if (count > 0 && this.#bytes + size + length > this.#maxBytes) break;
+      count += 1;
+      size += length;
+    }
+    if (this.#bytes > 0 && this.#bytes + size > this.#maxBytes) return this.#rotate();
+    const taken = lines.slice(0, count);
+    const bytes = Buffer.from(taken.map(({ line }) => line).join(""));
+    let at = 0;
+    while (at < bytes.length) at += writeSync(this.#fd, bytes, at);
+    this.#bytes += bytes.length;
+    this.#unflushed += count;
+    this.#written = taken.at(-1)?.head ?? this.#written;
+    this.#waiting = lines.slice(count);
+  }
+
+  /** After a time without space, the log says how many calls it does not have. */
+  #recovered(): void {
+    this.#hasFailed = false;
+    if (this.#lost === 0) return;
+    const lost = this.#lost;
+    this.#lost = 0;
+    this.append({ type: "lost", time: new Date().toISOString(), records: lost });
+  }
+
+  #scheduleFlush(): void {
+    if (this.#unflushed >= FLUSH_LINES) return void this.#flush().catch((error) => this.#failed(error));
+    if (this.#unflushed === 0 || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#flush().catch((error: unknown) => this.#failed(error));
+    }, FLUSH_MS).unref();
+  }
+
+  /** One flush after the other; a flush covers all lines that were written before it began. */
+  #flush(): Promise<void> {
+    const flush = async (): Promise<void> => {
+      if (this.#unflushed === 0) return;
+      const head = this.#written;
+      this.#unflushed = 0;
+      await flushFile(this.#fd);
+      this.#writeAnchor(false, head);
+    };
+    this.#flushing = this.#flushing.then(flush, flush);
+    return this.#flushing;
+  }
+
+  #writeAnchor(closed: boolean, last: Head = this.#written): void {
+    this.#anchor.write({ last, first: this.#first, closed, time: new Date().toISOString() });
+  }
+
+  #rotate(): void {
+    const { log } = this.#options.folders;
+    renameSync(this.path, join(log, rotatedName(this.#chain, this.#written.n)));
+    const old = this.#fd;
+    this.#fd = openSync(this.path, "a+", 0o600);
+    this.#bytes = 0;
+    // The old file is flushed in the background; a flush that is under way keeps its file open.
+    this.#flushing = this.#flushing.then(
+      () => flushAndClose(old),
+      () => flushAndClose(old),
+    );
+    this.#flushing.catch((error: unknown) => this.#failed(error));
+    this.#pruning = this.#pruning.then(() => this.#prune());
+  }
+
+  /** Removes the oldest full files beyond the setting `keep`. */
+  async #prune(): Promise<void> {
+    const { settings, folders } = this.#options;
+    if (settings?.keep === undefined || this.#isClosed) return;
+    try {
+      const files = (await chainFiles(folders.log)).get(this.#chain) ?? [];
+      const full = files.filter((file) => basename(file) !== currentName(this.#chain));
+      for (const file of full.slice(0, Math.max(0, full.length - settings.keep))) {
+        const { head } = await readEnd([file]);
+        if (head === undefined) continue;
+        this.#first = head;
+        // The anchor says where the log begins, before the file is gone.
+        this.#writeAnchor(false);
+        rmSync(file);
+        this.append({ type: "pruned", time: new Date().toISOString(), through: head.n });
+      }
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #failed(error: unknown): void {
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
+    this.#options.report({
+      code: "FILE_FAILED",
+      severity: "error",
+      message: `the audit log ${this.path} cannot be written: ${(error as Error).message}`,
+      hint: "Calls go on. They are written when the disk accepts them again, up to 10000 of them.",
+    });
+  }
+}
+
+async function flushAndClose(fd: number): Promise<void> {
+  try {
+    await flushFile(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** How the end of the log contradicts its anchor; undefined if it does not. */
+function missingSince({ last, closed }: Anchor, head: Head): string | undefined {
+  if (head.n < last.n) return `records ${head.n + 1} to ${last.n} are missing at its end`;
+  if (head.n === last.n)
+    return head.h === last.h ? undefined : `record ${last.n} is not the one that was written`;
+  return closed ? `records ${last.n + 1} to ${head.n} were added after it was closed` : undefined;
+}

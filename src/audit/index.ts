@@ -1,0 +1,7 @@
+// Public face of the audit room.
+
+export { type AuditLog, openAuditLog } from "./audit-log.ts";
+export { auditFolders, type AuditFolders } from "./folders.ts";
+export { createAuditObserver, syncApproved } from "./observer.ts";
+export { type AuditEntry, type AuditFilter, readCalls } from "./read.ts";
+export { type AuditProblem, type VerifiedChain, verifyAudit } from "./verify.ts";

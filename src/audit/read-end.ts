@@ -1,0 +1,42 @@
+// End of an audit log: its last whole line, and the bytes of an incomplete one that a crash left behind.
+
+import { open } from "node:fs/promises";
+import { checkLine, type Head } from "./line.ts";
+
+export interface LogEnd {
+  /** Undefined if there is no whole line. */
+  readonly head: Head | undefined;
+  /** Bytes after the last line feed of the last file. */
+  readonly tornBytes: number;
+}
+
+const TAIL_BYTES = 1024 * 1024;
+
+/** `files` are the files of one chain, oldest first. */
+export async function readEnd(files: readonly string[]): Promise<LogEnd> {
+  let tornBytes = 0;
+  for (const [index, file] of files.toReversed().entries()) {
+    const text = await tailOf(file);
+    const feed = text.lastIndexOf("\n");
+    if (index === 0) tornBytes = text.length - (feed + 1);
+    if (feed === -1) continue;
+    const line = text.slice(text.lastIndexOf("\n", feed - 1) + 1, feed);
+    const checked = checkLine(line);
+    // A last line that was changed ends no chain; the line before it does not either, since the next number is taken.
+    if (checked.ok) return { head: checked.head, tornBytes };
+    return { head: undefined, tornBytes };
+  }
+  return { head: undefined, tornBytes };
+}
+
+async function tailOf(file: string): Promise<string> {
+  const handle = await open(file, "r");
+  try {
+    const { size } = await handle.stat();
+    const length = Math.min(size, TAIL_BYTES);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, size - length);
+    return buffer.toString("latin1", 0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,54 @@
+// Reads the calls of an audit log, newest chain last, with filters.
+
+import { type AuditFolders, chainFiles } from "./folders.ts";
+import { parseLine } from "./line.ts";
+import { eachLine } from "./verify.ts";
+
+export interface AuditFilter {
+  /** Calls that began at this time or later. */
+  readonly since?: Date;
+  readonly caller?: string;
+  /** The tool as the client named it, or `server.tool`. */
+  readonly tool?: string;
+  readonly outcome?: string;
+}
+
+export type AuditEntry = Readonly<Record<string, unknown>>;
+
+/** The entries of kind `call` that match, oldest first, at most `limit` of the newest ones. */
+export async function readCalls(
+  { log }: AuditFolders,
+  filter: AuditFilter,
+  limit: number,
+): Promise<{ readonly calls: readonly AuditEntry[]; readonly matched: number }> {
+  const calls: AuditEntry[] = [];
+  let matched = 0;
+  const since = filter.since?.toISOString();
+  for (const files of (await chainFiles(log)).values())
+    for (const file of files)
+      await eachLine(file, (line) => {
+        // Most lines of a long log do not match, so that they are not parsed.
+        if (!line.includes('"type":"call"')) return;
+        if (filter.caller !== undefined && !line.includes(latin1(JSON.stringify(filter.caller)))) return;
+        const entry = parseLine(line);
+        if (entry === undefined || !matches(entry, filter, since)) return;
+        matched += 1;
+        calls.push(entry);
+        if (calls.length > 2 * limit) calls.splice(0, calls.length - limit);
+      });
+  const sorted = calls.toSorted((a, b) => (String(a.time) < String(b.time) ? -1 : 1));
+  return { calls: sorted.slice(-limit), matched };
+}
+
+function matches(entry: AuditEntry, filter: AuditFilter, since: string | undefined): boolean {
+  if (entry.type !== "call") return false;
+  if (since !== undefined && String(entry.time) < since) return false;
+  if (filter.caller !== undefined && entry.caller !== filter.caller) return false;
+  if (filter.outcome !== undefined && entry.outcome !== filter.outcome) return false;
+  if (filter.tool === undefined) return true;
+  return filter.tool === entry.target || filter.tool === `${String(entry.server)}.${String(entry.tool)}`;
+}
+
+function latin1(text: string): string {
+  return Buffer.from(text).toString("latin1");
+}

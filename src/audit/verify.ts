@@ -1,0 +1,187 @@
+// Verification of an audit log: every line by its hash, its place in the chain, and the end of the chain by its anchor.
+
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { type Anchor, AnchorFile } from "./anchor.ts";
+import { anchoredChains, type AuditFolders, chainFiles } from "./folders.ts";
+import { checkLine, type Head, START } from "./line.ts";
+
+export interface AuditProblem {
+  readonly chain: string;
+  readonly file?: string;
+  /** The line in the file. */
+  readonly line?: number;
+  readonly message: string;
+}
+
+export interface VerifiedChain {
+  readonly chain: string;
+  readonly files: number;
+  readonly records: number;
+  readonly last: Head;
+  /** When the last anchor was written; undefined without an anchor. */
+  readonly anchoredAt: string | undefined;
+  readonly problems: readonly AuditProblem[];
+}
+
+/** Problems of one chain that are reported; there may be one for each line. */
+const MAX_PROBLEMS = 20;
+const MAX_LINE_BYTES = 1024 * 1024;
+
+/** Checks the lines of one chain, one after the other. */
+export class ChainVerifier {
+  readonly chain: string;
+  readonly #anchor: Anchor | undefined;
+  readonly #problems: AuditProblem[] = [];
+  #last: Head;
+  #records = 0;
+  #hasAnchored: boolean;
+
+  constructor(chain: string, anchor: Anchor | undefined) {
+    this.chain = chain;
+    this.#anchor = anchor;
+    this.#last = anchor?.first ?? START;
+    this.#hasAnchored = anchor === undefined || anchor.last.n === this.#last.n;
+  }
+
+  /** `line` has one character for each byte, and no line feed. */
+  line(line: string, file: string, number: number): void {
+    const checked = checkLine(line);
+    this.#records += 1;
+    if (!checked.ok) {
+      this.#problem(checked.reason, file, number);
+      // The next line shows where the chain goes on.
+      this.#last = { n: this.#last.n + 1, h: "" };
+      return;
+    }
+    const { head, prev } = checked;
+    const expected = this.#last.n + 1;
+    if (head.n !== expected)
+      this.#problem(
+        head.n > expected
+          ? `records ${expected} to ${head.n - 1} are missing before it`
+          : `record ${head.n} stands where record ${expected} belongs`,
+        file,
+        number,
+      );
+    else if (prev !== this.#last.h && this.#last.h !== "")
+      this.#problem("it does not continue the line before it", file, number);
+    const anchored = this.#anchor?.last;
+    if (head.n === anchored?.n) {
+      if (head.h === anchored.h) this.#hasAnchored = true;
+      else this.#problem("it is another record than the anchor says", file, number);
+    }
+    if (anchored !== undefined && this.#anchor?.closed === true && head.n > anchored.n)
+      this.#problem("it was added after the log was closed", file, number);
+    this.#last = head;
+  }
+
+  /** The file ends without a line feed. */
+  torn(file: string, number: number): void {
+    const isAnchored =
+      this.#anchor === undefined || this.#last.n < this.#anchor.last.n || this.#anchor.closed;
+    // A gateway that is writing, or that crashed, leaves half of a line that no anchor covers.
+    if (isAnchored) this.#problem("it is incomplete", file, number);
+  }
+
+  end(files: number): VerifiedChain {
+    const anchored = this.#anchor?.last;
+    if (this.#anchor === undefined && this.#records > 0)
+      this.#problem("its anchor is missing or damaged, so missing records at its end cannot be noticed");
+    if (anchored !== undefined && this.#last.n < anchored.n)
+      this.#problem(`records ${this.#last.n + 1} to ${anchored.n} are missing at its end`);
+    else if (!this.#hasAnchored && this.#problems.length === 0)
+      this.#problem(`record ${anchored?.n}, which its anchor names, is missing`);
+    return {
+      chain: this.chain,
+      files,
+      records: this.#records,
+      last: this.#last,
+      anchoredAt: this.#anchor?.time,
+      problems: this.#problems,
+    };
+  }
+
+  #problem(message: string, file?: string, line?: number): void {
+    if (this.#problems.length < MAX_PROBLEMS) this.#problems.push({ chain: this.chain, file, line, message });
+  }
+}
+
+/** Verifies all chains of an audit log. Anchors are read first: a gateway may be writing. */
+export async function verifyAudit({ log, anchors }: AuditFolders): Promise<readonly VerifiedChain[]> {
+  const known = await anchoredChains(anchors);
+  const read = new Map<string, Anchor | undefined>();
+  const hasAnchors = await stat(anchors).catch(() => undefined);
+  const anchorOf = async (chain: string): Promise<Anchor | undefined> =>
+    hasAnchors === undefined ? undefined : (await AnchorFile.open(anchorPath(anchors, chain))).read();
+  for (const chain of known) read.set(chain, await anchorOf(chain));
+  const files = await chainFiles(log);
+  const chains = [...new Set([...files.keys(), ...known])].toSorted();
+  const verified: VerifiedChain[] = [];
+  for (const chain of chains) {
+    const verifier = new ChainVerifier(chain, read.get(chain));
+    const own = files.get(chain) ?? [];
+    for (const file of own) await verifyFile(verifier, file);
+    verified.push(verifier.end(own.length));
+  }
+  return verified;
+}
+
+export function anchorPath(folder: string, chain: string): string {
+  return join(folder, `${chain}.anchor`);
+}
+
+async function verifyFile(verifier: ChainVerifier, file: string): Promise<void> {
+  const name = basename(file);
+  const reader = new FileVerifier(verifier, name);
+  for await (const chunk of createReadStream(file, { encoding: "latin1" })) reader.push(chunk as string);
+  reader.end();
+}
+
+/** Passes the lines of one file to the verifier of its chain. The text has one character for each byte. */
+export class FileVerifier {
+  readonly #verifier: ChainVerifier;
+  readonly #name: string;
+  readonly #lines: LineSplitter;
+  #number = 0;
+
+  constructor(verifier: ChainVerifier, name: string) {
+    this.#verifier = verifier;
+    this.#name = name;
+    this.#lines = new LineSplitter((line) => verifier.line(line, name, (this.#number += 1)));
+  }
+
+  push(text: string): void {
+    this.#lines.push(text);
+  }
+
+  end(): void {
+    if (this.#lines.rest !== "") this.#verifier.torn(this.#name, this.#number + 1);
+  }
+}
+
+/** Splits text into lines. A line that is too long is cut, and is then no line of an audit log. */
+class LineSplitter {
+  readonly #each: (line: string) => void;
+  rest = "";
+
+  constructor(each: (line: string) => void) {
+    this.#each = each;
+  }
+
+  push(text: string): void {
+    const lines = (this.rest + text).split("\n");
+    this.rest = lines.pop() ?? "";
+    for (const line of lines) this.#each(line);
+    if (this.rest.length <= MAX_LINE_BYTES) return;
+    this.#each(this.rest);
+    this.rest = "";
+  }
+}
+
+/** Calls `each` with every whole line of a file, one character for each byte. */
+export async function eachLine(file: string, each: (line: string) => void): Promise<void> {
+  const lines = new LineSplitter(each);
+  for await (const chunk of createReadStream(file, { encoding: "latin1" })) lines.push(chunk as string);
+}

@@ -1,0 +1,142 @@
+// `portolan audit calls`: the calls in the audit log of the workspace's gateway, and the check that nobody changed them.
+
+import {
+  type AuditEntry,
+  auditFolders,
+  readCalls,
+  type VerifiedChain,
+  verifyAudit,
+} from "../../audit/index.ts";
+import { PortolanError } from "../../errors/index.ts";
+import type { Cli } from "../context.ts";
+import { parseTime, type RawOptions } from "../options/parse.ts";
+import { throwUsageErrors } from "../options/usage-error.ts";
+import { formatTime } from "../output/event.ts";
+import type { Colors, Paint } from "../terminal/colors.ts";
+import { count, wrap } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { pathLabeller } from "../workspace/folder.ts";
+import { loadSource } from "../workspace/source.ts";
+
+export interface RawCallsOptions extends RawOptions {
+  verify?: boolean;
+  since?: string;
+  caller?: string;
+  tool?: string;
+  outcome?: string;
+  limit?: string;
+}
+
+const OUTCOMES = ["ok", "tool_error", "error", "cancelled", "input_required"] as const;
+const DEFAULT_LIMIT = 100;
+
+export async function auditCalls(cli: Cli, raw: RawCallsOptions): Promise<number> {
+  const { since, limit } = parseOptions(raw);
+  const { config } = await loadSource(cli);
+  const settings = config.gateway?.audit;
+  const folders = await auditFolders(config.folder ?? ".", settings ?? {});
+  if (raw.verify === true) return report(cli, await verifyAudit(folders), folders.log);
+  const filter = { since, caller: raw.caller, tool: raw.tool, outcome: raw.outcome };
+  const { calls, matched } = await readCalls(folders, filter, limit);
+  if (calls.length === 0 && settings === undefined)
+    throw new PortolanError("CONFIG_INVALID", "this workspace has no audit log", {
+      hint: "Add audit: true to portolan.yaml, and start the gateway again.",
+    });
+  const { output } = cli;
+  if (output.form === "json") output.json({ folder: folders.log, matched, calls });
+  else output.print(describe(calls, matched, cli));
+  return 0;
+}
+
+function parseOptions(raw: RawCallsOptions): { readonly since: Date | undefined; readonly limit: number } {
+  const problems: string[] = [];
+  const since = raw.since === undefined ? undefined : parseSince(raw.since);
+  if (raw.since !== undefined && since === undefined)
+    problems.push(
+      `--since must be a date or a length of time such as 30m or 24h, got ${JSON.stringify(raw.since)}`,
+    );
+  if (raw.outcome !== undefined && !(OUTCOMES as readonly string[]).includes(raw.outcome))
+    problems.push(`--outcome must be one of ${OUTCOMES.join(", ")}, got ${JSON.stringify(raw.outcome)}`);
+  const limit = raw.limit === undefined ? DEFAULT_LIMIT : Number(raw.limit);
+  if (!Number.isInteger(limit) || limit < 1)
+    problems.push(`--limit must be a whole number from 1, got ${JSON.stringify(raw.limit)}`);
+  const filters = (["since", "caller", "tool", "outcome", "limit"] as const).filter(
+    (name) => raw[name] !== undefined,
+  );
+  if (raw.verify === true && filters.length > 0)
+    problems.push(`--verify checks the whole log; leave out --${filters.join(" and --")}`);
+  throwUsageErrors(problems);
+  return { since, limit };
+}
+
+/** A date, or how long ago. */
+function parseSince(text: string): Date | undefined {
+  const days = /^(\d{1,4})d$/.exec(text)?.[1];
+  const ms = days === undefined ? parseTime(text) : Number(days) * 86_400_000;
+  if (ms !== undefined) return new Date(Date.now() - ms);
+  const date = /^\d{4}-\d{2}-\d{2}/.test(text) ? new Date(text) : undefined;
+  return date === undefined || Number.isNaN(date.getTime()) ? undefined : date;
+}
+
+function describe(calls: readonly AuditEntry[], matched: number, { output }: Cli): string {
+  if (calls.length === 0) return "No calls match.";
+  const { colors } = output;
+  const lines = calls.map((entry) => line(entry, colors));
+  const left = matched - calls.length;
+  return [
+    ...lines,
+    ...(left > 0 ? [colors.dim(`${count(left, "older call")} not shown; --limit shows more`)] : []),
+  ].join("\n");
+}
+
+function line(entry: AuditEntry, colors: Colors): string {
+  const text = (name: string, width: number): string | undefined => {
+    const value = entry[name];
+    return typeof value === "string" ? plainLine(value, width) : undefined;
+  };
+  const outcome = text("outcome", 20) ?? "";
+  const paint: Paint =
+    outcome === "ok" ? colors.green : outcome === "input_required" ? colors.cyan : colors.red;
+  const { kind, by } = (entry.decision ?? {}) as { kind?: string; by?: string };
+  return [
+    colors.dim(formatTime(String(entry.time))),
+    text("caller", 60),
+    entry.method === "tools/call" ? undefined : text("method", 40),
+    colors.bold(text("target", 200) ?? ""),
+    paint(outcome),
+    text("code", 40),
+    `${Math.round(Number(entry.durationMs))} ms`,
+    kind === undefined || kind === "allowed"
+      ? undefined
+      : plainLine(`${kind}${by === undefined ? "" : ` by ${by}`}`, 100),
+  ]
+    .filter((part) => part !== undefined)
+    .join("  ");
+}
+
+function report(cli: Cli, chains: readonly VerifiedChain[], folder: string): number {
+  const { output, io } = cli;
+  const problems = chains.flatMap((chain) => chain.problems);
+  const records = chains.reduce((sum, chain) => sum + chain.records, 0);
+  const isIntact = problems.length === 0;
+  if (output.form === "json") {
+    output.json({ folder, intact: isIntact, records, chains });
+    return isIntact ? 0 : 1;
+  }
+  const { colors, width } = output;
+  const lines = problems.map(({ chain, file, line: at, message }) => {
+    const place = file === undefined ? `The log ${chain}` : `${file}:${at}`;
+    return wrap(`${colors.red("error")} ${plainLine(place, 200)}: ${message}`, width, 2);
+  });
+  const where = pathLabeller(io)(folder);
+  if (records === 0 && isIntact) lines.push(`There is no audit log in ${where}.`);
+  else if (isIntact) lines.push(`${colors.green("intact")} ${count(records, "record")} in ${where}`);
+  else lines.push(`${count(problems.length, "problem")} in ${count(records, "record")} in ${where}`);
+  for (const { chain, last, anchoredAt } of chains)
+    if (anchoredAt !== undefined)
+      lines.push(
+        colors.dim(`  ${chain}: last record ${last.n}, hash ${last.h}, anchored ${formatTime(anchoredAt)}`),
+      );
+  output.print(lines.join("\n"));
+  return isIntact ? 0 : 1;
+}

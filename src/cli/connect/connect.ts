@@ -1,0 +1,246 @@
+// `portolan connect`: puts the gateway of the workspace into the config files of MCP clients, in place of the servers it offers.
+
+import { resolve } from "node:path";
+import { PortolanError } from "../../errors/index.ts";
+import { CLIENTS, type Computer, type ImportedFile, writeClientFile } from "../../formats/clients/index.ts";
+import { parseClient } from "../arguments/client-names.ts";
+import type { Cli } from "../context.ts";
+import { withNoticedFields } from "../grants/noticed-fields.ts";
+import { type CopyPlan, planCopy, writeCopy } from "../import/copy.ts";
+import { type RawSecretsOptions, secretPlacer } from "../import/secrets.ts";
+import { answersRequests } from "../input/handlers.ts";
+import { endpointLabel } from "../output/endpoint-label.ts";
+import { orCancelled } from "../packages/configuration-prompt.ts";
+import { count } from "../terminal/layout.ts";
+import { checkScope, usualFile } from "../workspace/client-file.ts";
+import type { WorkspaceOptions } from "../workspace/folder.ts";
+import { requireAgreement } from "./agreement.ts";
+import { foundClients, overview } from "./overview.ts";
+import { type FilePlan, gatewayOf, planFile, type PlanContext, type Target } from "./plan.ts";
+import { type ConnectPlace, declaredBy, openPlace } from "./place.ts";
+import { hashOf } from "./records.ts";
+import { describeDone, describePlans, type Shown, toJson } from "./view.ts";
+
+export interface ConnectOptions extends WorkspaceOptions, RawSecretsOptions {
+  all?: boolean;
+  import?: boolean;
+  http?: boolean;
+  scope?: string;
+  file?: string;
+  yes?: boolean;
+  dryRun?: boolean;
+  strict?: boolean;
+}
+
+export async function connect(cli: Cli, words: readonly string[], options: ConnectOptions): Promise<number> {
+  const { io, output } = cli;
+  if (words.length === 0 && options.all !== true) {
+    refuseAlone(options);
+    return overview(cli, await openPlace(cli, options));
+  }
+  const place = await openPlace(cli, options);
+  const targets = await chooseTargets(cli, words, options, place.computer);
+  const first = await planAll(targets, place, declaredBy(place.source));
+  const copy = await chooseImport(cli, first, place, options);
+  const declared = copy === undefined ? declaredBy(place.source) : await declaredAfter(place, copy);
+  const plans = copy === undefined ? first : await planAll(targets, place, declared);
+  if (declared.length === 0) throw nothingToServe(first, copy);
+  const changed = plans.filter(({ text, after }) => text !== after);
+  const shown: Shown = { plans, copy, place, declared };
+  const isDry = options.dryRun === true;
+  if (output.form === "text") output.print(describePlans(shown, cli));
+  const adds = copy !== undefined && copy.added.length > 0;
+  if (isDry || (changed.length === 0 && !adds)) {
+    if (output.form === "json") output.json(toJson(shown, { written: false }));
+    return 0;
+  }
+  await confirm(cli, { words, options, plans: changed, adds });
+  const stored = adds ? (await writeCopy(copy)).stored : undefined;
+  for (const plan of changed) await write(cli, plan, place);
+  if (output.form === "json") output.json(toJson(shown, { written: true }));
+  else {
+    const { gateways } = await io.findGateways(place.place.workspace);
+    const isRunning = gateways.some(({ kind }) => kind === "http");
+    output.print(describeDone({ ...shown, stored }, { ...cli, cwd: io.cwd, isRunning }));
+  }
+  return 0;
+}
+
+function refuseAlone({ file, scope, dryRun, yes, import: wantsImport }: ConnectOptions): void {
+  const given = {
+    "--file": file,
+    "--scope": scope,
+    "--dry-run": dryRun,
+    "--yes": yes,
+    "--import": wantsImport,
+  };
+  const [flag] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];
+  if (flag !== undefined)
+    throw new PortolanError("USAGE", `${flag} needs a client.`, {
+      hint: "portolan connect shows the clients of this computer; --all connects all of them.",
+    });
+}
+
+async function chooseTargets(
+  { io }: Cli,
+  words: readonly string[],
+  options: ConnectOptions,
+  computer: Computer,
+): Promise<readonly Target[]> {
+  const scope = checkScope(options.scope);
+  if (options.all === true) {
+    if (words.length > 0 || options.file !== undefined)
+      throw new PortolanError("USAGE", "--all means every client that was found; leave out the others.");
+    const found = await foundClients(computer);
+    if (found.length === 0)
+      throw new PortolanError("USAGE", "No MCP client was found on this computer.", {
+        hint: `Name one: portolan connect <client>. Known are ${Object.keys(CLIENTS).join(", ")}.`,
+      });
+    return found;
+  }
+  const clients = [...new Set(words.map(parseClient))];
+  const [only = "cursor", second] = clients;
+  if (options.file === undefined)
+    return Promise.all(
+      clients.map(async (client) => ({
+        client,
+        file: await usualFile(client, scope, computer, "--file <file>"),
+      })),
+    );
+  if (second !== undefined || scope !== undefined)
+    throw new PortolanError("USAGE", "--file is the file of one client, and excludes --scope.");
+  return [{ client: only, file: resolve(io.cwd, options.file) }];
+}
+
+async function planAll(
+  targets: readonly Target[],
+  place: ConnectPlace,
+  declared: PlanContext["declared"],
+): Promise<readonly FilePlan[]> {
+  const plans: FilePlan[] = [];
+  for (const target of targets) plans.push(await planFile(target, { ...place, declared }));
+  return plans;
+}
+
+/** The import of servers that the workspace does not have yet: with --import, or if the person agrees. */
+async function chooseImport(
+  cli: Cli,
+  plans: readonly FilePlan[],
+  place: ConnectPlace,
+  options: ConnectOptions,
+): Promise<CopyPlan | undefined> {
+  const missing = plans.flatMap((plan) => plan.missing);
+  if (missing.length === 0) return undefined;
+  const asks = options.import === undefined && options.yes !== true && options.dryRun !== true;
+  if (options.import !== true && !(asks && answersRequests(cli, false))) return undefined;
+  const different = new Set(missing.map(({ alias, endpoint }) => `${alias} ${endpointLabel(endpoint)}`)).size;
+  if (options.import !== true && !(await askImport(cli, different))) return undefined;
+  const files = plans.map(({ client, file, missing: servers, diagnostics }): ImportedFile => ({
+    ...{ client, file, servers, scope: "user", diagnostics },
+  }));
+  const copy = await planCopy(place.folder, { servers: declaredBy(place.source) }, files, {
+    rename: true,
+    placeSecrets: secretPlacer(cli, options, { asks: options.yes !== true, isDry: options.dryRun === true }),
+    // The questions about files of the servers are those of `import --write`.
+    complete: async (alias, fields) =>
+      options.dryRun === true
+        ? { fields }
+        : withNoticedFields(cli, {
+            ...{ alias, fields, folder: place.folder, strict: options.strict === true },
+            asks: options.yes !== true,
+          }),
+    refuse: (server) =>
+      gatewayOf(server, place.place) === undefined ? undefined : "it is a gateway of Portolan",
+  });
+  return copy;
+}
+
+async function askImport(cli: Cli, missing: number): Promise<boolean> {
+  const prompter = await cli.io.createPrompter(cli.output.noteColors.enabled);
+  const answer = orCancelled(
+    await prompter.select({
+      message: `${count(missing, "server")} of these clients ${missing === 1 ? "is" : "are"} not in this workspace yet.`,
+      options: [
+        { value: "import", label: "Import into this workspace, and take out of the clients" },
+        { value: "keep", label: "Leave in the clients" },
+      ],
+      initial: "import",
+      signal: cli.interrupt.signal,
+    }),
+  );
+  return answer === "import";
+}
+
+/** The servers that the workspace declares once the import is written. */
+async function declaredAfter(place: ConnectPlace, copy: CopyPlan): Promise<PlanContext["declared"]> {
+  const { parseWorkspace } = await import("../../formats/workspace/index.ts");
+  const added = new Set(copy.added.map(({ alias }) => alias));
+  const { servers } = parseWorkspace(copy.text ?? "", copy.file);
+  return [...declaredBy(place.source), ...servers.filter(({ alias }) => added.has(alias))];
+}
+
+function nothingToServe(plans: readonly FilePlan[], copy: CopyPlan | undefined): PortolanError {
+  const clients = plans.map(({ client }) => client).join(" ");
+  const withSecrets = copy?.skipped.filter(({ reason }) => reason === "secret") ?? [];
+  if (withSecrets.length > 0)
+    return new PortolanError(
+      "USAGE",
+      `No server was imported: ${withSecrets.map(({ alias, message }) => `${alias}: ${message}`).join(". ")}.`,
+      { hint: `Say where the secrets go: portolan connect ${clients} --import --secrets vault` },
+    );
+  const hasServers = plans.some(({ missing }) => missing.length > 0);
+  return new PortolanError(
+    "SERVER_UNKNOWN",
+    "This workspace has no servers, so its gateway would be empty.",
+    {
+      hint: hasServers
+        ? `Import those of the client: portolan connect ${clients} --import`
+        : "Add one: portolan add <name> -- <command...>",
+    },
+  );
+}
+
+interface Confirmation {
+  readonly words: readonly string[];
+  readonly options: ConnectOptions;
+  readonly plans: readonly FilePlan[];
+  /** True if servers are added to the workspace. */
+  readonly adds: boolean;
+}
+
+async function confirm(cli: Cli, { words, options, plans, adds }: Confirmation): Promise<void> {
+  if (options.yes === true) return;
+  if (!answersRequests(cli, false)) {
+    const given = options.all === true ? "--all" : words.join(" ");
+    const flags = [
+      ...(options.import === true ? ["--import"] : []),
+      ...(options.secrets === undefined ? [] : [`--secrets ${options.secrets}`]),
+      ...(options.http === true ? ["--http"] : []),
+      "--yes",
+    ].join(" ");
+    throw new PortolanError("USAGE", "Files of other programs are changed only after you agree.", {
+      hint: `To see the changes: portolan connect ${given} --dry-run. If you agree: portolan connect ${given} ${flags}`,
+    });
+  }
+  const files = plans.length + (adds ? 1 : 0);
+  await requireAgreement(cli, `Write ${count(files, "file")}?`);
+}
+
+/** Keeps the record first. The file must still be as it was planned. */
+async function write({ interrupt }: Cli, plan: FilePlan, { records, place }: ConnectPlace): Promise<void> {
+  const { client, realFile, text, base, after, replacement, record: previous } = plan;
+  const record = {
+    ...{ client, file: realFile, workspace: place.workspace, connectedAt: new Date().toISOString() },
+    before: base === undefined ? undefined : hashOf(base),
+    after: hashOf(after),
+    ...replacement,
+  };
+  await records.locked(
+    realFile,
+    () =>
+      records.save({ record, before: base, previous }, async () => {
+        await writeClientFile(realFile, after, { basis: text ?? "", backup: false });
+      }),
+    interrupt.signal,
+  );
+}

@@ -1,0 +1,223 @@
+// `portolan disconnect`: restores the config files of MCP clients as they were before `connect`.
+
+import { rm } from "node:fs/promises";
+import { PortolanError } from "../../errors/index.ts";
+import { type ClientId, restoreServers, writeClientFile } from "../../formats/clients/index.ts";
+import { clientTitle, parseClient } from "../arguments/client-names.ts";
+import type { Cli } from "../context.ts";
+import { answersRequests } from "../input/handlers.ts";
+import { count, wrap } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { pathLabeller } from "../workspace/folder.ts";
+import { requireAgreement } from "./agreement.ts";
+import { recordState } from "./overview.ts";
+import { named, readClientText } from "./plan.ts";
+import { type ConnectionRecord, hashOf, openRecords, type Records } from "./records.ts";
+
+export interface DisconnectOptions {
+  all?: boolean;
+  yes?: boolean;
+  dryRun?: boolean;
+}
+
+/**
+ * The change of one file. `restored`: it becomes byte for byte as before. `removed`: `connect` had created it. `merged`: somebody
+ * changed it since, so only the entry goes and the servers come back. `unchanged`: it is as before already. `gone`: it does not exist.
+ */
+interface Undo {
+  readonly record: ConnectionRecord;
+  readonly change: "restored" | "removed" | "merged" | "unchanged" | "gone";
+  /** The text now; undefined if there is no file. */
+  readonly text: string | undefined;
+  readonly after: string | undefined;
+  /** The names of servers that come back. */
+  readonly restored: readonly string[];
+  /** Notes about entries that stay because the person changed them. */
+  readonly notes: readonly string[];
+}
+
+export async function disconnect(
+  cli: Cli,
+  words: readonly string[],
+  options: DisconnectOptions,
+): Promise<number> {
+  const { output } = cli;
+  const records = await openRecords();
+  const chosen = await chooseRecords(records, words, options);
+  const plans: Undo[] = [];
+  for (const record of chosen) plans.push(await planUndo(record, records));
+  const isDry = options.dryRun === true;
+  if (!isDry && plans.some(({ change }) => change === "merged")) await confirm(cli, words, options, plans);
+  const backups: (string | undefined)[] = [];
+  for (const plan of plans) backups.push(isDry ? undefined : await undo(cli, plan, records));
+  if (output.form === "json")
+    output.json({
+      written: !isDry,
+      clients: plans.map(({ record, change, restored, notes }, index) => ({
+        ...{ client: record.client, file: record.file, change, servers: restored, notes },
+        backup: backups[index],
+      })),
+    });
+  else output.print(plans.map((plan, index) => describe(plan, backups[index], isDry, cli)).join("\n"));
+  return 0;
+}
+
+async function chooseRecords(
+  records: Records,
+  words: readonly string[],
+  { all }: DisconnectOptions,
+): Promise<readonly ConnectionRecord[]> {
+  const known = await records.list();
+  const connected = [...new Set(known.map(({ client }) => client))];
+  const which = connected.length === 0 ? "No client is connected." : `Connected: ${connected.join(", ")}.`;
+  if (all === true) {
+    if (words.length > 0)
+      throw new PortolanError("USAGE", "--all means every connected client; leave out the others.");
+    if (known.length === 0)
+      throw new PortolanError("USAGE", which, { hint: "portolan connect shows the clients." });
+    return current(records, known);
+  }
+  if (words.length === 0)
+    throw new PortolanError("USAGE", "No client is given.", {
+      hint: `portolan disconnect <client>. ${which}`,
+    });
+  const clients = [...new Set(words.map(parseClient))];
+  const missing = clients.filter((client) => !connected.includes(client));
+  if (missing.length > 0) throw notConnected(missing, which);
+  return current(
+    records,
+    known.filter(({ client }) => clients.includes(client)),
+  );
+}
+
+/** After a crash during a second `connect`, the record before may be the one that counts. */
+async function current(
+  records: Records,
+  known: readonly ConnectionRecord[],
+): Promise<readonly ConnectionRecord[]> {
+  return Promise.all(
+    known.map(async (record) => {
+      const text = await readClientText(record.file);
+      return (await records.find(record.file, text === undefined ? undefined : hashOf(text))) ?? record;
+    }),
+  );
+}
+
+function notConnected(clients: readonly ClientId[], which: string): PortolanError {
+  const titles = clients.map(clientTitle).join(", ");
+  return new PortolanError("USAGE", `${titles} ${clients.length === 1 ? "is" : "are"} not connected.`, {
+    hint: `${which} portolan connect shows the clients and their state.`,
+  });
+}
+
+async function planUndo(record: ConnectionRecord, records: Records): Promise<Undo> {
+  const text = await readClientText(record.file);
+  const names = record.removed.map(({ name }) => name);
+  const common = { record, text, notes: [] };
+  switch (recordState(record, text)) {
+    case "connected": {
+      const before = await records.readBefore(record);
+      return record.before === undefined
+        ? { ...common, change: "removed", after: undefined, restored: [] }
+        : { ...common, change: "restored", after: before, restored: names };
+    }
+    case "not-connected":
+      return { ...common, change: "unchanged", after: text, restored: [] };
+    case "gone":
+      return { ...common, change: "gone", after: text, restored: [] };
+    default: {
+      const before = await records.readBefore(record);
+      const done = named(() => restoreServers(record.client, text ?? "", before, record), record.file);
+      const notes = [
+        ...(done.entry === "changed"
+          ? [`the entry ${record.entry.name} stays: it was changed into another server`]
+          : []),
+        ...done.kept.map(({ name }) => `${name} stays as it is: the file has a server of this name again`),
+      ];
+      return {
+        ...common,
+        change: "merged",
+        after: done.text,
+        restored: done.restored.map(({ name }) => name),
+        notes,
+      };
+    }
+  }
+}
+
+/** A file that was changed since is merged only after the person agrees. */
+async function confirm(
+  cli: Cli,
+  words: readonly string[],
+  { yes }: DisconnectOptions,
+  plans: readonly Undo[],
+): Promise<void> {
+  if (yes === true) return;
+  const label = pathLabeller(cli.io);
+  const changed = plans.filter(({ change }) => change === "merged");
+  const files = changed.map(({ record }) => label(record.file)).join(", ");
+  if (!answersRequests(cli, false))
+    throw new PortolanError("USAGE", `${files} was changed since it was connected.`, {
+      hint: `Its changes stay; only the gateway's entry goes, and the servers come back. If you agree: portolan disconnect ${words.length === 0 ? "--all" : words.join(" ")} --yes`,
+    });
+  for (const plan of changed) cli.output.note(describe(plan, undefined, true, cli));
+  await requireAgreement(cli, `${files} was changed since it was connected. Its changes stay. Go on?`);
+}
+
+/** Writes the file, then forgets the record. Returns the path of a backup that stays. */
+async function undo(cli: Cli, plan: Undo, records: Records): Promise<string | undefined> {
+  const { record, change, text, after } = plan;
+  return records.locked(
+    record.file,
+    async () => {
+      let backup: string | undefined;
+      if (change === "removed") {
+        if ((await readClientText(record.file)) !== text)
+          throw new PortolanError("FILE_FAILED", `${record.file} was changed by another program meanwhile.`, {
+            hint: "Run the command again.",
+          });
+        await rm(record.file, { force: true });
+      } else if (after !== undefined && after !== text)
+        ({ backup } = await writeClientFile(record.file, after, {
+          basis: text,
+          // A merge is a guess about the person's changes, so the file before it stays beside it.
+          backup: change === "merged",
+        }));
+      if (change === "gone") backup = records.backupOf(record);
+      await records.remove(record, change === "gone");
+      return backup;
+    },
+    cli.interrupt.signal,
+  );
+}
+
+function describe(
+  { record, change, restored, notes }: Undo,
+  backup: string | undefined,
+  isDry: boolean,
+  { io, output }: Cli,
+): string {
+  const { colors, width } = output;
+  const label = pathLabeller(io);
+  const title = colors.bold(clientTitle(record.client));
+  const file = label(record.file);
+  const servers =
+    restored.length === 0
+      ? ""
+      : ` ${count(restored.length, "server")} back: ${plainLine(restored.join(", "), 500)}.`;
+  const would = isDry ? "would be" : "was";
+  const text = {
+    restored: `${file} ${isDry ? "would be" : "is"} byte for byte as before.${servers}`,
+    removed: `${file} ${would} removed: it did not exist before.`,
+    merged: `The gateway's entry ${would} taken out of ${file}; your changes since stay.${servers}`,
+    unchanged: `${file} has no entry of the gateway any more; it stays as it is.`,
+    gone: `${file} no longer exists, so nothing is restored.`,
+  }[change];
+  return [
+    wrap(`${title}  ${text}`, width, 2),
+    ...notes.map((note) => wrap(`  ${colors.yellow("note")} ${plainLine(note, 500)}`, width, 4)),
+    ...(backup === undefined
+      ? []
+      : [`  ${change === "gone" ? "Its content before" : "Backup"}: ${label(backup)}`]),
+  ].join("\n");
+}

@@ -1,0 +1,169 @@
+// Describes plans and results of `connect` for a terminal and as JSON. Values of servers are never shown.
+
+import type { ServerConfig } from "../../model/index.ts";
+import { clientTitle } from "../arguments/client-names.ts";
+import type { Cli } from "../context.ts";
+import type { CopyPlan } from "../import/copy.ts";
+import type { StoredSecrets } from "../import/secrets.ts";
+import { describeStored } from "../import/view.ts";
+import { cut, displayWidth, wrap } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { pathLabel, pathLabeller } from "../workspace/folder.ts";
+import { TOKEN_VARIABLE, usesHttp } from "./gateway-server.ts";
+import type { ConnectPlace } from "./place.ts";
+import type { FilePlan, PlannedServer } from "./plan.ts";
+
+export interface Shown {
+  readonly plans: readonly FilePlan[];
+  readonly copy: CopyPlan | undefined;
+  readonly place: ConnectPlace;
+  readonly declared: readonly ServerConfig[];
+  readonly stored?: StoredSecrets;
+}
+
+export function describePlans({ plans, copy }: Shown, { io, output }: Cli): string {
+  const { colors, width } = output;
+  const label = pathLabeller(io);
+  const sections = plans.map((plan) => describePlan(plan, copy, { io, output }));
+  if (copy === undefined || copy.added.length === 0) return sections.join("\n\n");
+  const lines = copy.added.flatMap(({ alias, from, notes }) => [
+    `  ${colors.green("+")} ${colors.cyan(plainLine(alias, 100))} ${colors.dim(`from ${label(from)}`)}`,
+    ...notes.map((note) => wrap(`    ${colors.yellow("warning")} ${plainLine(note, 500)}`, width, 4)),
+  ]);
+  if (copy.added.some(({ notes }) => notes.some((note) => note.includes("secret"))))
+    lines.push(
+      wrap("  Keep secrets elsewhere and refer to them as ${NAME}: portolan secrets set NAME.", width, 2),
+    );
+  const head = `${colors.bold("This workspace")} ${label(copy.file)}`;
+  return [[head, ...lines].join("\n"), ...sections].join("\n\n");
+}
+
+function describePlan(
+  plan: FilePlan,
+  copy: CopyPlan | undefined,
+  { io, output }: Pick<Cli, "io" | "output">,
+): string {
+  const { colors, width } = output;
+  const { client, file, text, after, servers, replacement, runs, notes } = plan;
+  const head = `${colors.bold(clientTitle(client))} ${pathLabeller(io)(file)}`;
+  if (text === after) return `${head}\n  ${colors.dim("connected already; nothing to change")}`;
+  const { name } = replacement.entry;
+  const column = Math.min(24, Math.max(...[name, ...servers.map((own) => own.alias)].map(displayWidth)));
+  const line = (mark: string, alias: string, about: string): string => {
+    const shown = plainLine(alias, 100).padEnd(column);
+    const before = displayWidth(shown) + 6;
+    const room = width === undefined ? undefined : Math.max(20, width - before);
+    // A command may be cut, a reason not.
+    const text =
+      room === undefined
+        ? about
+        : about.startsWith(STAYS)
+          ? wrap(about, room).replaceAll("\n", `\n${" ".repeat(before)}`)
+          : cut(about, room);
+    return `  ${mark} ${colors.cyan(shown)}  ${text}`;
+  };
+  return [
+    head,
+    line(colors.green("+"), name, plainLine(runs, 1_000)),
+    ...servers.map((server) =>
+      line(markOf(server, output), server.alias, aboutServer(server, whyNotCopied(server, file, copy))),
+    ),
+    ...notes.map(({ message }) => wrap(`  ${colors.yellow("note")} ${plainLine(message, 500)}`, width, 4)),
+  ].join("\n");
+}
+
+const STAYS = "stays: ";
+
+function markOf({ change }: PlannedServer, { colors }: Cli["output"]): string {
+  return change === "replaced" ? colors.red("-") : colors.dim("=");
+}
+
+/** The reason why the import left out a server of this file. */
+function whyNotCopied(
+  { alias }: PlannedServer,
+  file: string,
+  copy: CopyPlan | undefined,
+): string | undefined {
+  return copy?.skipped.find((one) => one.alias === alias && one.from === file)?.message;
+}
+
+function aboutServer({ change, reason, runs }: PlannedServer, notCopied: string | undefined): string {
+  const command = plainLine(runs, 1_000);
+  if (change === "replaced") return reason === undefined ? command : `${plainLine(reason, 300)}: ${command}`;
+  if (change === "missing")
+    return `${STAYS}${plainLine(notCopied ?? "it is not in this workspace (--import adds it)", 300)}`;
+  return `${STAYS}${plainLine(reason ?? "", 300)}`;
+}
+
+/** Lists the written files, and the next step for each client. */
+export function describeDone(
+  { plans, copy, place, stored }: Shown,
+  {
+    io,
+    output,
+    cwd,
+    isRunning,
+  }: Pick<Cli, "io" | "output"> & { readonly cwd: string; readonly isRunning: boolean },
+): string {
+  const { colors, width } = output;
+  const label = pathLabeller(io);
+  const titles = plans.map(({ client }) => clientTitle(client));
+  const list = new Intl.ListFormat("en").format(titles);
+  const lines: string[] = [];
+  if (copy !== undefined && copy.added.length > 0)
+    lines.push(`Added ${copy.added.map(({ alias }) => alias).join(", ")} to ${label(copy.file)}.`);
+  if (stored !== undefined) lines.push(describeStored(stored));
+  lines.push(
+    `Connected ${list} to this workspace. Restart ${plans.length === 1 ? "it" : "them"} to use the gateway.`,
+  );
+  const inFolder = place.folder === cwd ? "" : ` -w ${pathLabel(place.folder, { ...place.computer, cwd })}`;
+  const http = plans.filter(({ client }) => usesHttp(client, place.place));
+  if (http.length > 0) lines.push(...httpLines(http, inFolder, place));
+  if (stored?.source === "vault")
+    lines.push(
+      `A client cannot type the passphrase of the vault: unlock it before, with ${colors.bold("portolan secrets unlock --for 8h")}`,
+    );
+  if (http.length < plans.length && !isRunning)
+    lines.push(
+      `To run each server once for all clients: ${colors.bold(`portolan serve${inFolder} --daemon`)}`,
+      `The same at every login: ${colors.bold(`portolan service install${inFolder}`)}`,
+    );
+  lines.push(
+    `To undo it: ${colors.bold(`portolan disconnect ${plans.map(({ client }) => client).join(" ")}`)}`,
+    `To start and check the servers: ${colors.bold(`portolan status${inFolder}`)}`,
+  );
+  return lines.map((line) => wrap(line, width)).join("\n");
+}
+
+function httpLines(plans: readonly FilePlan[], inFolder: string, { place }: ConnectPlace): string[] {
+  const serve = `The gateway must run: portolan serve${inFolder}`;
+  if (place.settings.auth === "none") return [serve];
+  const token = `portolan token${inFolder}`;
+  const byVariable = plans.filter(({ client }) => client !== "vscode");
+  const titles = byVariable.map(({ client }) => clientTitle(client)).join(", ");
+  return [
+    serve,
+    ...(byVariable.length === 0
+      ? []
+      : [`${titles}: start with the token in the environment: export ${TOKEN_VARIABLE}="$(${token})"`]),
+    ...(byVariable.length === plans.length ? [] : [`VS Code asks for the token once: ${token}`]),
+  ];
+}
+
+/** The output of `connect --json`. */
+export function toJson({ plans, copy, place }: Shown, { written }: { readonly written: boolean }): object {
+  return {
+    workspace: place.place.workspace,
+    written,
+    imported: copy && { file: copy.file, servers: copy.added, skipped: copy.skipped },
+    clients: plans.map((plan) => ({
+      client: plan.client,
+      file: plan.realFile,
+      changed: plan.text !== plan.after,
+      entry: { name: plan.replacement.entry.name, runs: plan.runs },
+      servers: plan.servers,
+      notes: plan.notes.map(({ message }) => message),
+      backup: written && plan.base !== undefined ? place.records.folder : undefined,
+    })),
+  };
+}

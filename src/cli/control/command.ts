@@ -1,0 +1,110 @@
+// `portolan restart`, `logs`, `reload`, `console` and `stop`: definitions and help.
+
+import type { Command } from "commander";
+import type { CommandHost } from "../context.ts";
+import { defineCommand, outputOptions, workspaceOption } from "../options/groups.ts";
+import { exitCodes } from "../output/help.ts";
+import type { RawConsoleOptions } from "./console.ts";
+import type { RawControlOptions } from "./find.ts";
+import type { RawLogsOptions } from "./logs.ts";
+import type { RawStopOptions } from "./stop.ts";
+
+const GATEWAY = `Gateway:
+  The command talks to the running gateway of this folder, or of the folder or config file that -w names: portolan serve, in a terminal, in the background or as a service. It connects through a local socket that only you can use.`;
+
+const EXIT_CODES = exitCodes({
+  0: "done",
+  2: "wrong usage, or an unknown server",
+  3: "no gateway runs, it does not answer, or the server does not start",
+});
+
+const pidOption = (command: Command): Command =>
+  command.option("--pid <pid>", "the gateway with this process id, if several run");
+
+export function addControlCommands({ program, explain, run }: CommandHost): void {
+  const restart = defineCommand(program, {
+    name: "restart",
+    summary: "restart a server of the running gateway",
+    argument: "[server...]",
+    groups: [outputOptions, workspaceOption],
+  })
+    .usage("<server> [options]")
+    .action((words: string[], raw: RawControlOptions) =>
+      run(raw, async (cli) => (await import("./restart.ts")).restart(cli, words, raw)),
+    );
+  explain(pidOption(restart), {
+    examples: ["portolan restart github", "portolan restart github -w ~/project"],
+    sections: [
+      GATEWAY,
+      "A new process takes over when it is ready. Calls that are running finish on the old one.",
+      EXIT_CODES,
+    ],
+  });
+
+  const logs = defineCommand(program, {
+    name: "logs",
+    summary: "show the stderr of a server of the running gateway",
+    argument: "[server...]",
+    groups: [outputOptions, workspaceOption],
+  })
+    .usage("<server> [options]")
+    .option("-f, --follow", "continue until interrupted")
+    .option("--lines <count>", "how many of the last lines to show (default: 100)")
+    .action((words: string[], raw: RawLogsOptions) =>
+      run(raw, async (cli) => (await import("./logs.ts")).logs(cli, words, raw)),
+    );
+  explain(pidOption(logs), {
+    examples: ["portolan logs github", "portolan logs github -f", "portolan logs github --lines 1000 --json"],
+    sections: [
+      GATEWAY,
+      "Without a running gateway, the lines come from the log file of the last one. Secrets are redacted.",
+      EXIT_CODES,
+    ],
+  });
+
+  const reload = defineCommand(program, {
+    name: "reload",
+    summary: "let the running gateway read its config files again",
+    groups: [outputOptions, workspaceOption],
+  }).action((raw: RawControlOptions) =>
+    run(raw, async (cli) => (await import("./stop.ts")).reload(cli, raw)),
+  );
+  explain(pidOption(reload), {
+    examples: ["portolan reload", "portolan reload -w ~/project"],
+    sections: [
+      GATEWAY,
+      "A gateway applies saved files by itself. A reload also reads the tokens of callers and the TLS certificate again. SIGHUP does the same. A file with errors leaves the earlier config in use.",
+      EXIT_CODES,
+    ],
+  });
+
+  const page = defineCommand(program, {
+    name: "console",
+    summary: "print a link to the console of the running gateway",
+    groups: [outputOptions, workspaceOption],
+  })
+    .option("--open", "also open it in the browser")
+    .action((raw: RawConsoleOptions) =>
+      run(raw, async (cli) => (await import("./console.ts")).showConsole(cli, raw)),
+    );
+  explain(pidOption(page), {
+    examples: ["portolan console", "portolan console --open", "portolan console -w ~/project"],
+    sections: [
+      GATEWAY,
+      "The link signs in once, within five minutes. The browser then stays signed in for a week, or until you sign out.",
+      EXIT_CODES,
+    ],
+  });
+
+  const stop = defineCommand(program, {
+    name: "stop",
+    summary: "stop the running gateway",
+    groups: [outputOptions, workspaceOption],
+  })
+    .option("--all", "stop every gateway of the workspace")
+    .action((raw: RawStopOptions) => run(raw, async (cli) => (await import("./stop.ts")).stop(cli, raw)));
+  explain(pidOption(stop), {
+    examples: ["portolan stop", "portolan stop -w ~/project", "portolan stop --all"],
+    sections: [GATEWAY, EXIT_CODES],
+  });
+}

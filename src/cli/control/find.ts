@@ -1,0 +1,70 @@
+// The running gateway that a command controls: the only one of the workspace, or the one with the given process id.
+
+import { connectGateway, type GatewayClient, type RunningGateway } from "../../control/index.ts";
+import { PortolanError, unknownServer } from "../../errors/index.ts";
+import type { Cli } from "../context.ts";
+import type { RawOptions } from "../options/parse.ts";
+import { diagnosticLine } from "../output/diagnostic.ts";
+import { pathLabeller, workspaceFolder } from "../workspace/folder.ts";
+import { gatewayLabel } from "../workspace/running.ts";
+
+export interface RawControlOptions extends RawOptions {
+  pid?: string;
+}
+
+/** All running gateways of the workspace, or the one with `--pid`. */
+export async function findControlled(
+  cli: Cli,
+  { pid }: RawControlOptions,
+): Promise<readonly RunningGateway[]> {
+  const { gateways, problems } = await cli.io.findGateways(workspaceFolder(cli.io, cli.options));
+  for (const problem of problems) cli.output.note(diagnosticLine(problem, cli.output.noteColors.yellow));
+  if (pid === undefined) return gateways;
+  const found = gateways.filter((gateway) => String(gateway.pid) === pid);
+  if (found.length > 0) return found;
+  throw new PortolanError(
+    "USAGE",
+    `No gateway of this workspace has the process id ${JSON.stringify(pid)}.`,
+    {
+      hint: gateways.length === 0 ? "None is running." : `Running: ${gateways.map(gatewayLabel).join(", ")}.`,
+    },
+  );
+}
+
+/** Throws when no gateway runs, or several do. */
+export async function requireGateway(cli: Cli, options: RawControlOptions): Promise<RunningGateway> {
+  const gateways = await findControlled(cli, options);
+  const [first] = gateways;
+  if (first === undefined) {
+    const path = pathLabeller(cli.io)(workspaceFolder(cli.io, cli.options));
+    throw new PortolanError("SERVER_UNAVAILABLE", `No gateway runs for ${path}.`, {
+      hint: "Start one: portolan serve --daemon. For another workspace, use -w <path>.",
+    });
+  }
+  if (gateways.length === 1) return first;
+  throw new PortolanError(
+    "NAME_AMBIGUOUS",
+    `${gateways.length} gateways run for this workspace: ${gateways.map(gatewayLabel).join(", ")}.`,
+    { hint: `Choose one: --pid ${first.pid}` },
+  );
+}
+
+/** Connects to the gateway, runs `use`, and disconnects. */
+export async function withGateway<T>(
+  gateway: RunningGateway,
+  use: (client: GatewayClient) => Promise<T>,
+): Promise<T> {
+  const client = await connectGateway(gateway);
+  try {
+    return await use(client);
+  } finally {
+    await client.close();
+  }
+}
+
+/** Throws for a server that the gateway does not serve. */
+export function requireServed(client: GatewayClient, server: string): void {
+  const { servers } = client.facts;
+  if (servers.includes(server)) return;
+  throw unknownServer(server, servers);
+}

@@ -1,0 +1,35 @@
+// `portolan restart`: replaces the processes of a server of the running gateway.
+
+import type { Cli } from "../context.ts";
+import { takeOneWord } from "../options/usage-error.ts";
+import { withSpinner } from "../output/progress.ts";
+import { stateLabel } from "../output/server-state.ts";
+import { count } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { gatewayLabel, toGatewayField } from "../workspace/running.ts";
+import { type RawControlOptions, requireGateway, requireServed, withGateway } from "./find.ts";
+
+export async function restart(cli: Cli, words: readonly string[], raw: RawControlOptions): Promise<number> {
+  const { output, interrupt } = cli;
+  const hint = "portolan restart <server>; portolan status shows their names.";
+  const alias = takeOneWord(words, { command: "restart", noun: "server", hint });
+  const gateway = await requireGateway(cli, raw);
+  const health = await withGateway(gateway, async (client) => {
+    requireServed(client, alias);
+    return withSpinner(cli, (spinner) => {
+      spinner.start(`restarting ${plainLine(alias, 60)}`);
+      return client.restart(alias, interrupt.signal);
+    });
+  });
+  const { state, tools, error } = health;
+  if (output.form === "json") output.json({ server: alias, gateway: toGatewayField(gateway), health });
+  else {
+    const { colors } = output;
+    const what =
+      error === undefined ? count(tools, "tool") : `${plainLine(error.message, 500)} [${error.code}]`;
+    output.note(colors.dim(`The gateway ${gatewayLabel(gateway)} started it again.`));
+    output.print(`${colors.bold(plainLine(alias, 60))} ${stateLabel(state, colors)}: ${what}`);
+    if (error !== undefined) output.print(`More about it: portolan why ${alias}`);
+  }
+  return state === "ready" || state === "idle" ? 0 : 3;
+}

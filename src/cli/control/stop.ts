@@ -1,0 +1,65 @@
+// `portolan stop` and `portolan reload`: ends the running gateway of the workspace, or lets it read its files again.
+
+import { setTimeout as delay } from "node:timers/promises";
+import type { RunningGateway } from "../../control/index.ts";
+import { PortolanError } from "../../errors/index.ts";
+import type { Cli } from "../context.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { gatewayLabel, toGatewayField } from "../workspace/running.ts";
+import { findControlled, type RawControlOptions, requireGateway, withGateway } from "./find.ts";
+
+export interface RawStopOptions extends RawControlOptions {
+  all?: boolean;
+}
+
+const POLL_MS = 50;
+/** A gateway stops in less than five seconds. */
+const STOP_MS = 15_000;
+
+export async function stop(cli: Cli, raw: RawStopOptions): Promise<number> {
+  const { output } = cli;
+  const found = await findControlled(cli, raw);
+  if (found.length === 0) {
+    if (output.form === "json") output.json({ stopped: [] });
+    else output.print("No gateway runs for this workspace.");
+    return 0;
+  }
+  const gateways = raw.all === true ? found : [await requireGateway(cli, raw)];
+  await Promise.all(gateways.map((gateway) => stopOne(gateway)));
+  if (output.form === "json") output.json({ stopped: gateways.map((gateway) => toGatewayField(gateway)) });
+  else for (const gateway of gateways) output.print(`Stopped the gateway ${gatewayLabel(gateway)}.`);
+  return 0;
+}
+
+async function stopOne(gateway: RunningGateway): Promise<void> {
+  await withGateway(gateway, (client) => client.stop());
+  const deadline = performance.now() + STOP_MS;
+  while (await gateway.isAlive()) {
+    if (performance.now() > deadline)
+      throw new PortolanError("TIMEOUT", `The gateway ${gatewayLabel(gateway)} has not stopped yet.`, {
+        hint: `End it: kill -9 ${gateway.pid}`,
+      });
+    await delay(POLL_MS);
+  }
+}
+
+export async function reload(cli: Cli, raw: RawControlOptions): Promise<number> {
+  const { output } = cli;
+  const gateway = await requireGateway(cli, raw);
+  const { hasFiles, problems } = await withGateway(gateway, (client) => client.reload());
+  if (output.form === "json") output.json({ gateway: toGatewayField(gateway), hasFiles, problems });
+  else if (problems.length > 0)
+    output.print(
+      [
+        "Not everything is in use; the gateway keeps its earlier config for the rest:",
+        ...problems.map((problem) => `- ${plainLine(problem, 1_000)}`),
+      ].join("\n"),
+    );
+  else
+    output.print(
+      hasFiles
+        ? `The gateway ${gatewayLabel(gateway)} has read its config files again.`
+        : "This gateway serves servers of other clients, whose files it reads at its start only.",
+    );
+  return problems.length === 0 ? 0 : 2;
+}

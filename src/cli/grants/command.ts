@@ -1,0 +1,45 @@
+// `portolan grant` and `portolan revoke`: definitions and help.
+
+import type { CommandHost } from "../context.ts";
+import { collect, defineCommand, outputOptions, workspaceOption } from "../options/groups.ts";
+import type { RawOptions } from "../options/parse.ts";
+import { WORKSPACE, WORKSPACE_EXIT_CODES } from "../output/help.ts";
+import type { GrantOptions } from "./grant.ts";
+
+type Raw = Omit<RawOptions, "env"> & GrantOptions;
+
+const FILES = `Files:
+  The file that declares the server is changed: portolan.yaml, a bridge manifest, an mcpfile with a sandbox, or VS Code's mcp.json with sandboxEnabled. A server of another client's file is copied to portolan.yaml first. Comments and everything else stay.
+  For one call only, with the same options: portolan call <server>.<tool> --once --read <path>`;
+
+export function addGrantCommands({ program, explain, run }: CommandHost): void {
+  for (const verb of ["grant", "revoke"] as const) {
+    const isGrant = verb === "grant";
+    const command = defineCommand(program, {
+      name: verb,
+      summary: isGrant ? "let a server use files, hosts or variables" : "take back what a server was granted",
+      argument: "[server...]",
+      groups: [outputOptions, workspaceOption],
+    })
+      .usage("<server> [options]")
+      .option("--read <path>", "folder or file that it may read (repeatable)", collect)
+      .option("--write <path>", "folder or file that it may read and write (repeatable)", collect)
+      .option("--net <host>", "host that it may reach, or *.host, host:port (repeatable)", collect)
+      .option("--env <name>", "variable of your environment that it gets (repeatable)", collect)
+      .option("--dry-run", "show the difference, and write nothing")
+      .action((words: string[], raw: Raw) => {
+        const { env: _, ...common } = raw;
+        return run(common, async (cli) => (await import("./grant.ts")).changeGrants(cli, verb, words, raw));
+      });
+    explain(command, {
+      examples: isGrant
+        ? [
+            "portolan grant files --write ~/notes",
+            "portolan grant weather --net api.weather.gov --read ./places.json",
+            "portolan grant editor --env EDITOR --dry-run",
+          ]
+        : ["portolan revoke files --write ~/notes", "portolan revoke weather --net api.weather.gov"],
+      sections: [FILES, WORKSPACE, WORKSPACE_EXIT_CODES],
+    });
+  }
+}

@@ -1,0 +1,173 @@
+// Finds the place of a server's sandbox: the file that declares the server, or a copy of it in portolan.yaml.
+
+import { readFile, stat } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { PortolanError } from "../../errors/index.ts";
+import {
+  findPlainSecrets,
+  openDocument,
+  SANDBOX_PLACES,
+  type SandboxPlace,
+  type SyntaxName,
+  VSCODE_PLACES,
+} from "../../formats/clients/index.ts";
+import { addServer } from "../../formats/workspace/index.ts";
+import { isObject, type ServerConfig } from "../../model/index.ts";
+import type { Cli } from "../context.ts";
+import { contractsOf } from "../workspace/contracts.ts";
+import { findWorkspace, pathLabeller } from "../workspace/folder.ts";
+import { toServerFields } from "../workspace/server-fields.ts";
+import { findServer, loadSource, requireServer, type Source } from "../workspace/source.ts";
+
+export interface Declared extends Omit<SandboxPlace, "same"> {
+  readonly file: string;
+  readonly syntax: SyntaxName;
+  /** The text to change, if it is not the one of the file: portolan.yaml with a copy of the server. */
+  readonly text?: string;
+  /** The file that the server was copied from. */
+  readonly copiedFrom?: string;
+}
+
+interface FindOptions {
+  readonly verb: "grant" | "revoke";
+  /** Whether a server of a format without a sandbox may be copied to portolan.yaml. */
+  readonly copies: boolean;
+  readonly isDry: boolean;
+}
+
+export async function findDeclared(cli: Cli, alias: string, options: FindOptions): Promise<Declared> {
+  const source = await loadSource(cli);
+  const label = pathLabeller(cli.io);
+  const drivers = contractsOf(source)?.endpoint.drivers ?? [];
+  const driver = drivers.find((one) => one.driver.id === alias)?.driver;
+  if (driver !== undefined && findServer(source, alias) === undefined)
+    throw new PortolanError("USAGE", `${alias} is a driver: its rights stand in its own file.`, {
+      hint: `Change sandbox: in ${label(driver.origin.file)}, under launch.`,
+    });
+  const server = findServer(source, alias) ?? requireServer(source, alias);
+  refuseWithoutSandbox(server, label);
+  const { file, format } = server.origin;
+  const syntax = syntaxOf(file);
+  if (format === "workspace")
+    return { file, syntax, at: ["servers", server.alias, "sandbox"], places: SANDBOX_PLACES };
+  const document = openDocument(syntax, await readFile(file, "utf8"));
+  if (format === "mcpfile") {
+    // A file outside of the workspace has the default profile, and none of its own yet.
+    const isDefault = !JSON.stringify(document.value ?? "").includes('"sandbox"');
+    if (document.get(["sandbox"]) !== undefined || (isDefault && document.get(["tools"]) !== undefined))
+      return { file, syntax, at: ["sandbox"], places: SANDBOX_PLACES };
+    throw new PortolanError("USAGE", `${label(file)} has no sandbox for the whole file.`, {
+      hint: "Its servers or commands have their own: change the sandbox of each by hand.",
+    });
+  }
+  if (format === "manifest") {
+    const list = document.get(["config", "servers"]);
+    const index = Array.isArray(list)
+      ? list.findIndex((one) => isObject(one) && one.alias === server.alias)
+      : -1;
+    if (index >= 0)
+      return { file, syntax, at: ["config", "servers", index, "sandbox"], places: SANDBOX_PLACES };
+  }
+  const inVsCode = format === "vscode" ? vscodePath(server, (path) => document.get(path)) : undefined;
+  if (inVsCode !== undefined) return { file, syntax, at: [...inVsCode, "sandbox"], places: VSCODE_PLACES };
+  if (!options.copies)
+    throw new PortolanError("USAGE", `${label(file)} has no sandbox, so that nothing is granted there.`, {
+      hint: `portolan why --plan ${alias} shows what the server has.`,
+    });
+  return copied(cli, source, server);
+}
+
+function refuseWithoutSandbox(
+  { alias, endpoint, launch, origin }: ServerConfig,
+  label: (path: string) => string,
+): void {
+  const place = `${label(origin.file)}:${origin.line}`;
+  if (endpoint.transport === "contracts")
+    throw new PortolanError("USAGE", `${alias} stands for all drivers; each has its own sandbox.`, {
+      hint: "Name the driver; portolan drivers list shows them.",
+    });
+  if (endpoint.transport === "invoke") {
+    const { tools, prompts, resources, resourceTemplates } = endpoint.server;
+    const all = [...tools, ...prompts, ...resources, ...resourceTemplates];
+    const commands = all.flatMap(({ invocation }) => (invocation.kind === "cli" ? [invocation] : []));
+    if (commands.length > 0 && commands.every(({ sandbox }) => sandbox !== undefined)) return;
+    throw new PortolanError("USAGE", `${alias} has no sandbox: its commands run with all your rights.`, {
+      hint: `There is nothing to grant. To restrict it, write sandbox: {} into ${place}, and grant what it needs then.`,
+    });
+  }
+  if (endpoint.transport !== "stdio" && !("program" in endpoint && endpoint.program !== undefined))
+    throw new PortolanError(
+      "USAGE",
+      `${alias} is reached by a URL: it runs elsewhere, without a sandbox here.`,
+    );
+  if (launch?.sandbox?.mode === "off")
+    throw new PortolanError("USAGE", `The sandbox of ${alias} is off: it has all your rights already.`, {
+      hint: `Remove sandbox: off in ${place} first.`,
+    });
+}
+
+/** The entry in VS Code's file, if its sandbox is on there. */
+function vscodePath(
+  server: ServerConfig & { readonly name?: string },
+  get: (path: readonly string[]) => unknown,
+): readonly string[] | undefined {
+  const name = server.name ?? server.alias;
+  return [
+    ["servers", name],
+    ["mcp", "servers", name],
+  ].find((path) => get([...path, "sandboxEnabled"]) === true);
+}
+
+/** portolan.yaml takes precedence over the files of other clients, so that a copy there can have a sandbox. */
+async function copied(cli: Cli, source: Source, server: ServerConfig): Promise<Declared> {
+  const { folder } = await findWorkspace(cli.io, { workspace: cli.options.workspace });
+  const file = await ownFile(folder);
+  const before = await readFile(file, "utf8").catch(() => undefined);
+  // Without a config file in the folder, all servers come from other clients; a file with one would hide the rest.
+  const servers = source.kind === "clients" ? source.config.servers : [server];
+  refusePlainSecrets(servers);
+  const text = servers.reduce(
+    (now: string | undefined, one) => addServer(now, one.alias, toServerFields(withoutFolder(one, folder))),
+    before,
+  );
+  const at = ["servers", server.alias, "sandbox"];
+  return { file, syntax: "yaml", at, places: SANDBOX_PLACES, text, copiedFrom: server.origin.file };
+}
+
+/** A copy would have them in clear, too. */
+function refusePlainSecrets(servers: readonly ServerConfig[]): void {
+  const found = servers.flatMap(({ alias, endpoint }) =>
+    endpoint.transport === "invoke" || endpoint.transport === "contracts"
+      ? []
+      : findPlainSecrets({ endpoint }).map(({ name }) => `${name} (${alias})`),
+  );
+  if (found.length > 0)
+    throw new PortolanError(
+      "USAGE",
+      `The file of another client has secrets in clear: ${found.join(", ")}.`,
+      {
+        hint: "Import its servers first, and say where the secrets go: portolan import --write --secrets vault",
+      },
+    );
+}
+
+/** The working folder that only follows from the workspace is not written. */
+function withoutFolder(server: ServerConfig, folder: string): ServerConfig {
+  const { endpoint, launch } = server;
+  if (endpoint.transport !== "stdio" || launch?.cwdImplied !== true || endpoint.cwd !== folder) return server;
+  return { ...server, endpoint: { ...endpoint, cwd: undefined } };
+}
+
+async function ownFile(folder: string): Promise<string> {
+  const names = ["portolan.yaml", "portolan.yml"].map((name) => join(folder, name));
+  for (const name of names) {
+    const found = await stat(name).catch(() => undefined);
+    if (found !== undefined) return name;
+  }
+  return names[0] as string;
+}
+
+function syntaxOf(file: string): SyntaxName {
+  const extension = extname(file).toLowerCase();
+  return extension === ".toml" ? "toml" : /^\.ya?ml$/.test(extension) ? "yaml" : "json";
+}

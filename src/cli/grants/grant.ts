@@ -1,0 +1,181 @@
+// `portolan grant` and `portolan revoke`: change what the sandbox of a server contains, in the file that declares it.
+
+import { statSync } from "node:fs";
+import { dirname } from "node:path";
+import { PortolanError } from "../../errors/index.ts";
+import {
+  type GrantKind,
+  type Grants,
+  grantIn,
+  readGrants,
+  revokeIn,
+  SANDBOX_PLACES,
+  type SandboxEdit,
+} from "../../formats/clients/index.ts";
+import { parseNetworkRule } from "../../model/index.ts";
+import type { Cli } from "../context.ts";
+import { networkOf } from "../options/sandbox.ts";
+import { takeOneWord, throwUsageErrors } from "../options/usage-error.ts";
+import { describeDiff } from "../output/text-diff.ts";
+import { computerOf, pathLabeller } from "../workspace/folder.ts";
+import { shellWord } from "../../base/text/command-line.ts";
+import { changeFile } from "./change-file.ts";
+import { type Declared, findDeclared } from "./declared.ts";
+import { absolutePath, writtenPath } from "./paths.ts";
+
+export interface GrantOptions {
+  read?: string[];
+  write?: string[];
+  net?: string[];
+  env?: string[];
+  dryRun?: boolean;
+}
+
+type Verb = "grant" | "revoke";
+
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const KINDS: readonly GrantKind[] = ["read", "write", "net", "env"];
+
+/** Grants to, or takes from, one server of the workspace. */
+export async function changeGrants(
+  cli: Cli,
+  verb: Verb,
+  words: readonly string[],
+  options: GrantOptions,
+): Promise<number> {
+  const { io } = cli;
+  const usage = `portolan ${verb} <server> --read <path> --write <path> --net <host> --env <name>`;
+  const alias = takeOneWord(words, { command: verb, noun: "server", hint: usage });
+  const asked = KINDS.some((kind) => (options[kind] ?? []).length > 0);
+  if (!asked)
+    throw new PortolanError("USAGE", `portolan ${verb} ${alias} names nothing to ${verb}.`, {
+      hint: `${usage}. What it has now: portolan why --plan ${shellWord(alias)}`,
+    });
+  const wanted = checkGrants(cli, verb, options);
+  const isDry = options.dryRun === true;
+  const declared = await findDeclared(cli, alias, { verb, copies: verb === "grant", isDry });
+  const noPlace = KINDS.filter((kind) => wanted[kind].length > 0 && declared.places[kind] === undefined);
+  throwUsageErrors(
+    noPlace.map(
+      (kind) =>
+        `--${kind} has no place in ${pathLabeller(io)(declared.file)}; VS Code knows --write and --net`,
+    ),
+  );
+  const { home } = computerOf(io, io.cwd);
+  let edit: SandboxEdit | undefined;
+  const { before, after } = await changeFile(cli, declared, isDry, (document) => {
+    const folder = dirname(declared.file);
+    const place = {
+      at: declared.at,
+      places: declared.places,
+      same: (kind: GrantKind, a: string, b: string): boolean =>
+        kind === "read" || kind === "write"
+          ? absolutePath(a, folder, home) === absolutePath(b, folder, home)
+          : kind === "net"
+            ? hostOf(a) === hostOf(b)
+            : a === b,
+    };
+    // The paths of another client's file are relative to other folders.
+    const written = (path: string): string =>
+      declared.places === SANDBOX_PLACES ? writtenPath(path, folder, home) : path;
+    const inFile: Grants = {
+      ...wanted,
+      read: wanted.read.map(written),
+      write: wanted.write.map(written),
+    };
+    edit = (verb === "grant" ? grantIn : revokeIn)(document, place, inFile);
+    if (verb === "revoke" && edit.changed.length === 0)
+      throw notGranted(alias, edit, readGrants(document, place));
+    return edit.document;
+  });
+  const { changed = [], unchanged = [] } = edit ?? {};
+  report({ alias, verb, declared, changed, unchanged, before, after, isDry }, cli);
+  return 0;
+}
+
+interface Report {
+  readonly alias: string;
+  readonly verb: Verb;
+  readonly declared: Declared;
+  readonly changed: readonly string[];
+  readonly unchanged: readonly string[];
+  readonly before: string;
+  readonly after: string;
+  readonly isDry: boolean;
+}
+
+function report(
+  { alias, verb, declared, changed, unchanged, before, after, isDry }: Report,
+  { io, output }: Cli,
+): void {
+  const { file, copiedFrom } = declared;
+  if (output.form === "json") {
+    const written = !isDry && before !== after;
+    const text = isDry ? { text: after } : {};
+    output.json({ file, server: alias, written, changed, unchanged, copiedFrom, ...text });
+    return;
+  }
+  const label = pathLabeller(io);
+  if (copiedFrom !== undefined)
+    output.print(
+      `${alias} is declared in ${label(copiedFrom)}, whose format has no sandbox: ${label(file)} has a copy of it now.`,
+    );
+  if (before !== after) output.print(`${label(file)}\n${describeDiff(before, after, output.colors)}`);
+  if (changed.length > 0)
+    output.print(
+      `${isDry ? "Would be " : ""}${verb === "grant" ? "granted to" : "revoked from"} ${alias}: ${changed.join(", ")}.`.replace(
+        /^./,
+        (first) => first.toUpperCase(),
+      ),
+    );
+  if (unchanged.length > 0)
+    output.print(
+      output.colors.dim(`${verb === "grant" ? "There already" : "Not there"}: ${unchanged.join(", ")}.`),
+    );
+}
+
+/** Checks all values; a path must exist to be granted, because the server would not start without it. */
+function checkGrants(
+  { io }: Cli,
+  verb: Verb,
+  { read = [], write = [], net = [], env = [] }: GrantOptions,
+): Grants {
+  const problems: string[] = [];
+  const { home } = computerOf(io, io.cwd);
+  const paths = (flag: string, written: readonly string[]): string[] =>
+    written.map((text) => {
+      const path = absolutePath(text, io.cwd, home);
+      if (verb === "grant" && statSync(path, { throwIfNoEntry: false }) === undefined)
+        problems.push(`${flag} ${text} does not exist; create it first: ${creation(path)}`);
+      return path;
+    });
+  for (const name of env)
+    if (!VARIABLE.test(name))
+      problems.push(`--env ${JSON.stringify(name)} is not the name of a variable, and takes no value`);
+  const grants = {
+    read: paths("--read", read),
+    write: paths("--write", write),
+    net: networkOf(net, problems),
+    env,
+  };
+  throwUsageErrors(problems.map((problem) => problem.replace("--allow-net", "--net")));
+  return grants;
+}
+
+function creation(path: string): string {
+  const isFile = /[^/.]\.[A-Za-z0-9]{1,8}$/.test(path);
+  const word = shellWord(path);
+  return isFile ? `touch ${word}` : `mkdir -p ${word}`;
+}
+
+function hostOf(text: string): string {
+  const parsed = parseNetworkRule(text);
+  return parsed.ok ? parsed.rule.text : text;
+}
+
+function notGranted(alias: string, { unchanged }: SandboxEdit, has: Grants): PortolanError {
+  const granted = KINDS.flatMap((kind) => has[kind].map((entry) => `--${kind} ${shellWord(entry)}`));
+  return new PortolanError("USAGE", `${alias} is not granted ${unchanged.join(", ")}.`, {
+    hint: granted.length === 0 ? "Its config grants nothing." : `It is granted ${granted.join(" ")}`,
+  });
+}

@@ -1,0 +1,157 @@
+// Needs of a known server that no argument shows: a data file that is not set, hosts. Asked on a terminal, noted elsewhere;
+// nothing is granted without an answer.
+
+import { existsSync, statSync } from "node:fs";
+import { copyFile, mkdir, readdir } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { shellWord } from "../../base/text/command-line.ts";
+import { PortolanError } from "../../errors/index.ts";
+import type { ServerConfig } from "../../model/index.ts";
+import type { Cli } from "../context.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { computerOf, pathLabeller } from "../workspace/folder.ts";
+import type { KnownServer } from "./known-servers.ts";
+
+export interface KnownNeeds {
+  readonly env: Readonly<Record<string, string>>;
+  readonly write: readonly string[];
+  readonly network: readonly string[];
+  /** Creates the data folder. Called when the server is written. */
+  readonly prepare?: () => Promise<void>;
+}
+
+export const NO_NEEDS: KnownNeeds = { env: {}, write: [], network: [] };
+
+interface NeedsRequest {
+  readonly server: ServerConfig;
+  readonly known: KnownServer | undefined;
+  /** The whole command again with further flags. */
+  readonly how: (flags: string) => string;
+  readonly canAsk: boolean;
+}
+
+export async function chooseKnownNeeds(cli: Cli, request: NeedsRequest): Promise<KnownNeeds> {
+  const { server, known, canAsk } = request;
+  if (known === undefined || server.launch?.sandbox?.mode === "off") return NO_NEEDS;
+  const data = dataNeed(cli, server, known);
+  const hosts = missingHosts(server, known);
+  if (!canAsk) {
+    if (data !== undefined) noteData(cli, known, data, request.how);
+    if (hosts.length > 0) noteHosts(cli, known, hosts, request.how);
+    return NO_NEEDS;
+  }
+  const kept = data !== undefined && (await askData(cli, known, data));
+  const network = hosts.length > 0 && (await askHosts(cli, known, hosts)) ? hosts : [];
+  if (!kept) return { ...NO_NEEDS, network };
+  const { variable, file } = data;
+  const folder = dirname(file);
+  return { env: { [variable]: file }, write: [folder], network, prepare: () => prepareData(known, data) };
+}
+
+interface DataNeed {
+  readonly variable: string;
+  /** The file that Portolan suggests. */
+  readonly file: string;
+  readonly home: string;
+}
+
+function dataNeed({ io }: Cli, { endpoint }: ServerConfig, known: KnownServer): DataNeed | undefined {
+  const { dataVariable: variable, dataFile = "data" } = known;
+  const env = endpoint.transport === "stdio" ? (endpoint.env ?? {}) : {};
+  if (variable === undefined || env[variable] !== undefined) return undefined;
+  const { home } = computerOf(io, io.cwd);
+  return { variable, file: join(home, basename(known.package), dataFile), home };
+}
+
+function missingHosts({ launch }: ServerConfig, { hosts = [] }: KnownServer): readonly string[] {
+  const granted = launch?.sandbox?.network ?? [];
+  return hosts.filter((host) => !granted.includes(host) && !granted.includes("*"));
+}
+
+async function askData(cli: Cli, known: KnownServer, data: DataNeed): Promise<boolean> {
+  const label = pathLabeller(cli.io);
+  const old = existsSync(data.file) ? undefined : await oldData(known, data.home);
+  const copy = old === undefined ? "" : ", with a copy of the data that it has now";
+  return askYesNo(cli, {
+    message: `${nameOf(known)} keeps its data in its own program folder, which its sandbox protects. Keep it elsewhere:`,
+    yes: `in ${label(data.file)}${copy}`,
+    no: "nowhere; tools that write will fail",
+  });
+}
+
+async function askHosts(cli: Cli, known: KnownServer, hosts: readonly string[]): Promise<boolean> {
+  return askYesNo(cli, {
+    message: `${nameOf(known)} reaches ${hostsLabel(hosts)}. Allow:`,
+    yes: "yes",
+    no: "no; its tools will fail",
+  });
+}
+
+async function askYesNo(
+  cli: Cli,
+  { message, yes, no }: { readonly message: string; readonly yes: string; readonly no: string },
+): Promise<boolean> {
+  const prompter = await cli.io.createPrompter(cli.output.noteColors.enabled);
+  const answer = await prompter.select({
+    message,
+    options: [
+      { value: "yes", label: yes },
+      { value: "no", label: no },
+    ],
+    initial: "yes",
+    signal: cli.interrupt.signal,
+  });
+  if (answer === undefined) throw new PortolanError("CANCELLED", "Nothing was changed.", { hint: "" });
+  return answer === "yes";
+}
+
+function nameOf({ package: name }: KnownServer): string {
+  return plainLine(basename(name), 80);
+}
+
+function hostsLabel(hosts: readonly string[]): string {
+  return hosts.includes("*") ? "any host, as its callers ask" : hosts.join(", ");
+}
+
+async function prepareData(known: KnownServer, { file, home }: DataNeed): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  const old = await oldData(known, home);
+  if (old !== undefined && !existsSync(file)) await copyFile(old, file);
+}
+
+/** The newest data file of a copy that npx ran before. */
+async function oldData(
+  { package: name, dataDefault }: KnownServer,
+  home: string,
+): Promise<string | undefined> {
+  if (dataDefault === undefined) return undefined;
+  const cache = join(home, ".npm", "_npx");
+  const copies = await readdir(cache).catch(() => []);
+  const files = copies
+    .map((copy) => join(cache, copy, "node_modules", name, dataDefault))
+    .flatMap((file) => {
+      const found = statSync(file, { throwIfNoEntry: false });
+      return found?.isFile() === true ? [{ file, at: found.mtimeMs }] : [];
+    });
+  return files.toSorted((a, b) => b.at - a.at)[0]?.file;
+}
+
+function noteData({ output }: Cli, known: KnownServer, data: DataNeed, how: NeedsRequest["how"]): void {
+  const folder = shellWord(dirname(data.file));
+  const flags = `--env ${data.variable}=${shellWord(data.file)} --allow-write ${folder}`;
+  output.note(
+    `${output.noteColors.cyan("note")} ${known.package} keeps its data in its own program folder, which is read-only, unless ${data.variable} names another file: mkdir -p ${folder}, then ${how(flags)}`,
+  );
+}
+
+function noteHosts(
+  { output }: Cli,
+  known: KnownServer,
+  hosts: readonly string[],
+  how: NeedsRequest["how"],
+): void {
+  const flags = hosts.map((host) => `--allow-net ${shellWord(host)}`).join(" ");
+  output.note(
+    `${output.noteColors.cyan("note")} ${known.package} reaches ${hosts.join(", ")}, which its sandbox does not allow: ${how(flags)}`,
+  );
+}

@@ -1,0 +1,85 @@
+// The fields of a new server in portolan.yaml, with grants for the files that it is started with.
+
+import { shellWord } from "../../base/text/command-line.ts";
+import { definedOnly, filled } from "../../formats/manifest/index.ts";
+import type { ServerFields } from "../../formats/workspace/index.ts";
+import { isObject } from "../../model/index.ts";
+import type { Cli } from "../context.ts";
+import { computerOf } from "../workspace/folder.ts";
+import { noticePaths, type NoticeRequest } from "./notice.ts";
+import { absolutePath, writtenPath } from "./paths.ts";
+
+export interface NoticedFieldsRequest extends Pick<NoticeRequest, "strict" | "again" | "asks"> {
+  readonly alias: string;
+  readonly fields: ServerFields;
+  /** The folder of portolan.yaml, where relative paths begin. */
+  readonly folder: string;
+  /** Default: `portolan grant <alias>`, which works once the server is in the file. */
+  readonly how?: NoticeRequest["how"];
+}
+
+export interface CompletedFields {
+  readonly fields: ServerFields;
+  /** Creates what the grants need, such as a data folder. Called before the fields are written. */
+  readonly prepare?: () => Promise<void>;
+}
+
+export async function withNoticedFields(cli: Cli, request: NoticedFieldsRequest): Promise<CompletedFields> {
+  const { alias, fields, folder, strict, asks } = request;
+  const { command, args, env, cwd } = fields;
+  const { home } = computerOf(cli.io, folder);
+  const block = isObject(fields.sandbox) ? fields.sandbox : {};
+  const mode = isObject(fields.sandbox) ? block.mode : fields.sandbox;
+  if (command === undefined || mode === "off" || mode === false) return { fields };
+  const fs = isObject(block.fs) ? (block.fs as Readonly<Record<string, readonly string[]>>) : {};
+  const whole = (paths: readonly string[] = []): string[] =>
+    paths.map((path) => absolutePath(path, folder, home));
+  const byGrant = (flags: string): string =>
+    `portolan grant ${shellWord(alias)} ${flags.replaceAll("--allow-", "--")}`;
+  // A grant sets no variable; values of others, which may be secret, are not repeated.
+  const again = (flags: string): string => {
+    if (!flags.includes("--env ")) return byGrant(flags);
+    const words = [command, ...(args ?? [])].map(shellWord).join(" ");
+    return filled(env) === undefined
+      ? `portolan remove ${shellWord(alias)} && portolan add ${shellWord(alias)} ${flags} -- ${words}`
+      : `write both into its config: ${flags.replaceAll("--env ", "env: ").replaceAll("--allow-write ", "and sandbox.fs.write: ")}`;
+  };
+  const { read, write, needs } = await noticePaths(cli, {
+    server: {
+      alias,
+      origin: { file: folder, line: 1, column: 1, format: "command line" },
+      enabled: true,
+      endpoint: {
+        transport: "stdio",
+        ...{ command, args, env },
+        cwd: cwd === undefined ? folder : absolutePath(cwd, folder, home),
+      },
+      launch: {
+        sandbox: {
+          fs: { read: whole(fs.read), write: whole(fs.write) },
+          network: Array.isArray(block.network) ? (block.network as string[]) : [],
+        },
+      },
+    },
+    ...{ strict, asks, how: request.how ?? byGrant, again: request.again ?? again },
+  });
+  const isOpen = read.length + write.length + needs.write.length + needs.network.length === 0;
+  if (isOpen) return { fields };
+  const written = (old: readonly string[] = [], added: readonly string[]): readonly string[] | undefined =>
+    filled([...old, ...added.map((path) => writtenPath(path, folder, home))]);
+  const network = Array.isArray(block.network) ? (block.network as string[]) : [];
+  const access = {
+    read: written(fs.read, read),
+    write: written(fs.write, [...write, ...needs.write]),
+  };
+  const sandbox = definedOnly<object>({
+    ...(mode === undefined ? {} : { mode }),
+    ...block,
+    network: needs.network.length === 0 ? block.network : [...network, ...needs.network],
+    fs: filled(definedOnly<object>({ ...fs, ...access })),
+  }) as ServerFields["sandbox"];
+  return {
+    fields: { ...fields, env: filled({ ...env, ...needs.env }), sandbox },
+    prepare: needs.prepare,
+  };
+}

@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import type { ClientServer } from "../../formats/clients/index.ts";
+import type { ServerConfig } from "../../model/index.ts";
+import { ownGateway, servedWorkspace } from "../serve/own-gateway.ts";
+import { gatewayServer, programWords } from "../connect/gateway-server.ts";
+import { matchServer } from "./same-server.ts";
+
+const origin = { file: "/f", line: 1, column: 1, format: "cursor" };
+
+function client(endpoint: ClientServer["endpoint"], more: Partial<ClientServer> = {}): ClientServer {
+  return { alias: "files", name: "files", enabled: true, origin, endpoint, ...more };
+}
+
+function ours(endpoint: ServerConfig["endpoint"], more: Partial<ServerConfig> = {}): ServerConfig {
+  return { alias: "files", enabled: true, origin, endpoint, ...more };
+}
+
+const npx = (...args: string[]): ClientServer["endpoint"] => ({ transport: "stdio", command: "npx", args });
+const url = (headers?: Record<string, string>, at = "https://h.example/mcp"): ClientServer["endpoint"] => ({
+  transport: "http",
+  url: at,
+  headers,
+});
+
+describe("matchServer", () => {
+  it.each([
+    ["the same command", npx("-y", "s", "/a"), npx("-y", "s", "/a")],
+    ["npx with and without -y", npx("s", "/a"), npx("-y", "s", "/a")],
+    ["a package by its name", npx("-y", "s@1"), { transport: "stdio", kind: "npm", package: "s@1" }],
+    ["the same URL", url({ "X-Key": "a" }), url({ "x-key": "a" })],
+    ["a URL in another spelling", url(undefined, "https://H.example:443/mcp"), url()],
+    ["a reference for a plain value", url({ "X-Key": "plain" }), url({ "X-Key": "${KEY}" })],
+    ["a reference after a scheme", url({ "X-Key": "Bearer plain" }), url({ "X-Key": "Bearer ${KEY}" })],
+    ["a reference for an argument", npx("-y", "s", "--key=plain"), npx("-y", "s", "--key=${KEY}")],
+    [
+      "a reference in a URL",
+      url({}, "https://h.example/mcp?k=plain"),
+      url({}, "https://h.example/mcp?k=${KEY}"),
+    ],
+  ] as [string, ClientServer["endpoint"], ServerConfig["endpoint"]][])("%s is the same", (_name, a, b) => {
+    expect(matchServer(client(a), [ours(npx("other")), ours(b, { alias: "mine" })])).toEqual({
+      kind: "replaced",
+      by: "mine",
+    });
+  });
+
+  it.each([
+    ["another argument", npx("-y", "s", "/a"), npx("-y", "s", "/b")],
+    ["another option before a reference", npx("-y", "s", "--id=plain"), npx("-y", "s", "--key=${KEY}")],
+    ["another end of a reference", npx("-y", "s", "plain-b"), npx("-y", "s", "${KEY}-a")],
+    ["another transport", url(), { transport: "sse", url: "https://h.example/mcp" }],
+  ] as [string, ClientServer["endpoint"], ServerConfig["endpoint"]][])(
+    "%s is another server",
+    (_name, a, b) => {
+      expect(matchServer(client(a), [ours(b)])).toEqual({ kind: "missing" });
+    },
+  );
+
+  it("other settings keep the server, with the reason and without values", () => {
+    const secret = client(url({ Authorization: "Bearer secret" }));
+    expect(matchServer(secret, [ours(url({ Authorization: "Bearer other" }))])).toEqual({
+      kind: "differs",
+      by: "files",
+      reason: "its header Authorization differs from the workspace",
+    });
+    const differs: [Partial<ClientServer>, Partial<ServerConfig>, RegExp][] = [
+      [{}, { enabled: false }, /switched off/],
+      [{ enabled: false }, {}, /switched off here/],
+      [{ envFile: "/x/.env" }, {}, /from a file/],
+      [{ blockTools: ["rm"] }, {}, /blocks tools/],
+      [{ allowTools: ["ls"] }, {}, /allowed tools/],
+    ];
+    for (const [theirs, mine, reason] of differs)
+      expect(matchServer(client(npx("s"), theirs), [ours(npx("s"), mine)])).toMatchObject({
+        kind: "differs",
+        reason: expect.stringMatching(reason) as string,
+      });
+    const env = (value: Record<string, string>): ClientServer["endpoint"] => ({
+      ...{ transport: "stdio", command: "s", env: value },
+    });
+    expect(matchServer(client(env({ A: "1" })), [ours(env({ A: "1", B: "2" }))]).kind).toBe("replaced");
+    expect(matchServer(client(env({ A: "1" })), [ours(env({}))]).kind).toBe("differs");
+  });
+});
+
+describe("the gateway's entry", () => {
+  const program = {
+    node: "/opt/node",
+    script: "/opt/portolan",
+    version: "1.2.3",
+    platform: "linux" as const,
+  };
+  const place = { workspace: "/w/${x}", program, settings: {}, http: false };
+
+  it("starts with absolute paths, and from the cache of npx with npx", () => {
+    expect(programWords(program)).toEqual(["/opt/node", "/opt/portolan"]);
+    const cached = { ...program, script: "/home/me/.npm/_npx/ab12/node_modules/.bin/portolan" };
+    expect(programWords(cached)).toEqual(["npx", "-y", "portolan@1.2.3"]);
+    expect(programWords({ ...cached, platform: "win32" }).slice(0, 3)).toEqual(["cmd", "/c", "npx"]);
+  });
+
+  it("is recognised as a gateway, with its workspace", () => {
+    const { endpoint } = gatewayServer("cursor", place);
+    if (endpoint.transport !== "stdio" || !("command" in endpoint)) throw new Error("not a command");
+    const words = [endpoint.command ?? "", ...(endpoint.args ?? [])];
+    expect(servedWorkspace(words, program.script)).toBe("/w/$${x}");
+    expect(servedWorkspace(["portolan", "serve", "/a", "--stdio"], undefined)).toBe("/a");
+    expect(servedWorkspace(["portolan", "list"], undefined)).toBeUndefined();
+    expect(
+      ownGateway(ours(endpoint), { host: "127.0.0.1", port: 7420, script: program.script }),
+    ).toBeDefined();
+  });
+});

@@ -1,0 +1,197 @@
+// Plain secrets of servers that are copied from other clients: one question where they go. They are stored before a file is
+// written, and never copied in clear without consent.
+
+import { type Diagnostic, didYouMean, PortolanError } from "../../errors/index.ts";
+import {
+  type ClientServer,
+  findPlainSecrets,
+  type PlainSecret,
+  withSecretReferences,
+} from "../../formats/clients/index.ts";
+import { formatReference } from "../../model/index.ts";
+import type { SecretStore, WritableSource } from "../../secrets/index.ts";
+import type { Cli } from "../context.ts";
+import { answersRequests } from "../input/handlers.ts";
+import { createPassphrasePrompt } from "../input/secret-input.ts";
+import { diagnosticLine } from "../output/diagnostic.ts";
+import { orCancelled } from "../packages/configuration-prompt.ts";
+import { count } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+
+const PLACES = ["vault", "keyring", "keep"] as const;
+type Place = (typeof PLACES)[number];
+/** `store`: in the keyring if it works, else in the vault. `leave`: these servers are not copied. */
+type Choice = Place | "store" | "leave";
+
+export interface RawSecretsOptions {
+  secrets?: string;
+}
+
+export interface AliasedServer {
+  readonly alias: string;
+  readonly server: ClientServer;
+}
+
+export interface SecretPlacement {
+  /** The server with references in place of its secrets; a text with the reason if it is not copied. */
+  readonly written: (server: AliasedServer) => ClientServer | string;
+  /** True if secrets are copied in clear. */
+  readonly inClear: boolean;
+  /** Writes the values into the store. Undefined if there is nothing to store. */
+  readonly store?: () => Promise<StoredSecrets>;
+}
+
+export interface StoredSecrets {
+  readonly names: readonly string[];
+  readonly source?: WritableSource;
+}
+
+/** Decides once for all servers that are copied. */
+export type PlaceSecrets = (servers: readonly AliasedServer[]) => Promise<SecretPlacement>;
+
+interface Found {
+  readonly alias: string;
+  readonly secret: PlainSecret;
+}
+
+export function secretPlacer(
+  cli: Cli,
+  { secrets }: RawSecretsOptions,
+  { asks = true, isDry = false }: { readonly asks?: boolean; readonly isDry?: boolean } = {},
+): PlaceSecrets {
+  const given = parsePlace(secrets);
+  return async (servers) => {
+    const found = servers.flatMap(({ alias, server }) =>
+      findPlainSecrets(server).map((secret): Found => ({ alias, secret })),
+    );
+    if (found.length === 0) return { written: ({ server }) => server, inClear: false };
+    const canAsk = asks && !isDry && answersRequests(cli, false);
+    const choice: Choice = given ?? (canAsk ? await ask(cli, found) : "leave");
+    switch (choice) {
+      case "keep":
+        return { written: ({ server }) => server, inClear: true };
+      case "leave":
+        return { written: ({ server }) => leftOut(server) ?? server, inClear: false };
+      default:
+        return stored(cli, found, choice === "store" ? undefined : choice, isDry);
+    }
+  };
+}
+
+function parsePlace(text: string | undefined): Place | undefined {
+  if (text === undefined || (PLACES as readonly string[]).includes(text)) return text as Place | undefined;
+  throw new PortolanError("USAGE", `--secrets must be ${PLACES.join(", ")}, got ${JSON.stringify(text)}.`, {
+    hint:
+      didYouMean(text, PLACES) ??
+      "vault and keyring store the secrets of the servers; keep copies them in clear.",
+  });
+}
+
+async function ask(cli: Cli, found: readonly Found[]): Promise<Choice> {
+  const prompter = await cli.io.createPrompter(cli.output.noteColors.enabled);
+  const names = found.map(
+    ({ alias, secret: { name } }) => `${plainLine(name, 60)} (${plainLine(alias, 40)})`,
+  );
+  const isOne = found.length === 1;
+  const answer = orCancelled(
+    await prompter.select({
+      message: `${count(found.length, "secret")} ${isOne ? "is" : "are"} written in clear in the clients' files: ${names.join(", ")}.`,
+      options: [
+        { value: "store", label: `Store ${isOne ? "it" : "them"} encrypted, and write only the name` },
+        { value: "keep", label: `Copy ${isOne ? "it" : "them"} in clear` },
+        { value: "leave", label: isOne ? "Leave this server out" : "Leave these servers out" },
+      ],
+      initial: "store",
+      signal: cli.interrupt.signal,
+    }),
+  );
+  return answer as Choice;
+}
+
+/** The reason why a server with plain secrets is not copied; undefined if it has none. */
+function leftOut(server: ClientServer): string | undefined {
+  const names = [...new Set(findPlainSecrets(server).map(({ name }) => name))];
+  if (names.length === 0) return undefined;
+  const verb = names.length === 1 ? "is a secret" : "are secrets";
+  return `${names.join(", ")} ${verb} in clear: --secrets vault stores ${names.length === 1 ? "it" : "them"} encrypted, --secrets keep copies in clear`;
+}
+
+async function stored(
+  cli: Cli,
+  found: readonly Found[],
+  to: WritableSource | undefined,
+  isDry: boolean,
+): Promise<SecretPlacement> {
+  const { store, finish } = await openStore(cli);
+  const chosen = new Map<string, string>();
+  const names = new Map<PlainSecret["value"], string>();
+  for (const { alias, secret } of found) {
+    const known = names.get(secret.value);
+    const name = known ?? (await freeName(alias, secret, chosen, isDry ? undefined : store));
+    names.set(secret.value, name);
+    chosen.set(name, secret.value);
+  }
+  finish();
+  const reference = (secret: PlainSecret): string | undefined => {
+    const name = names.get(secret.value);
+    return name === undefined ? undefined : formatReference({ kind: "any", name });
+  };
+  return {
+    inClear: false,
+    written: ({ server }) => ({ ...server, endpoint: withSecretReferences(server.endpoint, reference) }),
+    store: async () => {
+      let source: WritableSource | undefined;
+      for (const [name, value] of chosen) {
+        const there = await store.get(name);
+        if (there?.secret.reveal() !== value) source = await store.set(name, value, { to });
+      }
+      finish();
+      return { names: [...chosen.keys()], source };
+    },
+  };
+}
+
+/** A name that is free, or that has this very value already: the variable's own, else one with the server's name. */
+async function freeName(
+  alias: string,
+  { name, value }: PlainSecret,
+  chosen: ReadonlyMap<string, string>,
+  store: SecretStore | undefined,
+): Promise<string> {
+  const own = /^[A-Z][A-Z0-9_]*$/.test(name) ? [name] : [];
+  const withAlias = secretName(alias, name);
+  for (let number = 0; ; number += 1) {
+    const candidate =
+      own[number] ?? `${withAlias}${number - own.length > 0 ? `_${number - own.length + 1}` : ""}`;
+    if (chosen.has(candidate) && chosen.get(candidate) !== value) continue;
+    const there = await store?.get(candidate);
+    if (there === undefined || there.secret.reveal() === value) return candidate;
+  }
+}
+
+/** `LINEAR_TOKEN` for the header Authorization of linear. */
+export function secretName(alias: string, name: string): string {
+  const what = name.toLowerCase() === "authorization" ? "token" : name.replace(/^-+/, "");
+  const text = `${alias}_${what}`.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
+  return /^[A-Z_]/.test(text) ? text : `_${text}`;
+}
+
+async function openStore(cli: Cli): Promise<{ readonly store: SecretStore; readonly finish: () => void }> {
+  const { createSecretStore } = await import("../../secrets/index.ts");
+  const diagnostics: Diagnostic[] = [];
+  const passphrase = createPassphrasePrompt(cli);
+  const store = createSecretStore({
+    env: cli.io.env,
+    promptPassphrase: passphrase.prompt,
+    report: (diagnostic) => void diagnostics.push(diagnostic),
+  });
+  return {
+    store,
+    finish: () => {
+      passphrase.throwIfCancelled();
+      for (const diagnostic of diagnostics.splice(0))
+        if (diagnostic.severity !== "info")
+          cli.output.note(diagnosticLine(diagnostic, cli.output.noteColors.yellow));
+    },
+  };
+}

@@ -1,0 +1,66 @@
+// Keeps the key of a vault in the vault agent, so that the passphrase is typed once for several commands.
+
+import process from "node:process";
+import { setTimeout as delay } from "node:timers/promises";
+import { startDetached } from "../../process/index.ts";
+import { createVaultAgent, type VaultKey } from "../../secrets/index.ts";
+import type { Cli } from "../context.ts";
+import { parseTime } from "../options/parse.ts";
+import { formatDuration } from "../terminal/layout.ts";
+
+/** How long a vault stays unlocked: a time such as 15m; 0 for not at all. */
+export const TIMEOUT_VARIABLE = "PORTOLAN_VAULT_TIMEOUT";
+const DEFAULT_MS = 15 * 60_000;
+const START_MS = 5_000;
+const POLL_MS = 25;
+
+/** Zero if the vault must not stay unlocked. A wrong value counts as zero, because it is about security. */
+export function unlockedMs({ io }: Pick<Cli, "io">): number {
+  const text = io.env[TIMEOUT_VARIABLE];
+  return text === undefined || text === "" ? DEFAULT_MS : (parseTime(text) ?? 0);
+}
+
+/** Gives the key to the agent, which is started if none runs. */
+export async function keepUnlocked(
+  cli: Pick<Cli, "io">,
+  vault: string,
+  key: VaultKey,
+  ms: number,
+): Promise<boolean> {
+  if (ms === 0) return false;
+  const agent = await createVaultAgent(cli.io.env);
+  const put = (): Promise<boolean> => agent.put(vault, key, ms);
+  return (await put()) || (await startAgent(cli, put));
+}
+
+/** The same, and says so. */
+export async function keepUnlockedAndSay(
+  cli: Pick<Cli, "io" | "output">,
+  vault: string,
+  key: VaultKey,
+): Promise<void> {
+  const { output } = cli;
+  const ms = unlockedMs(cli);
+  if (ms === 0) return;
+  const note = (await keepUnlocked(cli, vault, key, ms))
+    ? `The vault stays unlocked for ${formatDuration(ms)}. To lock it now: portolan secrets lock`
+    : "The vault agent did not start, so the next command asks for the passphrase again.";
+  output.note(output.noteColors.dim(note));
+}
+
+/** The key goes through the socket of the agent, never through its command line or environment. */
+async function startAgent({ io }: Pick<Cli, "io">, put: () => Promise<boolean>): Promise<boolean> {
+  const [script = ""] = process.argv.slice(1, 2);
+  // The agent belongs to no other Portolan process, which would end it with its own servers.
+  const { PORTOLAN_OWNER: _owner, ...given } = io.env;
+  const env = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const args = [...process.execArgv, script, "secrets", "agent"];
+  if (!(await startDetached({ file: process.execPath, args, env: env as Record<string, string> })))
+    return false;
+  const deadline = performance.now() + START_MS;
+  while (performance.now() < deadline) {
+    if (await put()) return true;
+    await delay(POLL_MS);
+  }
+  return false;
+}

@@ -1,0 +1,78 @@
+// `portolan secrets unlock`, `lock` and `agent`: the vault opened once for several commands, and closed again.
+
+import { PortolanError } from "../../errors/index.ts";
+import { createSecretStore, createVaultAgent, serveVaultAgent } from "../../secrets/index.ts";
+import type { Cli } from "../context.ts";
+import { keepUnlocked, TIMEOUT_VARIABLE, unlockedMs } from "../input/keep-unlocked.ts";
+import { askPassphrase } from "../input/secret-input.ts";
+import { isInteractive } from "../input/handlers.ts";
+import { aborted } from "../terminal/interrupt.ts";
+import { parseTime } from "../options/parse.ts";
+import { formatDuration } from "../terminal/layout.ts";
+import { noteDiagnostic } from "../output/diagnostic.ts";
+
+export interface UnlockOptions {
+  for?: string;
+  keep?: boolean;
+}
+
+export async function unlock(cli: Cli, options: UnlockOptions): Promise<number> {
+  const { io, output } = cli;
+  const ms = options.for === undefined ? unlockedMs(cli) : parseTime(options.for);
+  if (ms === undefined)
+    throw new PortolanError(
+      "USAGE",
+      `--for must be a time such as 30m or 8h, got ${JSON.stringify(options.for)}.`,
+    );
+  if (ms === 0 && options.keep !== true)
+    throw new PortolanError("USAGE", `${TIMEOUT_VARIABLE} says that the vault must not stay unlocked.`, {
+      hint: "Give a time: portolan secrets unlock --for 15m",
+    });
+  if (!isInteractive(cli))
+    throw new PortolanError("USAGE", "The passphrase can be typed only at a terminal.", {
+      hint: "Without one, PORTOLAN_VAULT_PASSPHRASE_FILE names a file that contains it.",
+    });
+  let isUnlocked = false;
+  // A vault that is unlocked already is asked for again: the time begins anew.
+  await (await createVaultAgent(io.env)).lock();
+  const store = createSecretStore({
+    env: io.env,
+    promptPassphrase: async (request) => ({
+      passphrase: (await askPassphrase(cli, request)) ?? "",
+      opened: async (vault, key) => {
+        isUnlocked = ms > 0 && (await keepUnlocked(cli, vault, key, ms));
+      },
+    }),
+    report: (diagnostic) => noteDiagnostic(diagnostic, cli),
+  });
+  if (!(await store.openVault()))
+    throw new PortolanError("SECRET_STORE_FAILED", "There is no vault yet.", {
+      hint: "The first secret creates it: portolan secrets set <NAME> --to vault",
+    });
+  if (options.keep === true) await store.keepVaultPassphrase();
+  if (output.form === "json")
+    output.json({ unlocked: isUnlocked, forMs: isUnlocked ? ms : 0, kept: options.keep === true });
+  else if (options.keep === true)
+    output.print("The passphrase is in the keyring; no command asks for it any more.");
+  else if (!isUnlocked)
+    output.print("The vault needs no typed passphrase: the keyring or a passphrase file has it.");
+  else output.print(`Unlocked for ${formatDuration(ms)}.`);
+  return 0;
+}
+
+export async function lock(cli: Cli): Promise<number> {
+  const { io, output } = cli;
+  const wasUnlocked = await (await createVaultAgent(io.env)).lock();
+  if (output.form === "json") output.json({ locked: true, wasUnlocked });
+  else output.print(wasUnlocked ? "The vault is locked." : "The vault was not unlocked.");
+  return 0;
+}
+
+/** Runs the agent in this process until its last key is forgotten. Commands start it themselves. */
+export async function runAgent(cli: Cli): Promise<number> {
+  const agent = await serveVaultAgent(cli.io.env);
+  if (agent === undefined) return 0;
+  await Promise.race([agent.ended, aborted(cli.interrupt.signal)]);
+  await agent.close();
+  return 0;
+}

@@ -1,0 +1,71 @@
+// Packages and pins for the console: the lock file beside the tools of the running servers, and the approval of changes.
+
+import { PortolanError } from "../../errors/index.ts";
+import { type OpenedWorkspace, readPins } from "../../hub/index.ts";
+import { isObject, type JsonObject } from "../../model/index.ts";
+import { lockFileOf, readLock } from "../../packages/index.ts";
+import { toPins, writePins } from "../pins/approvals.ts";
+import { criticalFindings, isDifferent, type LintedTool, withFindings } from "../pins/live.ts";
+import { changeReader } from "../pins/state.ts";
+
+export async function readPackages(workspace: OpenedWorkspace): Promise<object> {
+  const lock = await readLock(lockFile(workspace));
+  const pins = await readPins(workspace);
+  const changesOf = await changeReader();
+  const servers = await Promise.all(
+    pins.map(async (one) => {
+      const { key, tools, ...server } = withFindings(one, pins);
+      const locked = lock.servers[key];
+      const shown = tools.map(async (tool) =>
+        locked?.tools !== undefined && isDifferent(tool)
+          ? { ...tool, changes: await changesOf(tool) }
+          : { name: tool.name, verdict: tool.verdict },
+      );
+      return {
+        ...server,
+        isPinned: locked?.tools !== undefined,
+        package: locked?.package,
+        tools: await Promise.all(shown),
+      };
+    }),
+  );
+  return { servers };
+}
+
+/** Approves exactly the definitions that the person has seen: each tool is named with its hash. */
+export async function approvePins(workspace: OpenedWorkspace, params: JsonObject): Promise<object> {
+  const { server: name, tools, removed } = params;
+  const pins = await readPins(workspace);
+  const found = pins.find(({ server }) => server === name);
+  if (found === undefined)
+    throw new PortolanError("SERVER_UNKNOWN", `there is no server ${JSON.stringify(name)}`);
+  const live = withFindings(found, pins);
+  const chosen = (Array.isArray(tools) ? tools : []).map((wanted) => requireTool(live.tools, wanted));
+  const gone = (Array.isArray(removed) ? removed : []).filter((tool) => live.removed.includes(String(tool)));
+  const [critical] = chosen.flatMap((tool) => criticalFindings(tool));
+  if (critical !== undefined && params.allowFindings !== true)
+    throw new PortolanError("TOOL_WITHHELD", `${critical.path} ${critical.message}`, {
+      hint: `To approve it nevertheless: portolan pins approve ${found.server} --allow-findings`,
+    });
+  await writePins(lockFile(workspace), live, chosen, (before) => ({
+    ...Object.fromEntries(Object.entries(before).filter(([tool]) => !gone.includes(tool))),
+    ...toPins(chosen),
+  }));
+  await workspace.reload();
+  return { approved: chosen.map((tool) => tool.name), removed: gone };
+}
+
+function requireTool(live: readonly LintedTool[], wanted: unknown): LintedTool {
+  const { name, hash } = isObject(wanted) ? wanted : {};
+  const tool = live.find((one) => one.name === name);
+  if (tool === undefined || tool.hash === undefined || tool.hash !== hash)
+    throw new PortolanError("TOOL_WITHHELD", `${String(name)} has another definition than the page shows`, {
+      hint: "Load the page again and look at the new definition.",
+    });
+  return tool;
+}
+
+function lockFile({ config }: OpenedWorkspace): string {
+  if (config.folder !== undefined) return lockFileOf(config.folder);
+  throw new PortolanError("NOT_SUPPORTED", "these servers come from no folder, so that nothing is pinned");
+}

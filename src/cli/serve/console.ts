@@ -1,0 +1,61 @@
+// Console of `portolan serve`: its sign-in, and the methods that need the commands' own parts.
+
+import { openConsole } from "../../console/index.ts";
+import type { Access, OpenedGateway, Site } from "../../gateway/index.ts";
+import type { OpenedWorkspace } from "../../hub/index.ts";
+import type { GatewaySettings } from "../../model/index.ts";
+import type { Cli } from "../context.ts";
+import type { Served } from "./served.ts";
+
+export interface ServeConsole extends Site {
+  /** Connects the console to the gateway, which listens at this URL now. */
+  begin(gateway: Pick<OpenedGateway, "reload" | "settingsProblem">, url: string): void;
+  /** The address of the console; with a code that signs in once. */
+  address(withCode: boolean): string;
+}
+
+export interface ServeConsoleOptions {
+  readonly access: Pick<Access, "token" | "key" | "file">;
+  readonly settings: GatewaySettings;
+  readonly served: Pick<Served, "folder" | "path">;
+}
+
+export async function openServeConsole(
+  cli: Cli,
+  workspace: OpenedWorkspace,
+  { access, settings, served }: ServeConsoleOptions,
+): Promise<ServeConsole> {
+  let gateway: Pick<OpenedGateway, "reload" | "settingsProblem"> | undefined;
+  let address = "";
+  const startedAt = new Date().toISOString();
+  const site = await openConsole({
+    workspace,
+    access: { token: access.token, key: access.key, file: access.file },
+    isTls: settings.tls !== undefined,
+    facts: () => ({
+      ...{ pid: process.pid, version: cli.io.version, kind: "http", url: `${address}/mcp` },
+      ...{ path: served.path ?? served.folder, startedAt },
+      servers: workspace.hub.members.map(({ alias }) => alias),
+      problems: gateway?.settingsProblem === undefined ? [] : [gateway.settingsProblem],
+    }),
+    reload: async () => (await gateway?.reload()) ?? { hasFiles: false, problems: [] },
+    methods: {
+      secrets: async () => {
+        const { findNeeds } = await import("../secrets/needs.ts");
+        const servers = workspace.hub.members.map(({ config }) => config);
+        return { needs: await findNeeds(servers, workspace.secrets) };
+      },
+      packages: async () => (await import("./console-pins.ts")).readPackages(workspace),
+      approvePins: async (params) => (await import("./console-pins.ts")).approvePins(workspace, params),
+    },
+  });
+  return {
+    handle: (request, response, path) => site.handle(request, response, path),
+    close: () => site.close(),
+    begin(opened, url) {
+      gateway = opened;
+      address = url;
+    },
+    address: (withCode) => (withCode ? site.createLink(address) : `${address}/`),
+  };
+}

@@ -1,0 +1,146 @@
+// `portolan serve --daemon`: starts the gateway in the background, and waits until it is ready or has failed.
+
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { setTimeout as delay } from "node:timers/promises";
+import { logFolder, type RunningGateway } from "../../control/index.ts";
+import { PortolanError } from "../../errors/index.ts";
+import { type BackgroundProgram, startBackground } from "../../process/index.ts";
+import type { Cli, Words } from "../context.ts";
+import { withGateway } from "../control/find.ts";
+import { withSpinner } from "../output/progress.ts";
+import { stateLabel } from "../output/server-state.ts";
+import { count } from "../terminal/layout.ts";
+import { plainLine, plainText } from "../terminal/safe-text.ts";
+import { pathLabeller } from "../workspace/folder.ts";
+import { gatewayLabel } from "../workspace/running.ts";
+import { tokenCommand } from "./greeting.ts";
+import type { ServeOptions } from "./options.ts";
+import { findServed, type Served } from "./served.ts";
+
+const POLL_MS = 50;
+const WAIT_MS = 10_000;
+const SHOWN_LINES = 15;
+
+export async function startDaemon(cli: Cli, words: Words, options: ServeOptions): Promise<number> {
+  const { io, output } = cli;
+  // All errors of the config files are shown here, before anything is started.
+  const served = await findServed(cli, words, options.only);
+  const { path } = served;
+  if (path === undefined)
+    throw new PortolanError("USAGE", "--daemon serves a workspace, not a server of the command line.", {
+      hint: "Add the server first: portolan add <name> -- <command...>",
+    });
+  const [running] = (await io.findGateways(path)).gateways.filter(({ kind }) => kind === "http");
+  if (running !== undefined) {
+    output.note(
+      `A gateway of this workspace runs already ${gatewayLabel(running)}. To stop it: portolan stop`,
+    );
+    return report(cli, running, served);
+  }
+  const log = options.logFile ?? join(await logFolder(path), "gateway.log");
+  const started = await start(cli, log, options);
+  const stop = (): void => void process.kill(started.pid, "SIGTERM");
+  const gateway = await withSpinner(cli, async (spinner) => {
+    spinner.start("starting the gateway");
+    return ready(cli, path, started);
+  }).catch((error: unknown) => {
+    stop();
+    throw error;
+  });
+  if ("code" in gateway) return failed(cli, log, gateway.code);
+  started.release();
+  return report(cli, gateway, served);
+}
+
+async function start(cli: Cli, log: string, options: ServeOptions): Promise<BackgroundProgram> {
+  const own = process.argv.slice(2);
+  const cut = own.indexOf("--");
+  const [script = ""] = process.argv.slice(1, 2);
+  const given = (cut < 0 ? own : own.slice(0, cut)).filter(
+    (word, index, all) =>
+      word !== "--daemon" && word !== "--json" && word !== "--log-file" && all[index - 1] !== "--log-file",
+  );
+  const args = [...given, "--log-file", log, "--log-format", options.logFormat ?? "text"];
+  mkdirSync(dirname(log), { recursive: true, mode: 0o700 });
+  // Errors before the log begins, and crashes, are written to the same file.
+  const output = openSync(log, "a", 0o600);
+  try {
+    const { cwd } = cli.io;
+    // A gateway in the background belongs to no other Portolan process, which would end it with its own servers.
+    const { PORTOLAN_OWNER: _owner, ...env } = cli.io.env;
+    return await startBackground(
+      { file: process.execPath, args: [...process.execArgv, script, ...args], env, cwd },
+      output,
+    );
+  } finally {
+    closeSync(output);
+  }
+}
+
+/** Waits for the state file of the gateway, or for its end. */
+async function ready(
+  { io, interrupt }: Cli,
+  path: string,
+  { pid, ended }: BackgroundProgram,
+): Promise<RunningGateway | { readonly code: number | null }> {
+  let end: { readonly code: number | null } | undefined;
+  void ended.then((code) => (end = { code }));
+  for (;;) {
+    interrupt.signal.throwIfAborted();
+    const found = (await io.findGateways(path)).gateways.find((one) => one.pid === pid);
+    if (found !== undefined) return found;
+    if (end !== undefined) return end;
+    await Promise.race([delay(POLL_MS), ended]);
+  }
+}
+
+async function failed(cli: Cli, log: string, code: number | null): Promise<number> {
+  const { io } = cli;
+  const text = await readFile(log, "utf8").catch(() => "");
+  const lines = plainText(text).trimEnd().split("\n").slice(-SHOWN_LINES);
+  const what = code === null ? "was killed" : `ended with code ${code}`;
+  cli.output.error(
+    new PortolanError("SERVER_START_FAILED", `The gateway did not start: it ${what}.`, {
+      stderr: lines.join("\n"),
+      hint: `The whole log is in ${pathLabeller(io)(log)}`,
+      data: { log, exitCode: code },
+    }),
+  );
+  return code === null || code === 0 ? 3 : code;
+}
+
+async function report(cli: Cli, gateway: RunningGateway, { folder }: Served): Promise<number> {
+  const { io, output } = cli;
+  const { health } = await withGateway(gateway, async (client) => {
+    // What failed is reported here, unless it takes very long.
+    const late = delay(cli.options.waitMs ?? WAIT_MS, undefined, { ref: false });
+    await Promise.race([client.snapshot({ wait: true }).catch(() => {}), late]);
+    return client.snapshot({});
+  });
+  const { pid, url, log } = gateway;
+  const command = tokenCommand(process.argv[1], io.cwd, folder);
+  if (output.form === "json") {
+    const servers = health.map(({ alias, state, tools, error }) => ({ alias, state, tools, error }));
+    output.json({ pid, url, log, tokenCommand: command, servers });
+    return 0;
+  }
+  const { colors } = output;
+  const lines = health.map(({ alias, state, tools, error }) => {
+    const what =
+      error === undefined ? count(tools, "tool") : `${plainLine(error.message, 300)} [${error.code}]`;
+    return `  ${colors.bold(plainLine(alias, 40))}  ${stateLabel(state, colors)}  ${what}`;
+  });
+  output.print(
+    [
+      `The gateway runs in the background at ${colors.bold(colors.cyan(url ?? ""))} (process ${pid})`,
+      ...lines,
+      `Token: ${command}`,
+      ...(log === undefined ? [] : [`Log: ${pathLabeller(io)(log)}`]),
+      "Stop it: portolan stop",
+    ].join("\n"),
+  );
+  return 0;
+}

@@ -1,0 +1,119 @@
+// `portolan serve --stdio`: relays its client to the running gateway of the workspace, so that several clients share one set of
+// servers. Without a gateway, it starts servers of its own.
+
+import process from "node:process";
+import { Duplex, PassThrough } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import { connectAsClient, relay, type RunningGateway } from "../../control/index.ts";
+import { isPortolanError, PortolanError } from "../../errors/index.ts";
+import type { Cli, Words } from "../context.ts";
+import { gatewayLabel, startingOption } from "../workspace/running.ts";
+import { openServeLog } from "./log.ts";
+import type { ServeOptions } from "./options.ts";
+
+import type { ClientStreams } from "./own-servers.ts";
+import { servedPath } from "./served.ts";
+
+/** A service manager restarts a gateway in this time. Afterwards, the client is served by servers of this process. */
+const RECONNECT_MS = 15_000;
+const POLL_MS = 250;
+
+export async function serveStdio(cli: Cli, words: Words, options: ServeOptions): Promise<number> {
+  const path = servedPath(words, cli);
+  // A relay needs none of it.
+  const serveOwn = async (client?: ClientStreams): Promise<number> =>
+    (await import("./own-servers.ts")).serveOwn(cli, words, options, client);
+  // A server of the command line belongs to no workspace, so no other gateway serves it.
+  if (path === undefined) return serveOwn();
+  const log = openServeLog(cli, options);
+  const first = await firstLink(cli, path, options);
+  if ("reason" in first) {
+    log.note(`Serving with servers of this process: ${first.reason}.`);
+    return serveOwn();
+  }
+  log.note(
+    `Relaying to the gateway ${gatewayLabel(first.gateway)}, whose servers all clients share; --standalone starts own servers.`,
+  );
+  let own: Promise<number> | undefined;
+  let next: Duplex | undefined = first.socket;
+  const connect = async (signal: AbortSignal): Promise<Duplex> => {
+    if (own !== undefined)
+      throw new PortolanError("CONNECTION_CLOSED", "the servers of this process have stopped");
+    const link = next ?? (await nextLink(cli, path, signal, (text) => log.note(text)));
+    next = undefined;
+    if (link !== undefined) return link;
+    signal.throwIfAborted();
+    log.note(
+      `No gateway has started for ${RECONNECT_MS / 1_000} seconds. Serving with servers of this process from now on.`,
+    );
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    own = serveOwn({ input, output });
+    void own.then(() => output.end()).catch(() => output.destroy());
+    return Duplex.from({ writable: input, readable: output });
+  };
+  const { stdin, stdout } = process;
+  try {
+    await relay({ input: stdin, output: stdout, connect, signal: cli.interrupt.signal });
+  } finally {
+    // The error of servers that cannot be started is the error of the command.
+    await own;
+  }
+  return 0;
+}
+
+type FirstLink = { readonly gateway: RunningGateway; readonly socket: Duplex } | { readonly reason: string };
+
+async function firstLink(cli: Cli, path: string, options: ServeOptions): Promise<FirstLink> {
+  const flag = cli.options.standalone ? "--standalone" : options.only ? "--only" : startingOption(cli);
+  if (flag !== undefined) return { reason: `${flag} is given` };
+  const [gateway] = await sharedGateways(cli, path);
+  if (gateway === undefined)
+    return {
+      reason:
+        "no gateway runs for this workspace (portolan serve --daemon starts one that all clients share)",
+    };
+  try {
+    const { facts, socket } = await connectAsClient(gateway);
+    if (facts.isPartial !== true) return { gateway, socket };
+    socket.destroy();
+    return { reason: `the gateway ${gatewayLabel(gateway)} serves only some servers` };
+  } catch (thrown) {
+    const isOld = isPortolanError(thrown) && thrown.code === "NOT_SUPPORTED";
+    return {
+      reason: isOld ? `the gateway ${gatewayLabel(gateway)} is of an older version` : messageOf(thrown),
+    };
+  }
+}
+
+/** Gateways on HTTP outlive their clients. One on stdio ends with the client that started it, so it is not shared. */
+async function sharedGateways({ io }: Cli, path: string): Promise<RunningGateway[]> {
+  return (await io.findGateways(path)).gateways.filter(({ kind }) => kind === "http");
+}
+
+/** Waits for the next gateway. Undefined if none starts in time. */
+async function nextLink(
+  cli: Cli,
+  path: string,
+  signal: AbortSignal,
+  note: (text: string) => void,
+): Promise<Duplex | undefined> {
+  note("The gateway has stopped. Waiting for the next one; new requests wait too.");
+  const deadline = performance.now() + RECONNECT_MS;
+  while (performance.now() < deadline) {
+    await delay(POLL_MS, undefined, { signal });
+    for (const gateway of await sharedGateways(cli, path)) {
+      const link = await connectAsClient(gateway).catch(() => undefined);
+      if (link === undefined) continue;
+      if (link.facts.isPartial !== true) {
+        note(`Relaying to the gateway ${gatewayLabel(gateway)}.`);
+        return link.socket;
+      }
+      link.socket.destroy();
+    }
+  }
+  return undefined;
+}
+
+function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,75 @@
+// `portolan service`: definitions and help.
+
+import type { CommandHost } from "../context.ts";
+import { collect, defineCommand, outputOptions, workspaceOption } from "../options/groups.ts";
+import { exitCodes } from "../output/help.ts";
+import type { RawServiceOptions } from "./service.ts";
+
+const SERVICE = `Service:
+  On Linux a systemd user unit, on macOS a launchd agent. It runs portolan serve for the workspace with your PATH, starts with your session, and restarts after a crash. Address, callers and limits come from gateway: in portolan.yaml; options of portolan serve that you give to install override it at every start. Variables of this terminal are not passed on, apart from PATH: store secrets with portolan secrets set.`;
+
+const CODES = exitCodes({
+  0: "done",
+  2: "wrong usage, or a config file that cannot be used",
+  3: "the service does not run, or its gateway is not ready",
+});
+
+/** The workspace as a word means the same as -w. */
+function at(word: string | undefined, raw: RawServiceOptions): RawServiceOptions {
+  return word === undefined ? raw : { ...raw, workspace: raw.workspace ?? word };
+}
+
+export function addServiceCommands({ program, explain, run }: CommandHost): void {
+  const service = program.command("service").description("run the gateway as a service of your session");
+  const install = defineCommand(service, {
+    name: "install",
+    summary: "install and start the service of the workspace",
+    argument: "[workspace]",
+    groups: [outputOptions, workspaceOption],
+  })
+    .option("--print", "only print the unit or property list")
+    .option("--host <host>", "the address to listen at (default: 127.0.0.1)")
+    .option("--port <port>", "the port to listen at (default: 7420)")
+    .option("--only <server>", "serve this server of the workspace (repeatable)", collect)
+    .option("--no-auth", "accept every client that can reach it, without a token")
+    .option("--allow-host <name>", "a host name under which it may be reached (repeatable)", collect)
+    .option("--allow-origin <origin>", "a web page that may use it (repeatable)", collect)
+    .option("--tls-cert <file>", "serve HTTPS with this certificate (PEM)")
+    .option("--tls-key <file>", "the key of the certificate (PEM)")
+    .option("--sse", "offer the old HTTP+SSE transport too")
+    .option("--websocket", "offer WebSocket too")
+    .option("--log-format <format>", "text or json (default: text)")
+    .action((word: string | undefined, raw: RawServiceOptions) =>
+      run(at(word, raw), async (cli) => (await import("./service.ts")).install(cli, raw)),
+    );
+  explain(install, {
+    examples: [
+      "portolan service install",
+      "portolan service install ~/project --port 7421",
+      "portolan service install -w ~/project --print",
+    ],
+    sections: [SERVICE, CODES],
+  });
+  const uninstall = defineCommand(service, {
+    name: "uninstall",
+    summary: "stop and remove the service of the workspace",
+    argument: "[workspace]",
+    groups: [outputOptions, workspaceOption],
+  }).action((word: string | undefined, raw: RawServiceOptions) =>
+    run(at(word, raw), async (cli) => (await import("./service.ts")).uninstall(cli)),
+  );
+  explain(uninstall, { examples: ["portolan service uninstall"], sections: [CODES] });
+  const status = defineCommand(service, {
+    name: "status",
+    summary: "show whether the service runs",
+    argument: "[workspace]",
+    groups: [outputOptions, workspaceOption],
+  }).action((word: string | undefined, raw: RawServiceOptions) =>
+    run(at(word, raw), async (cli) => (await import("./service.ts")).status(cli)),
+  );
+  explain(status, { examples: ["portolan service status"], sections: [CODES] });
+  explain(service, {
+    examples: ["portolan service install", "portolan service status"],
+    sections: [SERVICE],
+  });
+}

@@ -1,0 +1,85 @@
+// Service managers: where the definition of a service is stored, and the commands that start, stop and show it.
+
+import { join } from "node:path";
+import { PortolanError } from "../../errors/index.ts";
+import { findProgram, runProgram, type RunResult } from "../../process/index.ts";
+import type { CliIo } from "../context.ts";
+import { computerOf } from "../workspace/folder.ts";
+import { launchdPlist, type ServiceDefinition, systemdUnit } from "./definition.ts";
+
+export interface ServiceManager {
+  readonly title: string;
+  readonly file: (name: string) => string;
+  readonly text: (service: ServiceDefinition) => string;
+  /** The commands that enable and start a service, in order. */
+  readonly start: (name: string) => readonly (readonly string[])[];
+  readonly stop: (name: string) => readonly (readonly string[])[];
+  /** Run after the file was removed. */
+  readonly removed: readonly (readonly string[])[];
+  readonly state: (name: string) => readonly string[];
+  /** How to read the log. */
+  readonly logs: (service: Pick<ServiceDefinition, "name" | "log">) => string;
+}
+
+const RUN_MS = 30_000;
+
+/** Throws on systems without a supported service manager. */
+export function serviceManager(io: CliIo): ServiceManager {
+  const { home } = computerOf(io, io.cwd);
+  if (io.platform === "darwin") return launchd(home);
+  if (io.platform === "linux") return systemd(io.env["XDG_CONFIG_HOME"] || join(home, ".config"));
+  throw new PortolanError("NOT_SUPPORTED", `Services are not supported on ${io.platform}.`, {
+    hint: "Start the gateway in the background: portolan serve --daemon",
+  });
+}
+
+function systemd(config: string): ServiceManager {
+  const systemctl = (...words: string[]): string[] => ["systemctl", "--user", ...words];
+  return {
+    title: "systemd",
+    file: (name) => join(config, "systemd", "user", `${name}.service`),
+    text: systemdUnit,
+    start: (name) => [systemctl("daemon-reload"), systemctl("enable", "--now", `${name}.service`)],
+    stop: (name) => [systemctl("disable", "--now", `${name}.service`)],
+    removed: [systemctl("daemon-reload")],
+    state: (name) => systemctl("is-active", `${name}.service`),
+    logs: ({ name }) => `journalctl --user -u ${name}`,
+  };
+}
+
+function launchd(home: string): ServiceManager {
+  const domain = `gui/${process.getuid?.() ?? 0}`;
+  const file = (name: string): string => join(home, "Library", "LaunchAgents", `${name}.plist`);
+  return {
+    title: "launchd",
+    file,
+    text: launchdPlist,
+    start: (name) => [["launchctl", "bootstrap", domain, file(name)]],
+    stop: (name) => [["launchctl", "bootout", `${domain}/${name}`]],
+    removed: [],
+    state: (name) => ["launchctl", "print", `${domain}/${name}`],
+    logs: ({ log }) => `tail -f ${log}`,
+  };
+}
+
+/** Runs a command of the service manager. */
+export async function runManager(io: CliIo, [command = "", ...args]: readonly string[]): Promise<RunResult> {
+  const file = await findProgram(command, { env: io.env, cwd: io.cwd });
+  const env = Object.fromEntries(Object.entries(io.env).filter(([, value]) => value !== undefined));
+  return runProgram(
+    { file, args, cwd: undefined, env: env as Record<string, string> },
+    { timeoutMs: RUN_MS },
+  );
+}
+
+/** Runs commands in order. Throws with the output of the first that fails. */
+export async function runAll(io: CliIo, commands: readonly (readonly string[])[]): Promise<void> {
+  for (const words of commands) {
+    const { code, stderr, stdout } = await runManager(io, words);
+    if (code === 0) continue;
+    const why = (stderr.trim() || stdout.trim() || `exit code ${code}`).split("\n").slice(0, 5).join(" ");
+    throw new PortolanError("SERVER_START_FAILED", `${words.join(" ")} failed: ${why}`, {
+      hint: "A service needs the service manager of your session. Without one: portolan serve --daemon",
+    });
+  }
+}

@@ -1,0 +1,208 @@
+// Live feed of the console: events and states for all open pages, collected and sent ten times a second as server-sent events.
+
+import type { GatewayFacts } from "../control/index.ts";
+import { EventWriter, type HttpResponse } from "../gateway/index.ts";
+import { healthOf, type HubEvent, type OpenedWorkspace } from "../hub/index.ts";
+import { measureMemory } from "../process/index.ts";
+import type { CallRecord } from "../telemetry/index.ts";
+import type { CallSeries } from "./series.ts";
+
+const FLUSH_MS = 100;
+const SAMPLE_MS = 2_000;
+const MAX_RECENT = 500;
+const MAX_CALLS = 300;
+/** More events than this in one message are dropped, and counted. */
+const MAX_BATCH = 500;
+const MAX_PAGES = 50;
+/** Calls are still counted for a while after the last page was closed, because it may be opened again. */
+const LINGER_MS = 60_000;
+
+export interface LiveFeedOptions {
+  readonly workspace: OpenedWorkspace;
+  readonly facts: () => GatewayFacts;
+  readonly series: CallSeries;
+}
+
+/** An event with the number by which a page that reconnects asks for later ones. */
+interface Numbered {
+  readonly n: number;
+  readonly event: HubEvent;
+}
+
+export class LiveFeed {
+  readonly #options: LiveFeedOptions;
+  readonly #pages = new Set<EventWriter>();
+  readonly #recent: Numbered[] = [];
+  #waiting: Numbered[] = [];
+  /** Records of calls, the oldest first. */
+  readonly #calls: CallRecord[] = [];
+  #newCalls: CallRecord[] = [];
+  #dropped = 0;
+  /** Numbers begin at the start time, so that those of an earlier gateway are lower. */
+  #number = Date.now();
+  #statesChanged = false;
+  #listsChanged = false;
+  #offCalls: (() => void)[] = [];
+  readonly #offEvents: () => void;
+  #timers: NodeJS.Timeout[] = [];
+  #lingering: NodeJS.Timeout | undefined;
+
+  constructor(options: LiveFeedOptions) {
+    this.#options = options;
+    this.#offEvents = options.workspace.events.on((event) => this.#add(event), { calls: false });
+  }
+
+  get recent(): readonly HubEvent[] {
+    return this.#recent.map(({ event }) => event);
+  }
+
+  /** Sends the present state to a page, then every change. */
+  open(response: HttpResponse, lastEventId: string | undefined): void {
+    if (this.#pages.size >= MAX_PAGES) return void response.destroy();
+    const page = new EventWriter(response, { "x-content-type-options": "nosniff" });
+    this.#pages.add(page);
+    response.on("close", () => this.#closed(page));
+    const after = Number(lastEventId ?? 0);
+    const missed = this.#recent.filter(({ n }) => n > after).map(({ event }) => event);
+    page.event(JSON.stringify(this.#options.facts()), undefined, "hello");
+    page.event(this.#states(), undefined, "servers");
+    page.event(JSON.stringify({ events: missed, dropped: 0 }), String(this.#number), "events");
+    page.event(JSON.stringify(this.#calls), undefined, "history");
+    this.#watch();
+  }
+
+  close(): void {
+    this.#offEvents();
+    this.#rest();
+    for (const page of this.#pages) page.end();
+  }
+
+  #closed(page: EventWriter): void {
+    this.#pages.delete(page);
+    if (this.#pages.size > 0) return;
+    for (const timer of this.#timers.splice(0)) clearInterval(timer);
+    this.#lingering = setTimeout(() => this.#rest(), LINGER_MS).unref();
+  }
+
+  /** Measuring calls costs time, so it happens only while somebody looks. */
+  #watch(): void {
+    clearTimeout(this.#lingering);
+    const { workspace } = this.#options;
+    if (this.#offCalls.length === 0) {
+      this.#offCalls.push(workspace.calls.add({ ended: (record) => this.#addCall(record) }));
+      // Only contracts have events about single calls that the records do not contain.
+      if (workspace.hub.members.some(({ config }) => config.endpoint.transport === "contracts"))
+        this.#offCalls.push(
+          workspace.events.on((event) => {
+            if (event.type.startsWith("driver.")) this.#add(event);
+          }),
+        );
+    }
+    if (this.#timers.length === 0)
+      this.#timers = [
+        setInterval(() => this.#flush(), FLUSH_MS).unref(),
+        setInterval(() => void this.#sample(), SAMPLE_MS).unref(),
+      ];
+  }
+
+  #rest(): void {
+    for (const timer of this.#timers.splice(0)) clearInterval(timer);
+    clearTimeout(this.#lingering);
+    for (const off of this.#offCalls.splice(0)) off();
+  }
+
+  #addCall(record: CallRecord): void {
+    const { method, server, tool, durationMs, outcome } = record;
+    if (method === "tools/call" && server !== undefined)
+      this.#options.series.count({ server, tool: tool ?? "", durationMs, failed: FAILED.has(outcome) });
+    if (!SHOWN.has(method)) return;
+    this.#calls.push(record);
+    if (this.#calls.length > MAX_CALLS) this.#calls.shift();
+    if (this.#newCalls.length < MAX_BATCH) this.#newCalls.push(record);
+    else this.#dropped += 1;
+  }
+
+  #add(event: HubEvent): void {
+    const numbered = { n: (this.#number += 1), event };
+    this.#recent.push(numbered);
+    if (this.#recent.length > MAX_RECENT) this.#recent.shift();
+    if (!isCall(event)) this.#statesChanged = true;
+    if (LIST_EVENTS.has(event.type) || event.type.startsWith("gateway.approval")) this.#listsChanged = true;
+    if (this.#pages.size === 0) return;
+    if (this.#waiting.length < MAX_BATCH) this.#waiting.push(numbered);
+    else this.#dropped += 1;
+  }
+
+  #flush(): void {
+    if (this.#statesChanged) {
+      this.#statesChanged = false;
+      this.#send("servers", this.#states());
+    }
+    if (this.#listsChanged) {
+      this.#listsChanged = false;
+      this.#send("lists", "{}");
+    }
+    if (this.#newCalls.length > 0) {
+      this.#send("calls", JSON.stringify(this.#newCalls));
+      this.#newCalls = [];
+    }
+    if (this.#waiting.length === 0) return;
+    const events = this.#waiting.map(({ event }) => event);
+    const last = this.#waiting.at(-1)?.n ?? this.#number;
+    this.#waiting = [];
+    this.#send("events", JSON.stringify({ events, dropped: this.#dropped }), String(last));
+    this.#dropped = 0;
+  }
+
+  async #sample(): Promise<void> {
+    const { series, workspace } = this.#options;
+    const groups = workspace.hub.members.map(({ processes }) => processes.groups);
+    const memory = await measureMemory(new Set(groups.flatMap((ids) => [...ids])));
+    // Processes that have ended are forgotten.
+    for (const ids of groups) for (const id of ids) if (!memory.has(id)) ids.delete(id);
+    const servers = workspace.hub.members.map((member) => {
+      const last = series.points(member.alias).at(-1);
+      const isNew = last !== undefined && last.time > Date.now() - 2 * SAMPLE_MS - 10_000;
+      return {
+        alias: member.alias,
+        latencyMs: member.latencyMs,
+        p50: isNew ? last.p50 : undefined,
+        memory: sumOf(member.processes.groups, memory),
+        inFlight: member.processes.main.stats().inFlight,
+      };
+    });
+    const own = process.memoryUsage().rss;
+    this.#send("sample", JSON.stringify({ time: Date.now(), gateway: { memory: own }, servers }));
+  }
+
+  #states(): string {
+    const health = this.#options.workspace.hub.members.map(healthOf);
+    return JSON.stringify(health.toSorted((a, b) => (a.alias < b.alias ? -1 : 1)));
+  }
+
+  #send(name: string, text: string, id?: string): void {
+    for (const page of this.#pages) page.event(text, id, name);
+  }
+}
+
+const FAILED: ReadonlySet<string> = new Set(["error", "tool_error"]);
+/** Lists and handshakes would hide the calls. */
+const SHOWN: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"]);
+
+function sumOf(ids: ReadonlySet<number>, memory: ReadonlyMap<number, number>): number | undefined {
+  return ids.size === 0 ? undefined : [...ids].reduce((sum, id) => sum + (memory.get(id) ?? 0), 0);
+}
+
+const LIST_EVENTS: ReadonlySet<string> = new Set([
+  "mcp.config_reloaded",
+  "mcp.pins_compared",
+  "mcp.server_failed",
+  "mcp.server_ready",
+  "mcp.server_restarted",
+  "mcp.server_stopped",
+  "mcp.tools_changed",
+]);
+
+function isCall({ type }: HubEvent): boolean {
+  return type.startsWith("mcp.tool_") || type.startsWith("driver.") || type.startsWith("secret.");
+}

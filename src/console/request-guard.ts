@@ -1,0 +1,25 @@
+// Request guard of the console's API: only the console's own page may use it, not a page of another site or another port.
+
+import type { IncomingHttpHeaders } from "node:http";
+
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
+
+/** Why the request is refused; undefined if it comes from the console's own page, or from no browser. */
+export function findForeignOrigin(method: string, headers: IncomingHttpHeaders): string | undefined {
+  const site = headers["sec-fetch-site"];
+  // Another port of this host is the same site, so that its requests carry the cookie: only this header and Origin tell.
+  if (site !== undefined && site !== "same-origin") return `the request comes from another page (${site})`;
+  const { origin, host } = headers;
+  if (origin === undefined)
+    return method === "GET" || method === "HEAD" ? undefined : "the request has no Origin header";
+  return isOwnOrigin(origin, host) ? undefined : "the request comes from another origin";
+}
+
+function isOwnOrigin(origin: string, host: string | undefined): boolean {
+  if (host === undefined || !URL.canParse(origin)) return false;
+  const { protocol, hostname, port } = new URL(origin);
+  const usual = DEFAULT_PORTS[protocol];
+  if (usual === undefined || !URL.canParse(`${protocol}//${host}`)) return false;
+  const own = new URL(`${protocol}//${host}`);
+  return own.hostname === hostname && (own.port || usual) === (port || usual);
+}

@@ -1,0 +1,113 @@
+// Sign-in: codes that work once and for five minutes, sessions that last through restarts, cookies.
+
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { cookieName, readCookie, sessionCookie } from "./cookie.ts";
+import { Sessions } from "./sessions.ts";
+import { SignIn } from "./sign-in.ts";
+
+const KEY = Buffer.alloc(32, 1);
+
+function temporaryFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), "portolan-sessions-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, "sessions.json");
+}
+
+describe("a code", () => {
+  async function setUp() {
+    let time = 0;
+    const sessions = await Sessions.open({ key: KEY, file: undefined });
+    const signIn = new SignIn({ sessions, token: "the-token", now: () => time });
+    return { sessions, signIn, pass: (ms: number) => (time += ms) };
+  }
+
+  it("works once", async () => {
+    const { signIn, sessions } = await setUp();
+    const code = signIn.createCode();
+    const id = await signIn.exchange({ code });
+    expect(sessions.isValid(id)).toBe(true);
+    expect(await signIn.exchange({ code })).toBeUndefined();
+  });
+
+  it("expires after five minutes", async () => {
+    const { signIn, pass } = await setUp();
+    const code = signIn.createCode();
+    pass(5 * 60_000);
+    expect(await signIn.exchange({ code })).toBeUndefined();
+  });
+
+  it("is not another value: a wrong code, a wrong token, or no text", async () => {
+    const { signIn } = await setUp();
+    signIn.createCode();
+    for (const given of [
+      {},
+      { code: "" },
+      { code: 1 },
+      { token: "The-token" },
+      { token: null },
+      { code: "x".repeat(5_000) },
+    ])
+      expect(await signIn.exchange(given)).toBeUndefined();
+    expect(await signIn.exchange({ token: " the-token\n" })).toBeDefined();
+  });
+
+  it("is forgotten when there are many newer ones", async () => {
+    const { signIn } = await setUp();
+    const [first, ...others] = Array.from({ length: 21 }, () => signIn.createCode());
+    expect(await signIn.exchange({ code: first })).toBeUndefined();
+    expect(await signIn.exchange({ code: others.at(-1) })).toBeDefined();
+  });
+});
+
+describe("a session", () => {
+  it("lasts through a restart, and its id is not in the file", async () => {
+    const file = temporaryFile();
+    const id = await (await Sessions.open({ key: KEY, file })).create();
+    const later = await Sessions.open({ key: KEY, file });
+    expect(later.isValid(id)).toBe(true);
+    expect(readFileSync(file, "utf8")).not.toContain(id);
+    expect(statSync(file).mode & 0o077).toBe(0);
+    await later.end(id);
+    expect(later.isValid(id)).toBe(false);
+    expect((await Sessions.open({ key: KEY, file })).isValid(id)).toBe(false);
+  });
+
+  it("ends after a week, and with another key of the gateway", async () => {
+    const file = temporaryFile();
+    let now = Date.now();
+    const sessions = await Sessions.open({ key: KEY, file, now: () => now });
+    const id = await sessions.create();
+    expect((await Sessions.open({ key: Buffer.alloc(32, 2), file })).isValid(id)).toBe(false);
+    now += 7 * 24 * 60 * 60_000;
+    expect(sessions.isValid(id)).toBe(false);
+  });
+
+  it("is not found in a damaged file, which the next sign-in replaces", async () => {
+    const file = temporaryFile();
+    for (const text of ["", "{", "[]", '{"sessions":[{"hash":1}]}']) {
+      writeFileSync(file, text);
+      const sessions = await Sessions.open({ key: KEY, file });
+      expect(sessions.isValid("x")).toBe(false);
+      expect(sessions.isValid(await sessions.create())).toBe(true);
+    }
+  });
+});
+
+describe("the cookie", () => {
+  it("is named after the port, and cannot be read by scripts or sent by other sites", () => {
+    expect(cookieName("127.0.0.1:7420")).toBe("portolan_7420");
+    expect(cookieName("tools.example")).toBe("portolan_0");
+    expect(sessionCookie("portolan_1", "id", true)).toMatch(
+      /^portolan_1=id; .*HttpOnly; SameSite=Strict; .*Secure$/,
+    );
+  });
+
+  it("counts only if it is there once", () => {
+    expect(readCookie("a=1; portolan_1=x", "portolan_1")).toBe("x");
+    expect(readCookie("portolan_1=x; portolan_1=y", "portolan_1")).toBeUndefined();
+    expect(readCookie(undefined, "portolan_1")).toBeUndefined();
+  });
+});

@@ -1,0 +1,11 @@
+// Public face of the control room.
+
+export type { ClientLink, GatewayClient } from "./client/gateway-client.ts";
+export type { RemoteWorkspace, RemoteWorkspaceOptions } from "./client/remote-workspace.ts";
+export { connectAsClient, connectGateway, openRemoteWorkspace, relay, serveControl } from "./load.ts";
+export type { GatewayFacts, ReloadResult } from "./messages.ts";
+export type { IncomingRequest as ControlRequest } from "./peer.ts";
+export type { ControlServer } from "./server/control-server.ts";
+export { ControlSession } from "./server/session.ts";
+export { findGateways, type FoundGateways, type RunningGateway } from "./state/find.ts";
+export { logFolder } from "./state/folders.ts";

@@ -1,0 +1,102 @@
+// Messages on the control socket: the methods, their parameters and results.
+
+import type { DriverReport } from "../contracts/index.ts";
+import type { Diagnostic } from "../errors/index.ts";
+import type { OwnName, ServerHealth } from "../hub/index.ts";
+import type { LaunchPlan } from "../launch/index.ts";
+import type { Implementation, JsonObject, ServerConfig } from "../model/index.ts";
+import type { Description } from "../upstream/index.ts";
+
+/** Facts about a running gateway. */
+export interface GatewayFacts {
+  readonly pid: number;
+  /** The version of Portolan. */
+  readonly version: string;
+  readonly kind: "http" | "stdio";
+  readonly url?: string;
+  readonly path: string;
+  /** ISO time. */
+  readonly startedAt: string;
+  readonly log?: string;
+  /** All servers, by alias. */
+  readonly servers: readonly string[];
+  /** True if the gateway serves only some servers of its workspace. */
+  readonly isPartial?: boolean;
+  /** The config files that the servers come from. */
+  readonly files?: readonly string[];
+  /** Changes of the config files that are not in use, and why. */
+  readonly problems: readonly string[];
+}
+
+/** The state of the selected servers at one time. */
+export interface Snapshot {
+  readonly health: readonly ServerHealth[];
+  /** Full names of tools and prompts, with their server and its own name. */
+  readonly tools: readonly (readonly [string, OwnName])[];
+  readonly prompts: readonly (readonly [string, OwnName])[];
+  readonly description: Description;
+  /** Diagnostics at run time; those of config files are not included. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** Set when the servers were pinged. */
+  readonly healthy?: boolean;
+}
+
+export interface SnapshotParams {
+  /** Waits until no selected server is starting. */
+  readonly wait?: boolean;
+  /** Pings the servers. */
+  readonly check?: boolean;
+}
+
+/** A request to the selected servers. */
+export interface ForwardedRequest {
+  readonly method: string;
+  readonly params?: JsonObject;
+  readonly clientInfo: Implementation;
+  readonly capabilities: JsonObject;
+  readonly timeoutMs?: number;
+  readonly maxTimeoutMs?: number;
+  readonly repeatable?: boolean;
+  readonly repeats?: boolean;
+}
+
+/** What a reload did. */
+export interface ReloadResult {
+  /** False for a gateway that does not serve config files. */
+  readonly hasFiles: boolean;
+  /** Errors, because of which the earlier config stays in use. */
+  readonly problems: readonly string[];
+}
+
+/** The config that a gateway uses, as its files had it when they were without errors. */
+export interface ConfigResult {
+  readonly naming?: string;
+  readonly servers: readonly ServerConfig[];
+}
+
+export interface DriversResult {
+  readonly reports: readonly DriverReport[];
+}
+
+export interface SandboxResult {
+  readonly plans: readonly LaunchPlan[];
+}
+
+export const METHODS = {
+  hello: "hello",
+  snapshot: "snapshot",
+  config: "config",
+  request: "request",
+  pins: "pins",
+  drivers: "drivers",
+  events: "events",
+  serverLogs: "serverLogs",
+  restart: "restart",
+  stopServer: "stopServer",
+  consoleLink: "consoleLink",
+  sandbox: "sandbox",
+  logs: "logs",
+  client: "client",
+  reload: "reload",
+  stop: "stop",
+} as const;

@@ -1,0 +1,88 @@
+// Two peers on a real socket: requests both ways, notes, questions, cancellation, and the end of the connection.
+
+import { createServer, connect, type Server, type Socket } from "node:net";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { PortolanError } from "../errors/index.ts";
+import { type IncomingRequest, Peer } from "./peer.ts";
+
+async function pair(answer: (request: IncomingRequest) => Promise<unknown>) {
+  const folder = await mkdtemp(join(tmpdir(), "ptl-peer-"));
+  const path = process.platform === "win32" ? `\\\\.\\pipe\\${folder.slice(-10)}` : join(folder, "s");
+  const server: Server = createServer();
+  const accepted = new Promise<Socket>((resolve) => void server.once("connection", resolve));
+  await new Promise<void>((resolve) => void server.listen(path, resolve));
+  const raw = connect(path);
+  const served = new Peer(await accepted, answer);
+  const client = new Peer(raw, async () => undefined);
+  onTestFinished(async () => {
+    client.close();
+    served.close();
+    server.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return { client, served, raw };
+}
+
+test("a request gets notes, answers questions, and gets its result", async () => {
+  const { client } = await pair(async ({ params, note, ask }) => {
+    note("progress", 1);
+    note("progress", 2);
+    return { name: await ask("name", "Who?"), params };
+  });
+  const notes: unknown[] = [];
+  const result = await client.request(
+    "greet",
+    { a: 1 },
+    {
+      onNote: (name, value) => notes.push([name, value]),
+      onAsk: async (name, value) => `${name}: ${String(value)} Ann`,
+    },
+  );
+  expect(result).toEqual({ name: "name: Who? Ann", params: { a: 1 } });
+  expect(notes).toEqual([
+    ["progress", 1],
+    ["progress", 2],
+  ]);
+});
+
+test("an error keeps its code, place and hint", async () => {
+  const { client } = await pair(async () => {
+    throw new PortolanError("TOOL_NOT_FOUND", "no such tool", { server: "a", hint: "b", data: { c: 1 } });
+  });
+  const error = await client.request("known").catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: "TOOL_NOT_FOUND", server: "a", hint: "b", data: { c: 1 } });
+});
+
+test("a cancelled request rejects at once, and its signal aborts on the other side", async () => {
+  let aborted: () => void = () => {};
+  const wasAborted = new Promise<void>((resolve) => (aborted = resolve));
+  const { client } = await pair(
+    ({ signal }) => new Promise(() => signal.addEventListener("abort", () => aborted())),
+  );
+  const abort = new AbortController();
+  const request = client.request("wait", {}, { signal: abort.signal });
+  abort.abort();
+  await expect(request).rejects.toMatchObject({ code: "CANCELLED" });
+  await wasAborted;
+});
+
+test("the end of the connection rejects open requests and aborts running ones", async () => {
+  let signal: AbortSignal | undefined;
+  const { client, served } = await pair((request) => {
+    signal = request.signal;
+    served.close();
+    return new Promise(() => {});
+  });
+  await expect(client.request("wait")).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+  await expect(client.request("later")).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+  await expect.poll(() => signal?.aborted).toBe(true);
+});
+
+test("a peer that sends no JSON-RPC is disconnected", async () => {
+  const { client, raw } = await pair(async () => undefined);
+  raw.write("GET / HTTP/1.1\r\n\r\n");
+  await expect.poll(() => client.closed).toBe(true);
+});

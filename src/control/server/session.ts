@@ -1,0 +1,316 @@
+// One connection to a gateway's control socket: answers the requests of another process of the same user.
+
+import { timingSafeEqual } from "node:crypto";
+import type { Socket } from "node:net";
+import { PortolanError } from "../../errors/index.ts";
+import {
+  checkHealth,
+  healthOf,
+  type Hub,
+  type HubEvent,
+  type HubView,
+  type OpenedWorkspace,
+  readPins,
+} from "../../hub/index.ts";
+import { isObject, type JsonObject, MODERN_REVISION } from "../../model/index.ts";
+import type { ClientTransport, Observation } from "../../telemetry/index.ts";
+import type { Caller, ServerRequestHandler } from "../../upstream/index.ts";
+import {
+  type ConfigResult,
+  type DriversResult,
+  type ForwardedRequest,
+  type GatewayFacts,
+  METHODS,
+  type ReloadResult,
+  type SandboxResult,
+  type Snapshot,
+  type SnapshotParams,
+} from "../messages.ts";
+import type { IncomingRequest } from "../peer.ts";
+
+export interface SessionOptions {
+  readonly workspace: OpenedWorkspace;
+  readonly facts: () => GatewayFacts;
+  /** The last events, the oldest first. */
+  readonly recentEvents: () => readonly HubEvent[];
+  readonly reload: () => Promise<ReloadResult>;
+  readonly stop: () => void;
+  /** Serves an MCP client on the socket; absent if the requests come another way. */
+  readonly serveClient?: (socket: Socket) => void;
+  /** Creates a link that signs in to the console once; absent if the gateway has no console. */
+  readonly consoleLink?: () => string;
+  /** The token of the first request; undefined if the client was authenticated before. */
+  readonly token: string | undefined;
+  /** How the client reaches the gateway, for records of its calls. */
+  readonly transport: ClientTransport;
+  /** The name of the client in calls. */
+  readonly id: string;
+}
+
+const MAX_DIAGNOSTICS = 200;
+const MAX_LINES = 2_000;
+/** How long a client waits for the verification of drivers. */
+const VERIFY_MS = 10_000;
+
+export class ControlSession {
+  readonly #options: SessionOptions;
+  readonly #ended = new AbortController();
+  #isAuthenticated = false;
+  #only: ReadonlySet<string> | undefined;
+  #view: HubView | undefined;
+  #requests = 0;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.#isAuthenticated = options.token === undefined;
+  }
+
+  get isAuthenticated(): boolean {
+    return this.#isAuthenticated;
+  }
+
+  async answer(request: IncomingRequest): Promise<unknown> {
+    const { method, params } = request;
+    if (method === METHODS.hello) return this.#hello(params);
+    if (!this.#isAuthenticated) throw new PortolanError("AUTH_REQUIRED", "the first request must be hello");
+    switch (method) {
+      case METHODS.snapshot:
+        return this.#snapshot(params);
+      case METHODS.config:
+        return this.#config();
+      case METHODS.request:
+        return this.#request(request);
+      case METHODS.pins:
+        return (await readPins(this.#options.workspace)).filter(({ server }) => this.#selects(server));
+      case METHODS.drivers:
+        return this.#drivers();
+      case METHODS.events:
+        return this.#events(request);
+      case METHODS.serverLogs:
+        return this.#serverLogs(request);
+      case METHODS.restart:
+        return this.#restart(String(params.server));
+      case METHODS.stopServer:
+        return this.#stopServer(String(params.server));
+      case METHODS.consoleLink:
+        return this.#consoleLink();
+      case METHODS.sandbox:
+        return this.#sandbox();
+      case METHODS.logs:
+        return this.#logs(request);
+      case METHODS.client:
+        if (request.takeOver !== undefined && this.#options.serveClient !== undefined)
+          return request.takeOver(this.#options.serveClient);
+        throw notSupported(method);
+      case METHODS.reload:
+        return this.#options.reload();
+      case METHODS.stop:
+        return this.#options.stop();
+      default:
+        throw notSupported(method);
+    }
+  }
+
+  close(): void {
+    this.#ended.abort();
+    if (this.#view !== undefined) void this.#hub.removeView(this.#view);
+  }
+
+  get #hub(): Hub {
+    return this.#options.workspace.hub;
+  }
+
+  #selects(alias: string): boolean {
+    return this.#only === undefined || this.#only.has(alias);
+  }
+
+  #hello({ token, only }: JsonObject): GatewayFacts {
+    const given = Buffer.from(String(token));
+    const wanted = Buffer.from(this.#options.token ?? "");
+    if (given.length !== wanted.length || !timingSafeEqual(given, wanted))
+      throw new PortolanError("AUTH_REQUIRED", "the token of the control socket is wrong");
+    this.#isAuthenticated = true;
+    if (Array.isArray(only)) this.#only = new Set(only.map(String));
+    return this.#options.facts();
+  }
+
+  /** The selected servers as one upstream. Results are not shortened. */
+  #selected(): HubView {
+    this.#view ??= this.#hub.view({
+      name: "this workspace",
+      includes: this.#only === undefined ? undefined : ({ alias }) => this.#selects(alias),
+    });
+    return this.#view;
+  }
+
+  /** References to secrets stay references; a plain value is in the file of the user as well. */
+  #config(): ConfigResult {
+    const { naming } = this.#options.workspace.config;
+    return { naming, servers: this.#hub.members.map(({ config }) => config) };
+  }
+
+  async #snapshot({ wait, check }: SnapshotParams): Promise<Snapshot> {
+    const view = this.#selected();
+    if (wait === true)
+      await Promise.all(
+        view.members
+          .filter(({ state }) => state === "starting")
+          .map((member) => member.start().catch(() => {})),
+      );
+    const healthy = check === true ? await checkHealth(view.members) : undefined;
+    const { toolRoutes, promptRoutes } = view.table;
+    return {
+      health: view.members.map(healthOf).toSorted((a, b) => (a.alias < b.alias ? -1 : 1)),
+      tools: [...toolRoutes].map(([full, { member, own }]) => [full, { server: member.alias, name: own }]),
+      prompts: [...promptRoutes].map(([full, { member, name }]) => [full, { server: member.alias, name }]),
+      description: view.describe(),
+      diagnostics: this.#diagnostics(),
+      healthy,
+    };
+  }
+
+  /** A gateway runs for days, so each diagnostic counts once, and config files are read by the other process itself. */
+  #diagnostics(): Snapshot["diagnostics"] {
+    const found = this.#options.workspace.diagnostics.filter(
+      ({ file, server }) => file === undefined && (server === undefined || this.#selects(server)),
+    );
+    const unique = new Map(found.map((one) => [`${one.server} ${one.code} ${one.message}`, one]));
+    return [...unique.values()].slice(-MAX_DIAGNOSTICS);
+  }
+
+  #request({ params, signal, note, ask }: IncomingRequest): Promise<JsonObject> {
+    const sent = params as unknown as ForwardedRequest;
+    const { method, params: own, clientInfo, capabilities, timeoutMs, maxTimeoutMs } = sent;
+    const caller: Caller = {
+      id: this.#options.id,
+      account: "local",
+      clientInfo,
+      capabilities,
+      ended: this.#ended.signal,
+    };
+    const onServerRequest: ServerRequestHandler = async ({ id, method: asked, params: about }) => {
+      const answer = await ask("serverRequest", { id, method: asked, params: about });
+      return isObject(answer) ? answer : undefined;
+    };
+    const observation = this.#observe(sent);
+    const result = this.#selected().request({
+      ...{ method, params: own, caller, signal, timeoutMs, maxTimeoutMs, observation },
+      repeatable: sent.repeatable,
+      repeats: sent.repeats,
+      onProgress: (progress) => note("progress", progress),
+      onLog: (message) => note("log", message),
+      onServerRequest: Object.keys(capabilities).length === 0 ? undefined : onServerRequest,
+    });
+    return observation === undefined ? result : observed(result, observation);
+  }
+
+  /** Undefined while nobody observes calls. */
+  #observe({ method, params, clientInfo }: ForwardedRequest): Observation | undefined {
+    const { calls } = this.#options.workspace;
+    if (!calls.active) return undefined;
+    return calls.begin({
+      ...{ method, params, requestId: (this.#requests += 1), caller: "local", client: clientInfo },
+      ...{ transport: this.#options.transport, era: "modern", revision: MODERN_REVISION },
+    });
+  }
+
+  async #drivers(): Promise<DriversResult> {
+    const contracts = await this.#hub.contracts();
+    if (contracts === undefined) return { reports: [] };
+    await Promise.race([
+      contracts.settled(),
+      new Promise((resolve) => setTimeout(resolve, VERIFY_MS).unref()),
+    ]);
+    return { reports: contracts.status() };
+  }
+
+  /** The last events; with `follow`, later ones as notes until the request is cancelled. */
+  async #events({ params, note, signal }: IncomingRequest): Promise<unknown> {
+    const isSelected = ({ server }: HubEvent): boolean => this.#selects(server);
+    const recent = this.#options.recentEvents().filter(isSelected);
+    if (params.follow !== true) return recent;
+    for (const event of recent) note("event", event);
+    const off = this.#options.workspace.events.on(
+      (event) => {
+        if (isSelected(event)) note("event", event);
+      },
+      { calls: params.calls === true },
+    );
+    await ended(signal);
+    off();
+    return [];
+  }
+
+  /** The log messages of servers (MCP), as notes until the request is cancelled. */
+  async #serverLogs({ note, signal }: IncomingRequest): Promise<unknown> {
+    const off = this.#selected().on("log", (message) => note("log", message));
+    await ended(signal);
+    off();
+    return [];
+  }
+
+  async #restart(alias: string): Promise<unknown> {
+    await this.#options.workspace.restart(alias);
+    return healthOf(this.#hub.member(alias));
+  }
+
+  /** Calls in flight finish. Calls that come later fail, until the server is restarted. */
+  async #stopServer(alias: string): Promise<unknown> {
+    const member = this.#hub.member(alias);
+    await member.drain();
+    return healthOf(member);
+  }
+
+  #consoleLink(): string {
+    const link = this.#options.consoleLink?.();
+    if (link !== undefined) return link;
+    throw new PortolanError("NOT_SUPPORTED", "this gateway serves no HTTP, so that it has no console", {
+      hint: "Start one with HTTP: portolan serve",
+    });
+  }
+
+  /** The launch plans of the servers, with what their sandboxes grant. */
+  #sandbox(): SandboxResult {
+    const members = this.#selected().members.filter(({ processes }) => processes.plan !== undefined);
+    return { plans: members.flatMap(({ processes: { plan } }) => (plan === undefined ? [] : [plan])) };
+  }
+
+  /** The last lines of stderr; with `follow`, later ones as notes until the request is cancelled. */
+  async #logs({ params, note, signal }: IncomingRequest): Promise<unknown> {
+    const { stderrLog } = this.#hub.member(String(params.server));
+    const lines = typeof params.lines === "number" ? Math.min(params.lines, MAX_LINES) : MAX_LINES;
+    const tail = stderrLog.tail(lines);
+    if (params.follow !== true) return tail;
+    for (const line of tail) note("line", line);
+    const off = stderrLog.follow((line) => note("line", line));
+    await ended(signal);
+    off();
+    return [];
+  }
+}
+
+async function observed(result: Promise<JsonObject>, observation: Observation): Promise<JsonObject> {
+  try {
+    const value = await result;
+    observation.succeeded(value);
+    return value;
+  } catch (thrown) {
+    observation.failed(thrown);
+    throw thrown;
+  } finally {
+    observation.finish();
+  }
+}
+
+function ended(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+function notSupported(method: string): PortolanError {
+  return new PortolanError("NOT_SUPPORTED", `this gateway does not support ${method.slice(0, 80)}`, {
+    hint: "The gateway is another version of Portolan; restart it.",
+  });
+}

@@ -1,0 +1,91 @@
+// One mistake has one wording: the functions, and no other text of the same mistake in the sources.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import {
+  cannotListen,
+  invalidArguments,
+  missingSecrets,
+  noServers,
+  packageNotFound,
+  unknownPrompt,
+  unknownServer,
+  unknownTool,
+} from "./index.ts";
+
+const said = ({ code, message, hint }: { code: string; message: string; hint: string }): string =>
+  `${code}: ${message} | ${hint}`;
+
+test("the wordings", () => {
+  const busy = Object.assign(new Error("listen EADDRINUSE"), { code: "EADDRINUSE" });
+  expect(
+    [
+      unknownServer("fils", ["files", "git"]),
+      unknownServer("x", ["files", "git"]),
+      unknownServer("x", []),
+      unknownTool({ server: "files", name: "raed", known: ["read"] }),
+      unknownTool({ server: "files", name: "xyz", known: ["read"] }),
+      unknownTool({ name: "xyz", known: [] }),
+      unknownTool({ server: "files", name: "read", known: [], reason: "It is left out." }),
+      unknownPrompt({ server: "files", name: "xyz", known: [] }),
+      invalidArguments({ tool: "add", problems: ["a is required"] }),
+      invalidArguments({
+        tool: "add",
+        problems: ["a is required", 'b must be a number, got "x"'],
+        hint: "add(a, b)",
+      }),
+      cannotListen("127.0.0.1", 7420, busy),
+      noServers("~/project"),
+    ].map(said),
+  ).toMatchInlineSnapshot(`
+    [
+      "SERVER_UNKNOWN: There is no server "fils". | Did you mean "files"?",
+      "SERVER_UNKNOWN: There is no server "x". | There are: files, git.",
+      "SERVER_UNKNOWN: There is no server "x". | There are no servers. Add one: portolan add <name> -- <command...>",
+      "TOOL_NOT_FOUND: files has no tool "raed". | Did you mean "read"?",
+      "TOOL_NOT_FOUND: files has no tool "xyz". | There is: read.",
+      "TOOL_NOT_FOUND: No server has a tool "xyz". | No server has any tools.",
+      "TOOL_NOT_FOUND: files has no tool "read". | It is left out.",
+      "PROMPT_NOT_FOUND: files has no prompt "xyz". | files has no prompts.",
+      "INPUT_INVALID: The arguments of add are not valid: a is required | Correct the named fields; the tool's inputSchema lists them.",
+      "INPUT_INVALID: The arguments of add are not valid:
+    - a is required
+    - b must be a number, got "x" | add(a, b)",
+      "CONFIG_INVALID: Cannot listen at 127.0.0.1:7420: the port is in use. | A gateway may be running already: portolan status. Otherwise choose another port: --port 0 is any free one.",
+      "SERVER_UNKNOWN: There are no servers in ~/project. | Add one: portolan add <name> -- <command...>, or portolan add <name> <url>",
+    ]
+  `);
+  expect(missingSecrets([{ name: "A", places: ["env.A"] }])).toEqual({
+    message: "A secret is missing: A (for env.A).",
+    hint: "Set it: portolan secrets set A.",
+  });
+  expect(missingSecrets([{ name: "A" }, { name: "B", step: "give B in the environment" }])).toEqual({
+    message: "Secrets are missing: A; B.",
+    hint: "Set them: portolan secrets set A; give B in the environment.",
+  });
+  expect(packageNotFound("x@1", "npm's registry").message).toBe(
+    "The package x@1 was not found in npm's registry",
+  );
+});
+
+/** Code that throws the error itself would word it in its own way. */
+test("no other file words an unknown tool, invalid arguments, or a port in use", () => {
+  const root = fileURLToPath(new URL("..", import.meta.url));
+  const files = readdirSync(root, { recursive: true, encoding: "utf8" }).filter(
+    (file) => file.endsWith(".ts") && !file.endsWith(".test.ts") && file !== join("errors", "wordings.ts"),
+  );
+  const own = [
+    /new PortolanError\(\s*"(?:TOOL|PROMPT)_NOT_FOUND",\s*`\$\{[^}]*\} has no (?:tool|prompt)/,
+    /`(?:The gateway|There is|\$\{[^}]*\}) (?:has )?no server \$\{/,
+    /there is no server "\$\{/,
+    /[Cc]annot listen at/,
+    /are not valid:\\n/,
+  ];
+  const found = files.flatMap((file) => {
+    const text = readFileSync(join(root, file), "utf8");
+    return own.filter((one) => one.test(text)).map((one) => `${file}: ${one.source}`);
+  });
+  expect(found).toEqual([]);
+});

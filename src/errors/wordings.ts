@@ -1,0 +1,146 @@
+// Wordings of common mistakes: one function for each, so that every command, the gateway and the library say the same.
+
+import { PortolanError } from "./portolan-error.ts";
+import { didYouMean } from "./suggest.ts";
+
+const MAX_LISTED = 20;
+const MAX_NAME = 200;
+
+/** `known` are the servers that the user could have meant. `reason` explains a server that is elsewhere. */
+export function unknownServer(name: string, known: Iterable<string>, reason?: string): PortolanError {
+  const names = [...known];
+  return new PortolanError("SERVER_UNKNOWN", `There is no server ${quoted(name)}.`, {
+    hint:
+      reason ??
+      didYouMean(name, names) ??
+      (names.length === 0
+        ? "There are no servers. Add one: portolan add <name> -- <command...>"
+        : there(names)),
+  });
+}
+
+export interface UnknownTool {
+  /** Undefined if no server of several has the tool. */
+  readonly server?: string;
+  readonly name: string;
+  readonly known: Iterable<string>;
+  /** Explains a name that is known and not offered. */
+  readonly reason?: string;
+}
+
+export function unknownTool(about: UnknownTool): PortolanError {
+  return unknownItem("TOOL_NOT_FOUND", "tool", about);
+}
+
+export function unknownPrompt(about: UnknownTool): PortolanError {
+  return unknownItem("PROMPT_NOT_FOUND", "prompt", about);
+}
+
+function unknownItem(
+  code: "TOOL_NOT_FOUND" | "PROMPT_NOT_FOUND",
+  noun: string,
+  { server, name, known, reason }: UnknownTool,
+): PortolanError {
+  const names = [...new Set(known)];
+  const owner = server === undefined ? "No server has a" : `${server} has no`;
+  return new PortolanError(code, `${owner} ${noun} ${quoted(name)}.`, {
+    server,
+    tool: noun === "tool" ? name.slice(0, MAX_NAME) : undefined,
+    hint:
+      reason ??
+      didYouMean(name, names) ??
+      (names.length === 0
+        ? `${server === undefined ? "No server" : server} has ${server === undefined ? "any" : "no"} ${noun}s.`
+        : there(names)),
+  });
+}
+
+export interface InvalidArguments {
+  readonly server?: string;
+  readonly tool: string;
+  /** Each is a field and what is wrong with it: `title is required`. */
+  readonly problems: readonly string[];
+  readonly hint?: string;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+export function invalidArguments({ server, tool, problems, hint, data }: InvalidArguments): PortolanError {
+  const message = invalidArgumentsText(tool, problems);
+  return new PortolanError("INPUT_INVALID", message, { server, tool, hint, data });
+}
+
+/** The same as text, for a tool result that reports it to a model. */
+export function invalidArgumentsText(tool: string, problems: readonly string[]): string {
+  const lines = [...new Set(problems)];
+  const [first = "unknown"] = lines;
+  const about = `The arguments of ${tool.slice(0, MAX_NAME)} are not valid:`;
+  return lines.length === 1 ? `${about} ${first}` : `${about}\n- ${lines.join("\n- ")}`;
+}
+
+export interface MissingValue {
+  readonly name: string;
+  /** Where it is needed: `env.TOKEN`. */
+  readonly places?: readonly string[];
+  /** The step that sets it; the default is the command that stores it. */
+  readonly step?: string;
+}
+
+/** Sentence and hint for secrets without a value. */
+export function missingSecrets(missing: readonly MissingValue[]): {
+  readonly message: string;
+  readonly hint: string;
+} {
+  const names = missing.map(({ name, places = [] }) =>
+    places.length === 0 ? name : `${name} (for ${places.join(", ")})`,
+  );
+  const steps = new Set(missing.map(({ name, step }) => step ?? `portolan secrets set ${name}`));
+  return {
+    message: `${names.length === 1 ? "A secret is" : "Secrets are"} missing: ${names.join("; ")}.`,
+    hint: `Set ${names.length === 1 ? "it" : "them"}: ${[...steps].join("; ")}.`,
+  };
+}
+
+const LISTENING: Readonly<Record<string, readonly [string, string]>> = {
+  EADDRINUSE: [
+    "the port is in use",
+    "A gateway may be running already: portolan status. Otherwise choose another port: --port 0 is any free one.",
+  ],
+  EACCES: ["this user may not", "Ports below 1024 belong to the system; choose a higher one with --port."],
+  EADDRNOTAVAIL: [
+    "this computer does not have that address",
+    "Use --host 127.0.0.1 for this computer alone, or 0.0.0.0 for every address it has.",
+  ],
+  ENOTFOUND: ["there is no such host", "Give an address of this computer: --host 127.0.0.1"],
+};
+
+/** An address at which nothing can listen, such as a port in use. */
+export function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): PortolanError {
+  const [why, hint] = LISTENING[cause.code ?? ""] ?? [cause.message, "Check --host and --port."];
+  return new PortolanError("CONFIG_INVALID", `Cannot listen at ${host}:${port}: ${why}.`, { hint, cause });
+}
+
+/** A folder or file without any server. `place` is as the user would write it. */
+export function noServers(place: string): PortolanError {
+  return new PortolanError("SERVER_UNKNOWN", `There are no servers in ${place}.`, {
+    hint: "Add one: portolan add <name> -- <command...>, or portolan add <name> <url>",
+  });
+}
+
+/** A package that its registry does not have. `spec` is its name, with a version if one is wanted. */
+export function packageNotFound(
+  spec: string,
+  registry: string,
+): { readonly message: string; readonly hint: string } {
+  return {
+    message: `The package ${spec.slice(0, MAX_NAME)} was not found in ${registry}`,
+    hint: "Check the package's name; a private one needs you to be signed in.",
+  };
+}
+
+function there(names: readonly string[]): string {
+  return `There ${names.length === 1 ? "is" : "are"}: ${names.slice(0, MAX_LISTED).join(", ")}${names.length > MAX_LISTED ? ", …" : ""}.`;
+}
+
+function quoted(name: string): string {
+  return JSON.stringify(name.slice(0, MAX_NAME));
+}

@@ -1,0 +1,52 @@
+// `auth` of a server: settings that do not fit together are reported at their place.
+
+import { expect, test } from "vitest";
+import { parseManifest } from "./read.ts";
+
+function read(auth: string): { readonly auth: unknown; readonly problems: readonly string[] } {
+  const text = `config:\n  servers:\n    - {alias: a, transport: streamable-http, url: "https://x.example", auth: ${auth}}`;
+  const { servers, diagnostics } = parseManifest(text, "m.yaml");
+  const [endpoint] = servers.map((server) => server.endpoint);
+  return {
+    auth: endpoint !== undefined && "auth" in endpoint ? endpoint.auth : undefined,
+    problems: diagnostics.map(({ message }) => message),
+  };
+}
+
+const EXCHANGE = "token_endpoint: https://id.example/token, client_id: gateway";
+
+test("logins of callers, and the exchange of their tokens", () => {
+  expect(read("{per_caller: true, scopes: [a]}")).toMatchObject({
+    auth: { perCaller: true, scopes: ["a"] },
+    problems: [],
+  });
+  expect(read(`{exchange: {${EXCHANGE}, audience: notes, scopes: [read]}}`)).toMatchObject({
+    auth: {
+      exchange: {
+        ...{ tokenEndpoint: "https://id.example/token", clientId: "gateway" },
+        ...{ audience: "notes", scopes: ["read"] },
+      },
+    },
+    problems: [],
+  });
+});
+
+test.each([
+  ["{per_caller: true, token: x}", "auth has a fixed token and settings of OAuth"],
+  [
+    "{per_caller: true, grant: client_credentials, client_id: x}",
+    "auth.grant client_credentials does not fit beside per_caller",
+  ],
+  [
+    `{exchange: {${EXCHANGE}}, grant: client_credentials, client_id: x}`,
+    "auth.grant client_credentials does not fit beside exchange",
+  ],
+  [`{exchange: {${EXCHANGE}}, client_id: x}`, "auth.exchange replaces the login"],
+  [
+    "{exchange: {token_endpoint: http://id.example/token, client_id: x}}",
+    "auth.exchange.token_endpoint must begin with https://",
+  ],
+  ["{exchange: {client_id: x}}", "token_endpoint is missing in config.servers[0].auth.exchange"],
+])("%s", (auth, problem) => {
+  expect(read(auth).problems).toContain(problem);
+});

@@ -1,0 +1,28 @@
+// The portolan.yaml that `portolan init` writes: valid as it is, with an example of each part as a comment.
+
+export const WORKSPACE_TEMPLATE = `# Servers of this workspace, and the gateway that offers them as one MCP server.
+# portolan add, import, connect and remove edit this file; they keep its comments.
+version: 1
+
+servers:
+  # A program. It runs in a sandbox that contains only what it is granted.
+  # files:
+  #   command: npx
+  #   args: [-y, "@modelcontextprotocol/server-filesystem", ./notes]
+  #   sandbox:
+  #     fs: { write: [./notes] }
+
+  # A server with an address. Portolan finds secrets in the environment, the keyring or the vault.
+  # github:
+  #   url: https://api.githubcopilot.com/mcp/
+  #   headers: { Authorization: "Bearer \${GITHUB_TOKEN}" }
+  #   start: lazy
+
+# Settings of portolan serve.
+# gateway:
+#   port: 7420
+#   callers:
+#     - name: ci
+#       token: "\${CI_GATEWAY_TOKEN}"
+#       allow: { annotations: [read-only] }
+`;

@@ -1,0 +1,110 @@
+// Parts of the login pages: cookies that cannot be forged, links that end, visits that belong to one browser, pages without injection.
+
+import fc from "fast-check";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { LoginCookies } from "./cookies.ts";
+import { Offers } from "./offers.ts";
+import { failedPage, startPage } from "./pages.ts";
+import { Visits } from "./visits.ts";
+
+afterEach(() => vi.useRealTimers());
+
+describe("cookies", () => {
+  const key = Buffer.alloc(32, 1);
+  const site = new URL("https://tools.example.com/gateway");
+  const sent = (header: string): string => header.split(";", 1)[0] ?? "";
+
+  test("prove the caller for some hours, to the gateway that signed them", () => {
+    let now = 1_000;
+    const cookies = new LoginCookies(key, site, () => now);
+    const header = cookies.forCaller("oauth:https://id.example.com|ann; x");
+    expect(header).toMatch(
+      /^__Host-portolan-login-caller=\S+; Path=\/; Secure; HttpOnly; SameSite=Lax; Max-Age=28800$/,
+    );
+    const cookie = `other=1; ${sent(header)}`;
+    expect(cookies.callerOf(cookie)).toBe("oauth:https://id.example.com|ann; x");
+    expect(new LoginCookies(Buffer.alloc(32, 2), site, () => now).callerOf(cookie)).toBeUndefined();
+    now += 8 * 60 * 60_000;
+    expect(cookies.callerOf(cookie)).toBeUndefined();
+  });
+
+  test("are limited to the login pages without https", () => {
+    const cookies = new LoginCookies(key, new URL("http://127.0.0.1:7420"));
+    expect(cookies.forVisit().header).toMatch(
+      /^portolan-login-visit=\S+; Path=\/login; HttpOnly; SameSite=Lax; Max-Age=600$/,
+    );
+  });
+
+  test("any other text proves nothing", () => {
+    const cookies = new LoginCookies(key, site);
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        expect(cookies.callerOf(`__Host-portolan-login-caller=${text}`)).toBeUndefined();
+        expect(cookies.callerOf(text)).toBeUndefined();
+      }),
+    );
+  });
+});
+
+describe("offers", () => {
+  const wanted = (server: string) => ({ server, logIn: async () => {} });
+  const toUrl = (id: string): string => `https://x/login/${id}`;
+
+  test("a caller gets one link for each server, and other callers other ones", () => {
+    const offers = new Offers();
+    const first = offers.make("alice", wanted("notes"), toUrl);
+    expect(offers.make("alice", wanted("notes"), toUrl).url).toBe(first.url);
+    const others = [offers.make("alice", wanted("mail"), toUrl), offers.make("bob", wanted("notes"), toUrl)];
+    expect(new Set([first, ...others].map(({ url }) => url)).size).toBe(3);
+    offers.close();
+  });
+
+  test("end after their time, and when a caller has too many", async () => {
+    vi.useFakeTimers();
+    const offers = new Offers(1_000);
+    const { id, done } = offers.make("alice", wanted("notes"), toUrl);
+    vi.advanceTimersByTime(1_001);
+    await expect(done).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
+    expect(offers.find(id)).toBeUndefined();
+    const many = Array.from({ length: 60 }, (_, index) => offers.make("alice", wanted(`s${index}`), toUrl));
+    expect(many.filter((offer) => offers.find(offer.id) !== undefined)).toHaveLength(50);
+    await expect(many[0]?.done).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
+    offers.close();
+  });
+});
+
+test("a visit is finished once, by the browser that began it", async () => {
+  const offers = new Offers();
+  const { id } = offers.make("alice", { server: "notes", logIn: async () => {} }, String);
+  const offer = offers.find(id);
+  if (offer === undefined) throw new Error("there is no offer");
+  const visits = new Visits();
+  let answered: URL | undefined;
+  const address = await visits.begin(
+    { kind: "login", binding: "secret", offer },
+    "https://x/back",
+    async (open) => {
+      const page = await open({ server: "notes", redirectUri: undefined });
+      answered = await page.show(new URL("https://as/authorize"), "state");
+    },
+  );
+  expect(address?.href).toBe("https://as/authorize");
+  expect(visits.take("state", undefined)).toBeUndefined();
+  expect(visits.take("state", "another")).toBeUndefined();
+  expect(visits.take("other", "secret")).toBeUndefined();
+  const visit = visits.take("state", "secret");
+  expect(visits.take("state", "secret")).toBeUndefined();
+  visit?.answer(new URL("https://x/back?code=1"));
+  await visit?.finished;
+  expect(answered?.search).toBe("?code=1");
+  offers.close();
+});
+
+test("names in pages are text", () => {
+  const evil = '"><script>alert(1)</script>';
+  const options = { server: evil, caller: evil, action: evil, issuer: evil, problem: evil };
+  const pages = (["proved", "token", "issuer", "both"] as const).map((proof) =>
+    startPage({ ...options, proof }),
+  );
+  for (const { html } of [...pages, failedPage(evil, evil)]) expect(html).not.toContain("<script");
+});

@@ -1,0 +1,91 @@
+// Visits of login pages: a browser is away at an authorization server, and comes back once with the answer.
+
+import { timingSafeEqual } from "node:crypto";
+import { PortolanError } from "../../errors/index.ts";
+import type { LoginPage, OpenLoginPage } from "../../oauth/index.ts";
+import type { Offer } from "./offers.ts";
+
+const LIFE_MS = 10 * 60_000;
+const MAX_VISITS = 10_000;
+
+export interface Visit {
+  /** Why the browser is away: to prove who the person is, or to log in at the server. */
+  readonly kind: "identity" | "login";
+  readonly offer: Offer;
+  /** Secret of the browser that began the visit, in a cookie: another browser cannot finish it. */
+  readonly binding: string;
+  /** Passes the answer of the login page on. */
+  readonly answer: (answer: URL) => void;
+  /** Resolves when the answer has been used. */
+  readonly finished: Promise<void>;
+}
+
+interface Entry extends Visit {
+  readonly abandon: () => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+export class Visits {
+  /** By the `state` of the request to the login page. */
+  readonly #entries = new Map<string, Entry>();
+
+  /**
+   * Runs `work` with a login page whose answer comes back to `redirectUri`. Resolves to the address of the page as soon as it is
+   * known, or to undefined if none was needed. Rejects if `work` fails before that.
+   */
+  begin(
+    start: Pick<Visit, "binding" | "offer" | "kind">,
+    redirectUri: string,
+    work: (openLoginPage: OpenLoginPage) => Promise<void>,
+  ): Promise<URL | undefined> {
+    return new Promise((resolve, reject) => {
+      let own = "";
+      const page: LoginPage = {
+        redirectUri,
+        show: (address, state) =>
+          new Promise<URL>((answer, fail) => {
+            own = state;
+            const abandon = (): void => fail(tooLate(start.offer.server));
+            const timer = setTimeout(abandon, LIFE_MS).unref();
+            const [oldest] = this.#entries.keys();
+            if (oldest !== undefined && this.#entries.size >= MAX_VISITS) this.#remove(oldest)?.abandon();
+            this.#entries.set(state, { ...start, answer, finished, abandon, timer });
+            resolve(address);
+          }),
+        close: async () => void this.#remove(own),
+      };
+      const finished = work(async () => page);
+      finished.then(() => resolve(undefined), reject);
+    });
+  }
+
+  /** Removes and returns the visit of an answer, if this browser began it. */
+  take(state: string, binding: string | undefined): Visit | undefined {
+    const visit = this.#entries.get(state);
+    if (visit === undefined || binding === undefined || !isEqual(visit.binding, binding)) return undefined;
+    return this.#remove(state);
+  }
+
+  close(): void {
+    for (const state of [...this.#entries.keys()]) this.#remove(state)?.abandon();
+  }
+
+  #remove(state: string): Entry | undefined {
+    const entry = this.#entries.get(state);
+    clearTimeout(entry?.timer);
+    this.#entries.delete(state);
+    return entry;
+  }
+}
+
+function isEqual(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function tooLate(server: string): PortolanError {
+  return new PortolanError("TIMEOUT", `nobody finished the login at ${server}`, {
+    server,
+    hint: "Open the link again.",
+  });
+}

@@ -1,0 +1,98 @@
+// The page `/metrics`: who may read it, and the values that are read at the time of a scrape.
+
+import { VERSION } from "../../client/index.ts";
+import type { OpenedWorkspace } from "../../hub/index.ts";
+import type { PrometheusSettings } from "../../model/index.ts";
+import type { CallMetrics, Gauge } from "../../telemetry/index.ts";
+import type { AuthenticatedCaller } from "../access/types.ts";
+
+export interface MetricsPage {
+  /** True if no token is needed. */
+  readonly isOpen: boolean;
+  admits(caller: AuthenticatedCaller): boolean;
+  text(): string;
+}
+
+export interface MetricsPageOptions {
+  readonly settings: PrometheusSettings;
+  readonly metrics: CallMetrics;
+  readonly workspace: OpenedWorkspace;
+  /** Number of refused requests, by error code. */
+  readonly refusals: ReadonlyMap<string, number>;
+}
+
+/** The callers of the gateway's own token, of stdio, and of a gateway without tokens. */
+const OWNERS: ReadonlySet<string> = new Set(["local", "stdio", "anyone"]);
+
+export function createMetricsPage({
+  settings,
+  metrics,
+  workspace,
+  refusals,
+}: MetricsPageOptions): MetricsPage {
+  const { callers = [] } = settings;
+  return {
+    isOpen: settings.auth === "none",
+    // Callers that are found by OAuth claims are named `<caller>|<subject>`.
+    admits: ({ name }) =>
+      OWNERS.has(name) || callers.some((caller) => name === caller || name.startsWith(`${caller}|`)),
+    text: () => metrics.text(gaugesOf(workspace, refusals)),
+  };
+}
+
+function gaugesOf({ hub }: OpenedWorkspace, refusals: ReadonlyMap<string, number>): Gauge[] {
+  const servers = hub.members.filter(({ config }) => config.enabled);
+  const ofServers = (value: (member: (typeof servers)[number]) => number): Gauge["samples"] =>
+    servers.map((member) => ({ labels: { server: member.alias }, value: value(member) }));
+  const { user, system } = process.cpuUsage();
+  return [
+    {
+      name: "portolan_server_up",
+      help: "1 if a server can be used, 0 if its last start failed.",
+      type: "gauge",
+      samples: ofServers(({ isDown }) => (isDown ? 0 : 1)),
+    },
+    {
+      name: "portolan_server_restarts_total",
+      help: "Restarts of a server after it was lost.",
+      type: "counter",
+      samples: ofServers(({ processes }) => processes.main.restarts),
+    },
+    {
+      name: "portolan_server_tools",
+      help: "Tools that a server has.",
+      type: "gauge",
+      samples: ofServers(({ inventory }) => inventory.tools.length),
+    },
+    {
+      name: "portolan_refused_requests_total",
+      help: "Requests that access control refused.",
+      type: "counter",
+      samples: [...refusals].map(([code, value]) => ({ labels: { code }, value })),
+    },
+    {
+      name: "process_cpu_seconds_total",
+      help: "Processor time of the gateway, without its servers.",
+      type: "counter",
+      samples: [{ value: (user + system) / 1e6 }],
+    },
+    {
+      name: "process_resident_memory_bytes",
+      help: "Memory of the gateway, without its servers.",
+      type: "gauge",
+      samples: [{ value: process.memoryUsage.rss() }],
+    },
+    {
+      name: "process_start_time_seconds",
+      help: "When the gateway was started.",
+      type: "gauge",
+      samples: [{ value: Math.round((Date.now() - performance.now()) / 1_000) }],
+    },
+    {
+      name: "portolan_build_info",
+      help: "The version of Portolan.",
+      type: "gauge",
+      samples: [{ labels: { version: VERSION }, value: 1 }],
+    },
+  ];
+}

@@ -1,0 +1,33 @@
+// The login of a server behind a URL: its tokens come from the store of logins, or are exchanged for the token of the caller.
+
+import type { ServerDefinition } from "../../model/index.ts";
+import { ExchangedLogin, type RequestAuth, ServerLogin } from "../../oauth/index.ts";
+import { Secret } from "../../secrets/index.ts";
+import type { ServerContext } from "./open-server-session.ts";
+
+/** Undefined for programs of this machine, and for servers whose config has a credential. */
+export function loginOf(
+  { name: server, endpoint }: ServerDefinition,
+  {
+    logins: store,
+    redactor,
+    user,
+    exchanged,
+  }: Pick<ServerContext, "logins" | "redactor" | "user" | "exchanged">,
+): RequestAuth | undefined {
+  if (endpoint.transport === "stdio" || endpoint.program !== undefined) return undefined;
+  const { url, auth: settings = {}, headers = {} } = endpoint;
+  const { username, password } = new URL(url);
+  const isGiven = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  if (isGiven || username !== "" || password !== "") return undefined;
+  const onSecret = (value: string): void => redactor.add(new Secret(value));
+  const { exchange } = settings;
+  if (exchange === undefined)
+    return new ServerLogin({ ...{ server, url, settings, store, onSecret }, user: user?.id });
+  const known = exchanged?.get(url);
+  if (known !== undefined) return known;
+  const subjectToken = (): string | undefined => user?.subjectToken()?.reveal();
+  const login = new ExchangedLogin({ ...{ server, url, exchange, subjectToken, onSecret } });
+  exchanged?.set(url, login);
+  return login;
+}

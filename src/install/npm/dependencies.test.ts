@@ -1,0 +1,58 @@
+// Dependencies as lines of portolan.lock, and npm's lock file of these lines.
+
+import { expect, test } from "vitest";
+import { dependenciesOf, refuseOtherDependencies, refuseSwappedBytes, toNpmLock } from "./dependencies.ts";
+import type { Lock, Locked } from "./lock.ts";
+
+const entry = (version: string, more: Partial<Locked> = {}): Locked => ({
+  ...{ name: undefined, version, integrity: `sha512-${version}`, resolved: undefined },
+  ...{ link: false, inBundle: false, bin: new Map(), ...more },
+});
+const LOCK: Lock = new Map([
+  ["node_modules/own", entry("2.0.0")],
+  ["node_modules/a", entry("1.0.0")],
+  ["node_modules/a/node_modules/@x/b", entry("3.0.0")],
+  ["node_modules/alias", entry("4.0.0", { name: "real" })],
+  ["node_modules/inside", entry("5.0.0", { inBundle: true })],
+]);
+const LINES = [
+  "a 1.0.0 sha512-1.0.0",
+  "a/node_modules/@x/b 3.0.0 sha512-3.0.0",
+  "alias npm:real@4.0.0 sha512-4.0.0",
+];
+
+test("one line for each package, and back to npm's oldest lock file", () => {
+  expect(dependenciesOf(LOCK, "own")).toEqual(LINES);
+  expect(toNpmLock({ name: "own", version: "2.0.0" }, LINES)).toMatchObject({
+    lockfileVersion: 1,
+    dependencies: {
+      own: { version: "2.0.0" },
+      a: { version: "1.0.0", dependencies: { "@x/b": { version: "3.0.0", integrity: "sha512-3.0.0" } } },
+      alias: { version: "npm:real@4.0.0" },
+    },
+  });
+  expect(() => toNpmLock({ name: "own", version: "2.0.0" }, ["gone/node_modules/b 1.0.0 x"])).toThrow(
+    "without the package around it",
+  );
+});
+
+test.each([
+  [
+    "another version",
+    ["a 1.1.0 sha512-1.1.0", ...LINES.slice(1)],
+    "a would be 1.1.0, and portolan.lock names 1.0.0",
+  ],
+  ["another hash", ["a 1.0.0 sha512-evil", ...LINES.slice(1)], "with another hash than portolan.lock names"],
+  ["one more", ["0 1.0.0 sha512-0", ...LINES], "which portolan.lock does not name"],
+])("%s is refused", (_, found, message) => {
+  expect(() => refuseOtherDependencies("own@2.0.0", LINES, found)).toThrow(message);
+  expect(() => refuseOtherDependencies("own@2.0.0", LINES, LINES)).not.toThrow();
+});
+
+test("the message of npm about wrong bytes names the dependency", () => {
+  const reason = "Integrity checksum failed when using sha512: wanted sha512-3.0.0 but got sha512-evil.";
+  expect(() => refuseSwappedBytes("own@2.0.0", LINES, reason)).toThrow(
+    "its dependency a/node_modules/@x/b 3.0.0",
+  );
+  expect(() => refuseSwappedBytes("own@2.0.0", LINES, "the network is down")).not.toThrow();
+});

@@ -1,0 +1,112 @@
+// The dependencies of an installed package as lines of a lock file, and the way back from the lines to npm's own lock file.
+
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { PortolanError } from "../../errors/index.ts";
+import type { Lock } from "./lock.ts";
+
+const TOP = "node_modules/";
+
+/**
+ * One line for each package beside `own`: its place below node_modules, its version and its hash. Packages inside of another
+ * package have no hash of their own. The lines are the same on every platform: npm's list has the packages of all.
+ */
+export function dependenciesOf(lock: Lock, own: string): string[] {
+  return [...lock]
+    .flatMap(([place, { name, version, integrity, inBundle }]) => {
+      if (place === TOP + own || version === undefined || integrity === undefined || inBundle) return [];
+      const exact = name === undefined ? version : `npm:${name}@${version}`;
+      return [`${place.slice(TOP.length)} ${exact} ${integrity.split(/\s+/)[0] ?? ""}`];
+    })
+    .sort();
+}
+
+/** A part of the name of a store record: equal for equal lines. */
+export function hashOfDependencies(lines: readonly string[]): string {
+  return createHash("sha256")
+    .update([...lines].sort().join("\n"))
+    .digest("hex");
+}
+
+interface OldEntry {
+  readonly version: string;
+  readonly integrity?: string;
+  dependencies?: Record<string, OldEntry>;
+}
+
+/**
+ * A lock file of npm with these packages and no others. Its format is the oldest one, which lists versions and hashes only: npm asks
+ * the registry what each package depends on, and keeps the versions.
+ */
+export function toNpmLock(
+  own: { readonly name: string; readonly version: string; readonly integrity?: string },
+  lines: readonly string[],
+): object {
+  const top: Record<string, OldEntry> = { [own.name]: { version: own.version, integrity: own.integrity } };
+  // A package comes before those inside of it, because its path is a prefix of theirs.
+  for (const line of [...lines].sort()) {
+    const [place = "", version = "", integrity] = line.split(" ");
+    const path = place.split(`/${TOP}`);
+    const name = path.pop() ?? "";
+    let into = top;
+    for (const step of path) {
+      const around = into[step];
+      if (around === undefined) throw broken(line);
+      into = around.dependencies ??= {};
+    }
+    into[name] = { version, integrity };
+  }
+  return { name: "portolan-store", lockfileVersion: 1, requires: true, dependencies: top };
+}
+
+/** Npm found other packages than the lines name: a version is gone, or somebody replaced its bytes. */
+export function refuseOtherDependencies(
+  spec: string,
+  wanted: readonly string[],
+  found: readonly string[],
+): void {
+  const sorted = [...wanted].sort();
+  if (isDeepStrictEqual(sorted, found)) return;
+  const line = found.find((one) => !sorted.includes(one)) ?? sorted.find((one) => !found.includes(one)) ?? "";
+  const [place = "", version = ""] = line.split(" ");
+  const before = sorted.find((one) => one.startsWith(`${place} `))?.split(" ");
+  const what =
+    before === undefined
+      ? "which portolan.lock does not name"
+      : before[1] === version
+        ? "with another hash than portolan.lock names"
+        : `and portolan.lock names ${before[1] ?? ""}`;
+  throw new PortolanError(
+    "INSTALL_FAILED",
+    `${spec} is not installed: its dependency ${place} would be ${version}, ${what}.`,
+    {
+      hint: "Do not trust it. A version in a registry never changes; ask the operator of the npm registry.",
+      data: { spec, part: place, reason: "DEPENDENCY_MISMATCH", permanent: true },
+    },
+  );
+}
+
+/** The dependency whose bytes npm refused, named by the hash in its message. */
+export function refuseSwappedBytes(spec: string, wanted: readonly string[], reason: string): void {
+  const line = wanted.find((one) => reason.includes(`wanted ${one.split(" ")[2] ?? ""} `));
+  if (line === undefined) return;
+  const [place = "", version = ""] = line.split(" ");
+  throw new PortolanError(
+    "INSTALL_FAILED",
+    `${spec} is not installed: its dependency ${place} ${version} has another hash than portolan.lock names.`,
+    {
+      hint: "Do not trust it. A version in a registry never changes; ask the operator of the npm registry.",
+      data: { spec, part: place, reason: "HASH_MISMATCH", permanent: true },
+    },
+  );
+}
+
+function broken(line: string): PortolanError {
+  return new PortolanError(
+    "FILE_INVALID",
+    `portolan.lock has a dependency without the package around it: ${line}`,
+    {
+      hint: "Restore portolan.lock from version control: git checkout portolan.lock.",
+    },
+  );
+}

@@ -1,0 +1,30 @@
+// The command that grants a server more, as hints print it.
+
+import { basename, dirname, isAbsolute, relative } from "node:path";
+import { shellWord } from "../../base/text/command-line.ts";
+import type { ServerConfig } from "../config/server-definition.ts";
+
+/** Config files that Portolan finds by their names in the folder of a workspace. */
+const FOUND = /^(?:portolan|mcpfile)\.ya?ml$|^\.?mcp\.json$/i;
+const OWN_FORMATS: ReadonlySet<string> = new Set(["workspace", "manifest", "mcpfile"]);
+const WITHOUT: ReadonlySet<string> = new Set(["command line", "driver", "program"]);
+
+/** In place of a working folder: the command must work in every folder, so it names the file by its whole path. */
+export const ANYWHERE = "";
+
+/**
+ * `portolan grant files`, with `-w` where the command needs it in this working folder. Undefined for a server that
+ * is in no config file, or in the file of a driver.
+ */
+export function grantCommand(
+  { alias, origin: { file, format } }: Pick<ServerConfig, "alias" | "origin">,
+  cwd: string = process.cwd(),
+): string | undefined {
+  if (!isAbsolute(file) || WITHOUT.has(format)) return undefined;
+  const command = `portolan grant ${shellWord(alias)}`;
+  // The file of another client belongs to the folder that the command runs in.
+  if (!OWN_FORMATS.has(format) || (dirname(file) === cwd && FOUND.test(basename(file)))) return command;
+  if (cwd === ANYWHERE) return `${command} -w ${shellWord(file)}`;
+  const short = relative(cwd, file);
+  return `${command} -w ${shellWord(short.startsWith("..") ? file : short)}`;
+}

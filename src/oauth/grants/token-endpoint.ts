@@ -1,0 +1,89 @@
+// Token endpoints of authorization servers: how the client proves who it is there, and what their errors mean.
+
+import type { AuthorizationServer, ClientAuth } from "oauth4webapi";
+import type { ClientKey } from "../../model/index.ts";
+import type { OAuthClient } from "../client/oauth-client.ts";
+import type { DpopProver } from "../dpop/dpop-key.ts";
+import { type OAuthHttp, OAuthHttpError } from "../http.ts";
+import { authFailed, authUnavailable } from "../problems.ts";
+
+/** The authorization server refused the grant. */
+export class GrantRefused extends Error {
+  /** Error code of OAuth, such as `invalid_grant`. */
+  readonly error: string;
+
+  constructor(error: string, message: string, cause: unknown) {
+    super(message, { cause });
+    this.error = error;
+  }
+}
+
+export interface TokenEndpoint {
+  readonly server: string;
+  readonly authorizationServer: AuthorizationServer;
+  readonly client: OAuthClient;
+  readonly clientKey?: ClientKey;
+  readonly http: OAuthHttp;
+  /** Binds the tokens to this key. */
+  readonly dpop?: DpopProver;
+}
+
+export function toTokenError(
+  server: string,
+  { issuer }: AuthorizationServer,
+  error: unknown,
+  ResponseBodyError: typeof import("oauth4webapi").ResponseBodyError,
+): Error {
+  if (error instanceof ResponseBodyError) {
+    const said = (error.error_description ?? error.error).slice(0, 300);
+    if (error.status < 500) return new GrantRefused(error.error, said, error);
+    return unavailable(said);
+  }
+  if (error instanceof OAuthHttpError)
+    return error.isTemporary ? unavailable(error.message) : authFailed(server, error.message, HINT, error);
+  const { message, cause } = error as Error & { cause?: unknown };
+  if (cause instanceof Response && cause.status >= 500) return unavailable(`HTTP ${cause.status}`);
+  return authFailed(server, `the answer of ${issuer} is not a token: ${message}`, HINT, error);
+
+  function unavailable(why: string): Error {
+    return authUnavailable(server, `${issuer} gives no token now: ${why}`, "Try again later.", error);
+  }
+}
+
+const HINT = "Report it to the operator of the authorization server.";
+
+export async function clientAuthentication({
+  server,
+  client,
+  clientKey,
+}: TokenEndpoint): Promise<ClientAuth> {
+  const oauth = await import("oauth4webapi");
+  const { clientSecret = "", authMethod } = client;
+  switch (authMethod) {
+    case "none":
+      return oauth.None();
+    case "client_secret_basic":
+      return basic(clientSecret);
+    case "client_secret_post":
+      return oauth.ClientSecretPost(clientSecret);
+    case "private_key_jwt": {
+      const { importPKCS8 } = await import("jose");
+      const { pem = "", algorithm = "ES256" } = clientKey ?? {};
+      try {
+        return oauth.PrivateKeyJwt(await importPKCS8(pem, algorithm));
+      } catch (cause) {
+        const hint = "It must be PKCS #8 in PEM, and fit its algorithm.";
+        throw authFailed(server, "the private key of the client cannot be used", hint, cause);
+      }
+    }
+  }
+}
+
+/** The library encodes characters such as "-" that need no encoding, and many servers do not decode them. */
+function basic(secret: string): ClientAuth {
+  const encoded = (text: string): string => new URLSearchParams([["", text]]).toString().slice(1);
+  return (_server, { client_id: id }, _body, headers) => {
+    const pair = `${encoded(id)}:${encoded(secret)}`;
+    headers.set("authorization", `Basic ${Buffer.from(pair).toString("base64")}`);
+  };
+}

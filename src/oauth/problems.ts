@@ -1,0 +1,43 @@
+// Errors of sign-in, with the command that helps.
+
+import { shellWord } from "../base/text/command-line.ts";
+import { PortolanError } from "../errors/index.ts";
+
+export interface LoginNeeded {
+  readonly server: string;
+  readonly account: string | undefined;
+  /** The caller of a gateway; undefined for the owner of this machine. */
+  readonly user?: string;
+  /** The scopes that the server demands in addition. */
+  readonly scope?: string;
+  /** Why, in a phrase that follows the name of the server: "wants you to log in". */
+  readonly why: string;
+  readonly cause?: unknown;
+}
+
+/** A person must log in. */
+export function loginNeeded({ server, account, user, scope, why, cause }: LoginNeeded): PortolanError {
+  const option = (name: string, value = ""): string => (value === "" ? "" : ` --${name} ${shellWord(value)}`);
+  const command = `portolan login ${shellWord(server)}${option("account", account)}${option("user", user)}`;
+  return new PortolanError("AUTH_REQUIRED", `${server} ${why}`, {
+    server,
+    hint: `Log in with: ${command}`,
+    data: { login: { server, account, scope } },
+    cause,
+  });
+}
+
+/** The authorization server cannot be used now; logging in again does not help. */
+export function authUnavailable(
+  server: string,
+  message: string,
+  hint: string,
+  cause?: unknown,
+): PortolanError {
+  return new PortolanError("AUTH_UNAVAILABLE", message, { server, hint, cause });
+}
+
+/** What an authorization server said wrongly, or refuses for good. */
+export function authFailed(server: string, message: string, hint: string, cause?: unknown): PortolanError {
+  return new PortolanError("AUTH_FAILED", message, { server, hint, cause });
+}

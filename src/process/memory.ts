@@ -1,0 +1,37 @@
+// Resident memory of process groups, from /proc. Elsewhere it is not known.
+
+import { readFile } from "node:fs/promises";
+import { processes, stateOf } from "./proc.ts";
+
+const PAGE_BYTES = 4096;
+
+/** Bytes by group. Programs in a sandbox are children of a process in the group, so that all descendants count. */
+export async function measureMemory(groups: ReadonlySet<number>): Promise<ReadonlyMap<number, number>> {
+  const states = new Map(
+    processes().flatMap((pid) => {
+      const state = stateOf(pid);
+      return state === undefined || state.isDead ? [] : [[pid, state] as const];
+    }),
+  );
+  const groupOf = (pid: number): number | undefined => {
+    let at: number | undefined = pid;
+    for (let depth = 0; at !== undefined && depth < 20; depth += 1) {
+      const state = states.get(at);
+      if (state === undefined) return undefined;
+      if (groups.has(state.group)) return state.group;
+      at = state.parent;
+    }
+    return undefined;
+  };
+  const sums = new Map<number, number>();
+  await Promise.all(
+    [...states.keys()].map(async (pid) => {
+      const group = groupOf(pid);
+      if (group === undefined) return;
+      const statm = await readFile(`/proc/${pid}/statm`, "latin1").catch(() => "");
+      const pages = Number(statm.split(" ")[1] ?? 0);
+      if (pages > 0) sums.set(group, (sums.get(group) ?? 0) + pages * PAGE_BYTES);
+    }),
+  );
+  return sums;
+}

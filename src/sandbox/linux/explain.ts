@@ -1,0 +1,79 @@
+// Why namespaces cannot be created on this machine, and the command that fixes it.
+
+import { existsSync, readFileSync } from "node:fs";
+
+export type ReadSystem = (file: string) => string | undefined;
+
+export function readLine(file: string): string | undefined {
+  try {
+    return existsSync(file) ? readFileSync(file, "utf8").trim() : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The program that creates the namespaces. */
+export interface NamespaceProgram {
+  readonly name: string;
+  readonly file: string;
+  /** Name of an AppArmor profile for it. */
+  readonly profile: string;
+  /** A command that shows the problem. */
+  readonly test: string;
+}
+
+/** Derives the cause and the fix from the program's output and the kernel's settings. */
+export function explainNamespaces(
+  said: string,
+  { name, file, profile, test }: NamespaceProgram,
+  readSystem: ReadSystem,
+): { readonly detail: string; readonly remedy: string } {
+  if (readSystem("/proc/sys/user/max_user_namespaces") === "0") {
+    return {
+      detail: "this machine allows no user namespaces (user.max_user_namespaces is 0)",
+      remedy: "sudo sysctl -w user.max_user_namespaces=15000",
+    };
+  }
+  if (readSystem("/proc/sys/kernel/unprivileged_userns_clone") === "0") {
+    return {
+      detail: "only root may make user namespaces here (kernel.unprivileged_userns_clone is 0)",
+      remedy: "sudo sysctl -w kernel.unprivileged_userns_clone=1",
+    };
+  }
+  if (readSystem("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") === "1") {
+    const text = `abi <abi/4.0>, include <tunables/global> profile ${profile} ${file} flags=(unconfined) { userns, }`;
+    const place = `/etc/apparmor.d/${profile}`;
+    return {
+      detail: `AppArmor keeps ${name} from making user namespaces`,
+      remedy: `echo '${text}' | sudo tee ${place} && sudo apparmor_parser -r ${place}`,
+    };
+  }
+  if (readSystem("/.dockerenv") !== undefined || readSystem("/run/.containerenv") !== undefined) {
+    return {
+      detail: `this container does not allow sandboxes inside of it (${said})`,
+      remedy:
+        "docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined …",
+    };
+  }
+  return { detail: said, remedy: test };
+}
+
+/** Package managers by the distributions that use them; apt-get is the default. */
+const MANAGERS: readonly (readonly [RegExp, string])[] = [
+  [/\b(?:fedora|rhel|centos)\b/, "sudo dnf install"],
+  [/\b(?:suse|opensuse\S*)\b/, "sudo zypper install"],
+  [/\barch\b/, "sudo pacman -S"],
+  [/\balpine\b/, "sudo apk add"],
+];
+
+/** Names of packages that differ from that of apt-get. */
+const NAMES: Readonly<Record<string, string>> = { "sudo dnf install iproute2": "sudo dnf install iproute" };
+
+/** The command that installs a package on this distribution. */
+export function installCommand(name: string, readSystem: ReadSystem): string {
+  const about = readSystem("/etc/os-release") ?? "";
+  const ids = [...about.matchAll(/^ID(?:_LIKE)?=(.*)$/gm)].map(([, value]) => value).join(" ");
+  const manager = MANAGERS.find(([pattern]) => pattern.test(ids))?.[1] ?? "sudo apt-get install";
+  const command = `${manager} ${name}`;
+  return NAMES[command] ?? command;
+}

@@ -1,0 +1,28 @@
+// Finds paths that a sandbox shows and does not let the server write: the reason of many EROFS and EACCES errors.
+
+import { resolve } from "node:path";
+import type { MountReason, SandboxPolicy } from "../types.ts";
+import type { NamedPath } from "./hidden-paths.ts";
+import { expandHome, isInside } from "./paths.ts";
+
+/** Paths that no grant makes writable. */
+const PROTECTED: Partial<Record<MountReason, string>> = {
+  "config file": "a config file that decides about sandboxes",
+  own: "a part of its own program",
+};
+
+/** Of these paths, those that the policy grants for reading only. The system's own files are not reported. */
+export function readOnlyPaths(words: readonly string[], policy: SandboxPolicy): NamedPath[] {
+  const { mounts, home, userHome = home } = policy;
+  return words.flatMap((word): NamedPath[] => {
+    const written = expandHome(word, userHome);
+    if (!written.startsWith("/")) return [];
+    const path = resolve(written);
+    const around = mounts.findLast((mount) => isInside(path, mount.path));
+    if (around?.access !== "read" || around.reason === "system" || around.reason === "certificates")
+      return [];
+    const protectedAs = PROTECTED[around.reason];
+    const isGrant = protectedAs === undefined;
+    return [{ path, where: "", isReadOnly: true, protectedAs, grant: isGrant ? around.path : undefined }];
+  });
+}

@@ -1,0 +1,43 @@
+// Source of secrets: a function of the program that uses the library.
+
+import { PortolanError } from "../../errors/index.ts";
+import { Secret } from "../secret.ts";
+import type { SecretSource } from "./source.ts";
+
+/** Returns the value of a secret, or undefined if there is none. */
+export type SecretLookup = (name: string) => string | undefined | Promise<string | undefined>;
+
+export function createProgramSource(lookup: SecretLookup): SecretSource {
+  return {
+    name: "program",
+    async get(name) {
+      const value: unknown = await call(lookup, name);
+      if (value === undefined || value === null || value === "") return undefined;
+      if (typeof value === "string") return new Secret(value);
+      throw new PortolanError(
+        "SECRET_STORE_FAILED",
+        `The secrets function of the program returned no text for ${name}, but a ${typeof value}.`,
+        { hint: "Return the value as a string, or undefined." },
+      );
+    },
+    async check() {
+      return { ok: true, note: "a function of the program" };
+    },
+  };
+}
+
+async function call(lookup: SecretLookup, name: string): Promise<unknown> {
+  try {
+    return await lookup(name);
+  } catch (error) {
+    // The message of the program may contain values, so it is only the cause.
+    throw new PortolanError(
+      "SECRET_STORE_FAILED",
+      `The secrets function of the program failed for ${name}.`,
+      {
+        cause: error,
+        hint: "See the cause of this error, and correct the function.",
+      },
+    );
+  }
+}

@@ -1,0 +1,330 @@
+// `portolan connect` and `portolan disconnect` with real files in a temporary home folder, and the entry that they write, started.
+
+import { spawn } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { stdioCommand } from "../fixtures/processes.mjs";
+import { envelope, KEYS, portolan, type Ran, temporaryFolder, terminal } from "../helpers/cli.ts";
+import { needs } from "../helpers/needs.ts";
+
+const SECRET = "c4n4ry-0f-a-s3cret-value";
+const { command, args } = stdioCommand();
+const echo = JSON.stringify({ command, args });
+
+const CURSOR = `{
+  // mine
+  "mcpServers": {
+    "echo": ${echo},
+    "search": { "url": "https://mcp.example.com/mcp", "headers": { "X-Api-Key": "${SECRET}" } },
+  },
+  "other": [1,   2]
+}
+`;
+/** Only a server that starts here. */
+const LOCAL = `{
+  // mine
+  "mcpServers": {
+    "echo": ${JSON.stringify({ command, args, env: { API_KEY: SECRET } })},
+  },
+  "other": [1,   2]
+}
+`;
+const CLAUDE = `{"numStartups":3,"mcpServers":{"echo":${JSON.stringify({ type: "stdio", command, args })}}}`;
+
+interface Place {
+  readonly home: string;
+  readonly folder: string;
+  readonly env: Record<string, string>;
+  readonly run: (...words: string[]) => Promise<Ran>;
+}
+
+function place(files: Readonly<Record<string, string>>): Place {
+  const home = temporaryFolder();
+  for (const [name, text] of Object.entries(files)) put(join(home, name), text);
+  const folder = temporaryFolder();
+  const env = { HOME: home, XDG_DATA_HOME: join(home, ".local/share") };
+  return { home, folder, env, run: (...words) => portolan(words, { cwd: folder, env }) };
+}
+
+function put(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+
+const read = (...parts: string[]): string => readFileSync(join(...parts), "utf8");
+
+interface Entry {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+const entryOf = (text: string): Entry =>
+  (
+    JSON.parse(text.replace(/^\s*\/\/.*$/gm, "").replace(/,(\s*[}\]])/g, "$1")) as {
+      mcpServers: { portolan: Entry };
+    }
+  ).mcpServers.portolan;
+
+/** Starts exactly what a client's file says, in another folder, and returns the names of the tools. */
+async function toolsOf(
+  { command: program, args: words }: Entry,
+  env: Record<string, string>,
+): Promise<string[]> {
+  const child = spawn(program, words, {
+    cwd: "/",
+    env: { PATH: process.env["PATH"], ...env },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const send = (message: object): void =>
+    void child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  const clientInfo = { name: "test", version: "1" };
+  send({
+    id: 1,
+    method: "initialize",
+    params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo },
+  });
+  let text = "";
+  for await (const chunk of child.stdout.setEncoding("utf8")) {
+    text += String(chunk);
+    const lines = text.split("\n");
+    text = lines.pop() ?? "";
+    for (const line of lines) {
+      const { id, result } = JSON.parse(line) as { id?: number; result?: { tools?: { name: string }[] } };
+      if (id === 1) {
+        send({ method: "notifications/initialized" });
+        send({ id: 2, method: "tools/list" });
+      }
+      if (id === 2) {
+        child.stdin.end();
+        return (result?.tools ?? []).map(({ name }) => name);
+      }
+    }
+  }
+  throw new Error("the gateway ended without an answer");
+}
+
+describe("connect", () => {
+  test("two clients get one gateway, which starts; disconnect restores both byte for byte", async () => {
+    const { home, folder, env, run } = place({ ".cursor/mcp.json": LOCAL, ".claude.json": CLAUDE });
+    const listed = JSON.parse((await run("connect")).out) as { next: string; clients: object[] };
+    expect(listed.next).toBe("portolan connect claude-code cursor --import");
+    expect(listed.clients).toMatchObject([
+      {
+        client: "claude-code",
+        state: "not-connected",
+        servers: 1,
+        command: "portolan connect claude-code --import",
+      },
+      { client: "cursor", state: "not-connected", servers: 1 },
+    ]);
+    const refused = await run("connect", "claude-code", "cursor", "--import");
+    expect(refused.code).toBe(2);
+    expect(envelope(refused).hint).toContain("portolan connect claude-code cursor --import --yes");
+    expect(read(home, ".cursor/mcp.json")).toBe(LOCAL);
+    expect(existsSync(join(folder, "portolan.yaml"))).toBe(false);
+
+    // A server with a secret in clear stays, until somebody says where the secret goes.
+    const first = await run("connect", "cursor", "--import", "--yes");
+    expect(first.code).toBe(2);
+    expect(envelope(first).hint).toContain("portolan connect cursor --import --secrets vault");
+    const passphrase = join(home, "passphrase");
+    writeFileSync(passphrase, "open sesame", { mode: 0o600 });
+    const opened = { ...env, PORTOLAN_VAULT_PASSPHRASE_FILE: passphrase };
+    const done = await portolan(
+      ["connect", "claude-code", "cursor", "--import", "--secrets", "vault", "--yes"],
+      { cwd: folder, env: opened },
+    );
+    expect(done.code).toBe(0);
+    expect(done.out + done.err).not.toContain(SECRET);
+    expect(read(folder, "portolan.yaml")).toContain("API_KEY: ${API_KEY}");
+    expect(read(folder, "portolan.yaml")).not.toContain(SECRET);
+    const cursor = read(home, ".cursor/mcp.json");
+    expect(cursor).toContain("// mine");
+    expect(cursor).toContain('"other": [1,   2]');
+    expect(cursor).not.toContain("echo");
+    const entry = entryOf(cursor);
+    expect(entryOf(read(home, ".claude.json"))).toEqual({ type: "stdio", ...entry });
+    expect(await toolsOf(entry, opened)).toContain("mcp_echo_echo");
+
+    const states = JSON.parse((await run("connect")).out) as { clients: { state: string }[]; next?: string };
+    expect(states.clients.map(({ state }) => state)).toEqual(["connected", "connected"]);
+    expect(states.next).toBeUndefined();
+    const again = JSON.parse((await run("connect", "cursor")).out) as { written: boolean };
+    expect(again.written).toBe(false);
+
+    expect((await run("disconnect", "claude-code", "cursor")).code).toBe(0);
+    expect(read(home, ".cursor/mcp.json")).toBe(LOCAL);
+    expect(read(home, ".claude.json")).toBe(CLAUDE);
+    expect(envelope(await run("disconnect", "cursor")).message).toBe("Cursor is not connected.");
+  });
+
+  test("only servers that the workspace has go; the others stay, each with its reason", async () => {
+    const { home, folder, run } = place({ ".cursor/mcp.json": CURSOR });
+    const url = "https://mcp.example.com/mcp";
+    writeFileSync(
+      join(folder, "portolan.yaml"),
+      `servers:\n  echo: ${echo}\n  other: { url: "${url}", headers: { X-Api-Key: else } }\n`,
+    );
+    const { out } = await run("connect", "cursor", "--yes");
+    expect((JSON.parse(out) as { clients: { servers: object[] }[] }).clients[0]?.servers).toMatchObject([
+      { alias: "echo", change: "replaced" },
+      { alias: "search", change: "kept", reason: "its header X-Api-Key differs from the workspace" },
+    ]);
+    expect(read(home, ".cursor/mcp.json")).toContain(SECRET);
+    // A reference in the workspace stands for the value that the client has in clear.
+    writeFileSync(
+      join(folder, "portolan.yaml"),
+      `servers:\n  echo: ${echo}\n  web: { url: "${url}", headers: { x-api-key: "\${KEY}" } }\n`,
+    );
+    expect((await run("connect", "cursor", "--yes")).code).toBe(0);
+    expect(read(home, ".cursor/mcp.json")).not.toContain(SECRET);
+    expect((await run("disconnect", "cursor")).code).toBe(0);
+    expect(read(home, ".cursor/mcp.json")).toBe(CURSOR);
+  });
+
+  test("a file that was changed since keeps the changes, after agreement", async () => {
+    const { home, run } = place({ ".cursor/mcp.json": CURSOR });
+    await run("connect", "cursor", "--import", "--secrets", "keep", "--yes");
+    const file = join(home, ".cursor/mcp.json");
+    const edited = read(file).replace('"other": [1,   2]', '"other": [3], // changed\n  "more": {}');
+    writeFileSync(file, edited);
+    expect(JSON.parse((await run("connect")).out)).toMatchObject({ clients: [{ state: "changed" }] });
+    const refused = await run("disconnect", "cursor");
+    expect(envelope(refused).hint).toContain("portolan disconnect cursor --yes");
+    expect(read(file)).toBe(edited);
+    const done = JSON.parse((await run("disconnect", "cursor", "--yes")).out) as {
+      clients: { backup: string }[];
+    };
+    expect(done.clients).toMatchObject([{ change: "merged", servers: ["echo", "search"] }]);
+    expect(read(done.clients[0]?.backup ?? "")).toBe(edited);
+    const text = read(file);
+    for (const kept of ["// mine", '"other": [3], // changed', '"more": {}', SECRET])
+      expect(text).toContain(kept);
+    expect(text).not.toContain("portolan");
+  });
+
+  test("links and permissions stay; a file that did not exist goes again", async () => {
+    const { home, run } = place({ ".cursor/mcp.json": CURSOR, ".codex/x": "" });
+    const [file, real] = [join(home, ".cursor/mcp.json"), join(home, "dotfiles.json")];
+    renameSync(file, real);
+    symlinkSync(real, file);
+    chmodSync(real, 0o640);
+    const words = ["connect", "cursor", "codex", "--import", "--secrets", "keep", "--yes"];
+    expect((await run(...words)).code).toBe(0);
+    expect(lstatSync(file).isSymbolicLink()).toBe(true);
+    expect(statSync(real).mode & 0o777).toBe(0o640);
+    expect(read(home, ".codex/config.toml")).toContain("startup_timeout_sec");
+    expect((await run("disconnect", "--all")).code).toBe(0);
+    expect(read(real)).toBe(CURSOR);
+    expect(statSync(real).mode & 0o777).toBe(0o640);
+    expect(existsSync(join(home, ".codex/config.toml"))).toBe(false);
+  });
+
+  test("--http writes the address, and the token only as a reference", async () => {
+    const { home, folder, run } = place({ ".cursor/mcp.json": "{}" });
+    writeFileSync(join(folder, "portolan.yaml"), `servers:\n  echo: ${echo}\ngateway:\n  port: 7511\n`);
+    const token = (await run("token")).out.trim();
+    const clients = [
+      "cursor",
+      "vscode",
+      "codex",
+      "gemini",
+      "opencode",
+      "windsurf",
+      "claude-code",
+      "claude-desktop",
+    ];
+    expect((await run("connect", ...clients, "--http", "--yes")).code).toBe(0);
+    const texts = {
+      cursor: read(home, ".cursor/mcp.json"),
+      vscode: read(home, ".config/Code/User/mcp.json"),
+      codex: read(home, ".codex/config.toml"),
+      gemini: read(home, ".gemini/settings.json"),
+      opencode: read(home, ".config/opencode/opencode.json"),
+      windsurf: read(home, ".codeium/windsurf/mcp_config.json"),
+      claude: read(home, ".claude.json"),
+      desktop: read(home, ".config/Claude/claude_desktop_config.json"),
+    };
+    for (const text of Object.values(texts)) expect(text).not.toContain(token);
+    expect(texts.cursor).toContain("http://127.0.0.1:7511/mcp");
+    expect(texts.cursor).toContain("Bearer ${env:PORTOLAN_TOKEN}");
+    expect(texts.vscode).toContain("Bearer ${input:portolan-token}");
+    expect(texts.vscode).toContain('"password": true');
+    expect(texts.codex).toContain('bearer_token_env_var = "PORTOLAN_TOKEN"');
+    expect(texts.gemini).toContain("Bearer ${PORTOLAN_TOKEN}");
+    expect(texts.opencode).toContain("Bearer {env:PORTOLAN_TOKEN}");
+    expect(texts.desktop).toContain("--stdio");
+    expect((await run("disconnect", "--all")).code).toBe(0);
+    expect(read(home, ".cursor/mcp.json")).toBe("{}");
+    expect(existsSync(join(home, ".gemini/settings.json"))).toBe(false);
+  });
+
+  test("a broken file refuses the whole command, and nothing is written", async () => {
+    const { home, folder, run } = place({ ".cursor/mcp.json": CURSOR, ".claude.json": '{ "mcpServers": ' });
+    const ran = await run("connect", "cursor", "claude-code", "--import", "--yes");
+    expect(ran.code).toBe(2);
+    expect(envelope(ran)).toMatchObject({ code: "FILE_INVALID" });
+    expect(read(home, ".cursor/mcp.json")).toBe(CURSOR);
+    expect(existsSync(join(folder, "portolan.yaml"))).toBe(false);
+    expect(envelope(await run("connect", "cursr")).hint).toContain("cursor");
+  });
+
+  test("the entry is never a server of its own workspace", async () => {
+    const { folder, run } = place({ ".cursor/mcp.json": "{}" });
+    writeFileSync(join(folder, "portolan.yaml"), `servers:\n  echo: ${echo}\n`);
+    expect((await run("connect", "cursor", "--yes")).code).toBe(0);
+    expect((await run("connect", "claude-code", "--scope", "project", "--yes")).code).toBe(0);
+    const imported = JSON.parse((await run("import", "--write")).out) as { skipped: object[] };
+    expect(imported.skipped).toMatchObject([{ reason: "gateway" }, { reason: "gateway" }]);
+    expect(JSON.parse((await run("status")).out)).toMatchObject({ servers: [{ alias: "echo" }] });
+  });
+});
+
+describe("connect at a terminal", needs("a terminal"), () => {
+  test("the suggested command asks, shows the changes and writes; Ctrl-C changes nothing", async () => {
+    const { home, folder, env } = place({ ".cursor/mcp.json": CURSOR });
+    const run = (words: string): ReturnType<typeof terminal> =>
+      terminal(`cd ${folder}; portolan ${words}`, 120, env);
+    const listed = await run("connect").done;
+    expect(listed.screen).toContain("To give it one gateway: portolan connect cursor --import");
+
+    const stopped = run("connect cursor");
+    await stopped.shows("2 servers of these clients are not in this workspace yet.");
+    stopped.press(KEYS.ctrlC);
+    expect((await stopped.done).code).not.toBe(0);
+    expect(read(home, ".cursor/mcp.json")).toBe(CURSOR);
+
+    const asked = run("connect cursor");
+    await asked.shows("not in this workspace yet.");
+    asked.press(KEYS.enter);
+    await asked.shows("1 secret is written in clear in the clients' files: X-Api-Key (search).");
+    asked.press(KEYS.enter);
+    await asked.shows("- echo");
+    await asked.shows("Write 2 files?");
+    asked.press(KEYS.enter);
+    await asked.shows("A passphrase for the new vault");
+    asked.press(`open sesame${KEYS.enter}`);
+    await asked.shows("The same passphrase again");
+    asked.press(`open sesame${KEYS.enter}`);
+    const { code, screen } = await asked.done;
+    expect(code).toBe(0);
+    expect(screen).toContain("Connected Cursor to this workspace. Restart it to use the gateway.");
+    expect(screen).toContain("SEARCH_X_API_KEY is now in the vault; the file has only the name.");
+    expect(screen).not.toContain(SECRET);
+    expect(read(folder, "portolan.yaml")).not.toContain(SECRET);
+    expect((await run("disconnect cursor").done).screen).toContain("byte for byte as before");
+    expect(read(home, ".cursor/mcp.json")).toBe(CURSOR);
+  });
+});

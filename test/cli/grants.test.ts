@@ -1,0 +1,130 @@
+// Grants as a person meets them: a question on a terminal, flags and YAML elsewhere, an error that names the path, and the
+// command of that error, which makes the server work.
+
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { envelope, KEYS, portolan, publicServer, quoted, temporaryFolder, terminal } from "../helpers/cli.ts";
+import { needs } from "../helpers/needs.ts";
+
+function setUp() {
+  const home = temporaryFolder();
+  const cwd = join(home, "work");
+  const notes = join(home, "notes");
+  for (const folder of [cwd, notes, join(home, "memory")]) mkdirSync(folder);
+  const env = { HOME: home, XDG_DATA_HOME: join(home, ".data"), PORTOLAN_SANDBOX: "" };
+  const file = join(cwd, "portolan.yaml");
+  return {
+    ...{ home, cwd, notes, file },
+    text: () => readFileSync(file, "utf8"),
+    run: (...words: string[]) => portolan(words, { cwd, env }),
+    shell: (line: string) => terminal(`cd ${quoted([cwd])}; ${line}`, 200, env),
+  };
+}
+
+const FILES = (...args: string[]): string => publicServer("@modelcontextprotocol/server-filesystem", ...args);
+const MEMORY = publicServer("@modelcontextprotocol/server-memory");
+const ENTITY = 'entities:=[{"name":"box","entityType":"thing","observations":["kept"]}]';
+
+describe("on a terminal", needs("a terminal", "bubblewrap"), () => {
+  it("servers write after the question was answered, and comments stay", async () => {
+    const { home, file, notes, text, run, shell } = setUp();
+    writeFileSync(file, "# mine\nservers: {}\n");
+    const files = shell(`portolan add files -- ${FILES(notes)}`);
+    await files.shows("server-filesystem is started with ~/notes. Allow:");
+    files.press(KEYS.enter);
+    expect((await files.done).code).toBe(0);
+    const memory = shell(`portolan add memory --env MEMORY_FILE_PATH=${home}/memory/m.jsonl -- ${MEMORY}`);
+    await memory.shows("server-memory is started with ~/memory/m.jsonl (MEMORY_FILE_PATH)");
+    memory.press(KEYS.enter);
+    expect((await memory.done).code).toBe(0);
+    expect(text()).toMatch(/^# mine\n/);
+    expect(text()).toContain("write: [~/notes]");
+    const [written, kept] = await Promise.all([
+      run("call", "files.write_file", `path=${notes}/a.txt`, "content=hello"),
+      run("call", "memory.create_entities", ENTITY),
+    ]);
+    expect([written.code, kept.code]).toEqual([0, 0]);
+    expect(readFileSync(join(notes, "a.txt"), "utf8")).toBe("hello");
+    expect(readFileSync(join(home, "memory/m.jsonl"), "utf8")).toContain("kept");
+  });
+
+  it("nothing is granted on request: the error names the path and the command that grants it", async () => {
+    const { home, notes, run, shell } = setUp();
+    const added = shell(`portolan add files -- ${FILES(home)}`);
+    await added.shows("is started with");
+    added.press(`${KEYS.down}${KEYS.enter}`);
+    const { code, screen } = await added.done;
+    expect(code).toBe(0);
+    expect(screen).toContain("nothing was granted");
+    const path = join(notes, "a.txt");
+    const refused = await run("call", "files.write_file", `path=${path}`, "content=hello");
+    expect(refused.code).toBe(1);
+    expect(existsSync(path)).toBe(false);
+    const [, command = ""] = /Grant it with: (portolan grant .*?) \(/.exec(refused.err) ?? [];
+    expect(command).toBe(`portolan grant files --write ${home}`);
+    const { _meta } = JSON.parse(refused.out) as {
+      _meta: Record<string, { denied: { path: string; grant: string }[] }>;
+    };
+    expect(_meta["portolan/sandbox"]?.denied[0]).toMatchObject({
+      path,
+      grant: expect.stringContaining(command),
+    });
+    expect((await shell(command).done).code).toBe(0);
+    const again = await run("call", "files.write_file", `path=${path}`, "content=hello");
+    expect({ code: again.code, err: again.err }).toEqual({ code: 0, err: "" });
+    expect(readdirSync(notes)).toEqual(["a.txt"]);
+  });
+});
+
+describe("without a terminal", needs("bubblewrap"), () => {
+  it("nothing is granted silently; --strict adds nothing and ends with 2", async () => {
+    const { notes, file, text, run } = setUp();
+    const words = FILES(notes).split(" ");
+    const strict = await run("add", "files", "--strict", "--", ...words);
+    expect(strict.code).toBe(2);
+    expect(envelope(strict).hint).toContain(`portolan add files --allow-write ${notes} -- `);
+    expect(existsSync(file)).toBe(false);
+    const added = await run("add", "files", "--", ...words);
+    expect(added.code).toBe(0);
+    expect(added.err).toContain(`portolan grant files --write ${notes}`);
+    expect(added.err).toContain(`sandbox: { fs: { write: [${notes}] } }`);
+    expect(text()).not.toContain("sandbox");
+    const list = ["call", "files.write_file", `path=${notes}/a.txt`, "content=x"];
+    const why = await run("why", "files", "--text");
+    expect(why.out).toContain(`portolan grant files --write ${notes}`);
+    expect(why.out).not.toContain("No action needed");
+    // For this call only.
+    expect((await run(...list, "--allow-write", notes)).code).toBe(0);
+    expect(text()).not.toContain("sandbox");
+    expect((await run("grant", "files", "--read", notes)).code).toBe(0);
+    const readOnly = await run(...list);
+    expect(readOnly.err).toContain(`Grant it with: portolan grant files --write ${notes}`);
+    expect((await run("grant", "files", "--write", notes)).code).toBe(0);
+    expect(text()).toContain("write: [~/notes]");
+    expect((await run(...list)).code).toBe(0);
+    expect((await run("revoke", "files", "--write", notes)).code).toBe(0);
+    expect(text()).not.toContain("sandbox");
+    expect(envelope(await run("revoke", "files", "--write", notes)).message).toContain("is not granted");
+  });
+
+  it("a server of another client's file is copied; an mcpfile says whether its commands are sandboxed", async () => {
+    const { cwd, notes, text, run } = setUp();
+    const [command = "", ...args] = FILES(notes).split(" ");
+    writeFileSync(join(cwd, ".mcp.json"), JSON.stringify({ mcpServers: { files: { command, args } } }));
+    const granted = await run("grant", "files", "--write", notes, "--text");
+    expect(granted.out).toMatch(/files is declared in \.mcp\.json.*\n.*\n[^]*\+ +write: \[~\/notes\]/);
+    expect(text()).toContain("write: [~/notes]");
+    expect((await run("init", "mcpfile")).code).toBe(0);
+    expect((await run("validate", "mcpfile.yaml", "--text")).out).toContain("commands run in a sandbox");
+    const file = join(cwd, "mcpfile.yaml");
+    const whole = readFileSync(file, "utf8");
+    expect((await run("grant", "my-tools", "-w", "mcpfile.yaml", "--net", "example.com")).code).toBe(0);
+    expect(readFileSync(file, "utf8")).toContain("network: [example.com]");
+    writeFileSync(file, whole.replace(/^sandbox:\n(?: .*\n)*/m, ""));
+    expect((await run("validate", "mcpfile.yaml", "--text")).out).toContain("with all your rights");
+    expect(envelope(await run("grant", "my-tools", "-w", "mcpfile.yaml", "--read", ".")).message).toContain(
+      "run with all your rights",
+    );
+  });
+});

@@ -1,0 +1,162 @@
+// The recipes of docs/guides/frameworks.md: compiled against the real frameworks, and run with models that answer by a script.
+
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { blocksOf, FRAMEWORKS_PAGE } from "../helpers/docs-snippets.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-frameworks-")));
+const EVERYTHING = join(root, "node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+const RECIPES = ["ai-sdk", "langchain", "openai-agents", "loop", "bridge"] as const;
+
+/** Tools in the types of frameworks, without a cast. Axle is not a dependency: its interface is written here. */
+const TYPES = `
+import { tool, type ToolSet } from "ai";
+import type { z, ZodObject } from "zod";
+import type { ContentBlock, Tool } from "portolan";
+
+interface AxleTool<S extends ZodObject = ZodObject> {
+  name: string;
+  description: string;
+  schema: S;
+  execute(input: z.infer<S>): Promise<string>;
+}
+export const toAxle = (one: Tool): AxleTool => one;
+export const toSdk = ({ schema, execute }: Tool): ToolSet[string] => tool({ inputSchema: schema, execute });
+export const byUnknown = (one: Tool): ((input: unknown) => Promise<string>) => one.execute;
+export function show(block: ContentBlock): string {
+  switch (block.type) {
+    case "text": return block.text;
+    case "image": case "audio": return block.mimeType + block.data.length;
+    case "resource_link": return block.uri;
+    case "resource": return block.resource.uri;
+    default: return block.type;
+  }
+}
+// @ts-expect-error a misspelt option is still an error
+export const wrong = (one: Tool) => one.execute({}, { timeoutMS: 1 });
+`;
+
+const CALL = { name: "mcp_demo_get-sum", input: { a: 2, b: 40 } };
+/** Each program prints the answer of its model, which repeats the result of the tool. */
+const PROGRAMS: Readonly<Record<(typeof RECIPES)[number], string>> = {
+  "ai-sdk": `
+import { MockLanguageModelV3 } from "ai/test";
+import { askAiSdk } from "./ai-sdk.js";
+const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
+const model = new MockLanguageModelV3({
+  doGenerate: async ({ prompt }) => {
+    const last = prompt.at(-1);
+    if (last.role === "user")
+      return { content: [{ type: "tool-call", toolCallId: "1", toolName: NAME, input: JSON.stringify(INPUT) }], finishReason: { unified: "tool-calls" }, usage, warnings: [] };
+    return { content: [{ type: "text", text: JSON.stringify(last.content) }], finishReason: { unified: "stop" }, usage, warnings: [] };
+  },
+});
+console.log(await askAiSdk(model, "What is 2 + 40?"));`,
+  langchain: `
+import { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { AIMessage } from "@langchain/core/messages";
+import { askLangChain } from "./langchain.js";
+class Scripted extends BaseChatModel {
+  _llmType() { return "scripted"; }
+  bindTools(tools) { this.tools = tools; return this; }
+  async _generate(messages) {
+    const last = messages.at(-1);
+    const message = last.getType() === "human"
+      ? new AIMessage({ content: "", tool_calls: [{ id: "1", name: this.tools.find(({ name }) => name === NAME).name, args: INPUT }] })
+      : new AIMessage(last.content);
+    return { generations: [{ text: "", message }] };
+  }
+}
+console.log(await askLangChain(new Scripted({}), "What is 2 + 40?"));`,
+  // The framework replaces "-" in names of tools.
+  "openai-agents": `
+import { Usage } from "@openai/agents-core";
+import { askOpenAiAgents } from "./openai-agents.js";
+const model = {
+  async getResponse({ input, tools }) {
+    const last = input.at(-1);
+    const output = last.type === "function_call_result"
+      ? { type: "message", role: "assistant", status: "completed", content: [{ type: "output_text", text: JSON.stringify(last.output) }] }
+      : { type: "function_call", callId: "1", name: tools.find(({ name }) => name === NAME.replaceAll("-", "_")).name, status: "completed", arguments: JSON.stringify(INPUT) };
+    return { usage: new Usage(), output: [output] };
+  },
+};
+console.log(await askOpenAiAgents(model, "What is 2 + 40?"));`,
+  loop: `
+import { askInLoop } from "./loop.js";
+const complete = async (messages, tools) => {
+  const last = messages.at(-1);
+  if (last.role === "tool") return { role: "assistant", text: last.text };
+  if (!tools.some(({ name }) => name === NAME)) throw new Error("no such tool");
+  return { role: "assistant", text: "", calls: [{ id: "1", name: NAME, input: INPUT }] };
+};
+console.log(await askInLoop(complete, "What is 2 + 40?"));`,
+  bridge: `
+import { runBridge } from "./bridge.js";
+const names = await runBridge();
+if (!names.includes("mcp_demo_echo") || names.includes("mcp_demo_toggle-simulated-logging")) throw new Error(names.join());
+console.log("The sum of 2 and 40 is 42.");`,
+};
+
+/** The server of the pages is an npm package; here the installed copy runs without a sandbox, which these tests are not about. */
+function withInstalledServer(text: string): string {
+  const command = JSON.stringify(process.execPath);
+  const installed = `command: ${command}, args: [${JSON.stringify(EVERYTHING)}], sandbox: "off"`;
+  const changed = text
+    .replace('npm: "@modelcontextprotocol/server-everything"', installed)
+    .replace(/command: "npx",\s*args: \["-y", "@modelcontextprotocol\/server-everything"\]/, installed);
+  expect(changed).not.toBe(text);
+  return changed;
+}
+
+beforeAll(async () => {
+  mkdirSync(join(folder, "node_modules"));
+  symlinkSync(root, join(folder, "node_modules/portolan"), "dir");
+  for (const name of ["ai", "zod", "@langchain", "@openai", "@types"])
+    symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name), "dir");
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  const compilerOptions = {
+    ...{ noEmit: false, declaration: false, declarationMap: false, sourceMap: false, incremental: false },
+    // The types of the frameworks name types of browsers, and do not pass the checks of this project.
+    ...{
+      skipLibCheck: true,
+      lib: ["es2023", "esnext.disposable", "dom"],
+      typeRoots: ["node_modules/@types"],
+    },
+  };
+  const config = { extends: join(root, "tsconfig.json"), compilerOptions, include: ["*.ts"] };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+  const blocks = blocksOf(FRAMEWORKS_PAGE).filter(({ language }) => language === "ts");
+  expect(blocks).toHaveLength(RECIPES.length);
+  for (const [index, name] of RECIPES.entries())
+    writeFileSync(join(folder, `${name}.ts`), withInstalledServer(blocks[index]?.text ?? ""));
+  writeFileSync(join(folder, "types.ts"), TYPES);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function node(...args: string[]): Promise<{ code: number | string | null; out: string }> {
+  const env = { ...process.env, OPENAI_AGENTS_DISABLE_TRACING: "1", NODE_NO_WARNINGS: "1" };
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { cwd: folder, env }, (error, out, err) =>
+      resolve({ code: error?.code ?? 0, out: `${out}${error === null ? "" : err}` }),
+    );
+  });
+}
+
+it("tools and recipes fit the types of the frameworks", async () => {
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  expect(await node(tsc, "-p", ".")).toEqual({ code: 0, out: "" });
+});
+
+it.each(RECIPES)("%s runs", async (name) => {
+  const constants = `const NAME = ${JSON.stringify(CALL.name)};\nconst INPUT = ${JSON.stringify(CALL.input)};\n`;
+  const [, imports = "", rest = ""] = /^((?:\s*import .*\n)*)([^]*)$/.exec(PROGRAMS[name]) ?? [];
+  writeFileSync(join(folder, `run-${name}.mjs`), `${imports}${constants}${rest}`);
+  const { code, out } = await node(join(folder, `run-${name}.mjs`));
+  expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining("The sum of 2 and 40 is 42.") });
+});

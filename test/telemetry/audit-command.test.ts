@@ -1,0 +1,67 @@
+// `portolan audit calls`: shows and verifies the audit log that portolan.yaml names.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { openAuditLog } from "../../src/audit/index.ts";
+import { portolan, temporaryFolder } from "../helpers/cli.ts";
+
+async function workspaceWithLog(): Promise<{ folder: string; log: string }> {
+  const folder = temporaryFolder();
+  writeFileSync(
+    join(folder, "portolan.yaml"),
+    "version: 1\nservers:\n  one: {command: nothing}\naudit: {folder: log, anchors: anchors}\n",
+  );
+  const folders = { log: join(folder, "log"), anchors: join(folder, "anchors") };
+  await using log = await openAuditLog({ folders, report: () => {} });
+  for (const [target, caller, outcome, time] of [
+    ["mcp_one_old", "ann", "ok", "2026-01-02T03:04:05.000Z"],
+    ["mcp_one_new", "ann", "ok", new Date().toISOString()],
+    ["mcp_one_new", "bob", "error", new Date().toISOString()],
+  ] as const)
+    log.append({ type: "call", time, method: "tools/call", target, caller, outcome, durationMs: 12.3 });
+  return { folder, log: join(folders.log, "calls.jsonl") };
+}
+
+it("shows calls by time, caller and outcome, and verifies the log", async () => {
+  const { folder, log } = await workspaceWithLog();
+  const run = (...words: string[]) => portolan(["audit", "calls", ...words, "-w", folder, "--text"]);
+  const all = await run();
+  expect([all.code, all.out.trim().split("\n").length]).toEqual([0, 3]);
+  expect((await run("--since", "1h")).out).not.toContain("mcp_one_old");
+  expect((await run("--since", "2026-01-01", "--caller", "ann")).out.trim().split("\n")).toHaveLength(2);
+  expect((await run("--outcome", "error")).out).toMatch(/bob .*mcp_one_new .*error .*12 ms/);
+  expect(await run("--caller", "nobody")).toMatchObject({ code: 0, out: "No calls match.\n" });
+  const json = await portolan(["audit", "calls", "-w", folder, "--json"]);
+  expect(JSON.parse(json.out)).toMatchObject({ matched: 3, calls: [{ caller: "ann" }, {}, {}] });
+
+  const intact = await run("--verify");
+  expect([intact.code, intact.out]).toEqual([0, expect.stringMatching(/^intact 5 records in /)]);
+  writeFileSync(log, readFileSync(log, "utf8").replace('"bob"', '"ann"'));
+  const changed = await run("--verify");
+  expect(changed.code).toBe(1);
+  expect(changed.out).toContain("calls.jsonl:4: it was changed: its hash does not match");
+});
+
+it("reports wrong options all at once, and a workspace without an audit log", async () => {
+  const { folder } = await workspaceWithLog();
+  const wrong = await portolan([
+    "audit",
+    "calls",
+    "--since",
+    "x",
+    "--limit",
+    "0",
+    "--outcome",
+    "y",
+    "-w",
+    folder,
+  ]);
+  expect(wrong.code).toBe(2);
+  for (const option of ["--since", "--limit", "--outcome"]) expect(wrong.err).toContain(option);
+  expect((await portolan(["audit", "calls", "--verify", "--caller", "ann", "-w", folder])).code).toBe(2);
+  writeFileSync(join(folder, "portolan.yaml"), "version: 1\nservers: {}\n");
+  const none = await portolan(["audit", "calls", "-w", folder]);
+  expect(none.code).toBe(2);
+  expect(none.err).toContain("audit: true");
+});

@@ -1,0 +1,216 @@
+// Servers that a program passes itself: fields of portolan.yaml, secrets by a function, warnings, and the steps of a bridge.
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { createBridge, isPortolanError, openWorkspace } from "../../src/index.ts";
+import type { Bridge, Diagnostic, WorkspaceFields, WorkspaceOptions } from "../../src/index.ts";
+import { pidsWithEnv, stdioCommand } from "../fixtures/processes.mjs";
+import { declare, stdio, temporary } from "../helpers/workspace.ts";
+
+const QUIET: WorkspaceOptions = { snapshots: false, onDiagnostic: () => {} };
+const SERVER = { ...stdioCommand("--era=modern"), sandbox: "off" } as const;
+const problem = (thrown: unknown): string =>
+  isPortolanError(thrown) ? `${thrown.code} ${thrown.message}` : "";
+
+async function openFields(fields: WorkspaceFields, options: WorkspaceOptions = QUIET) {
+  const workspace = await openWorkspace(fields, options);
+  onTestFinished(() => workspace.close());
+  return workspace;
+}
+
+function bridgeOf(...[source, options = QUIET]: Parameters<typeof createBridge>): Bridge {
+  const bridge = createBridge(source, options);
+  onTestFinished(() => bridge.stop());
+  return bridge;
+}
+
+describe("openWorkspace({ servers })", () => {
+  it("takes the fields of portolan.yaml", async () => {
+    const workspace = await openFields({
+      naming: "{alias}_{tool}",
+      defaults: { idle_stop: "5m" },
+      servers: { demo: { ...SERVER, tool_allowlist: ["echo", "env*"], timeouts: { request: "10s" } } },
+    });
+    const tools = await workspace.tools();
+    expect(tools.map(({ name }) => name)).toContain("demo_echo");
+    expect(tools.every(({ name }) => /^demo_(?:echo|env)/.test(name))).toBe(true);
+    const echo = tools.find(({ name }) => name === "demo_echo");
+    const input: unknown = { text: "hello" };
+    expect(await echo?.execute(input)).toContain("hello");
+    await expect(echo?.execute("hello")).rejects.toMatchObject({ code: "INPUT_INVALID" });
+    // The abort signal arrives as the AI SDK, LangChain and OpenAI Agents pass it.
+    const signal = AbortSignal.abort();
+    const cancelled = { code: "CANCELLED" };
+    await expect(echo?.execute(input, { abortSignal: signal })).rejects.toMatchObject(cancelled);
+    await expect(echo?.execute(input, { signal })).rejects.toMatchObject(cancelled);
+    await expect(echo?.execute(input, { usage: 1 }, { signal })).rejects.toMatchObject(cancelled);
+  });
+
+  it("reports all errors at once, with the words of the config files", async () => {
+    const wrong = {
+      servers: { "a b": { url: "ftp://x" }, demo: { comand: "node", env: { A: () => 1 } } },
+      sources: ["x.yaml"],
+    };
+    const thrown: unknown = await openWorkspace(wrong as unknown as WorkspaceFields, QUIET).catch(
+      (e: unknown) => e,
+    );
+    expect(problem(thrown)).toMatch(/^CONFIG_INVALID the configuration is not valid: /);
+    const { diagnostics } = (thrown as { data: { diagnostics: Diagnostic[] } }).data;
+    const messages = diagnostics.map(({ message }) => message).join("\n");
+    for (const part of [
+      'alias "a b"',
+      "url must begin with",
+      'unknown key "comand"',
+      "a function cannot",
+      "sources",
+    ])
+      expect(messages).toContain(part);
+    expect(diagnostics.some(({ path }) => path === "/servers/demo/comand")).toBe(true);
+    expect(diagnostics.every(({ line, file }) => line === undefined && file === undefined)).toBe(true);
+  });
+
+  it.each([[null], [7], [{ servers: [{}] }], [{ folder: 1 }]])("refuses %j", async (value) => {
+    const thrown: unknown = await openWorkspace(value as unknown as WorkspaceFields, QUIET).catch(
+      (e: unknown) => e,
+    );
+    expect(problem(thrown)).toContain("CONFIG_INVALID");
+  });
+
+  it("refuses a config that contains itself", async () => {
+    const env: Record<string, unknown> = {};
+    env["A"] = env;
+    const config = { servers: { demo: { ...SERVER, env } } } as unknown as WorkspaceFields;
+    await expect(openWorkspace(config, QUIET)).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+  });
+});
+
+describe("secrets", () => {
+  it("come from the function of the program, and from nowhere else", async () => {
+    vi.stubEnv("PORTOLAN_TEST_OTHER", "of the environment");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const asked: string[] = [];
+    const workspace = await openFields(
+      {
+        servers: {
+          good: { ...SERVER, env: { GIVEN: "${A_SECRET}", HOME_OF: "${HOME}" } },
+          bad: { ...SERVER, env: { GIVEN: "${PORTOLAN_TEST_OTHER}" } },
+          worse: { ...SERVER, env: { GIVEN: "${BROKEN}" } },
+        },
+      },
+      {
+        ...QUIET,
+        secrets: async (name) => {
+          asked.push(name);
+          if (name === "BROKEN") throw new Error("hunter2");
+          return name === "A_SECRET" ? "s3cret-value" : undefined;
+        },
+      },
+    );
+    await workspace.settled();
+    expect(asked).toEqual(expect.arrayContaining(["A_SECRET", "PORTOLAN_TEST_OTHER", "BROKEN"]));
+    const states = Object.fromEntries(workspace.health().map(({ alias, state }) => [alias, state]));
+    expect(states).toMatchObject({ good: "ready" });
+    const failures = workspace.diagnostics.filter(({ server }) => server === "bad" || server === "worse");
+    expect(failures.map(({ message }) => message).join("\n")).toMatch(/PORTOLAN_TEST_OTHER/);
+    expect(JSON.stringify(failures)).toContain("return PORTOLAN_TEST_OTHER from the secrets function");
+    expect(JSON.stringify(failures)).toContain("The secrets function of the program failed for BROKEN");
+    expect(JSON.stringify(failures)).not.toContain("hunter2");
+  });
+});
+
+it("a server that is left out is a warning of Node, unless the program receives diagnostics", async () => {
+  const warnings: Error[] = [];
+  const listen = (warning: Error): void => void warnings.push(warning);
+  process.on("warning", listen);
+  onTestFinished(() => void process.off("warning", listen));
+  const servers = { gone: { command: "portolan-no-such-program", sandbox: "off" } } as const;
+  const loud = await openFields({ servers }, { snapshots: false });
+  await loud.settled();
+  await expect.poll(() => warnings.map(({ message }) => message).join()).toMatch(/gone cannot be used now/);
+  const before = warnings.length;
+  const quiet = await openFields({ servers });
+  await quiet.settled();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(warnings).toHaveLength(before);
+});
+
+describe("createBridge", () => {
+  it("goes through the steps of an extension", async () => {
+    const servers = [
+      { alias: "demo", transport: "stdio", ...SERVER, env: { ALIAS: "bridge-steps" } },
+      { alias: "gone", transport: "stdio", command: "portolan-no-such-program", sandbox: "off" },
+      { alias: "secret", transport: "stdio", ...SERVER, env: { T: "${PORTOLAN_TEST_MISSING}" } },
+    ] as const;
+    const diagnostics: Diagnostic[] = [];
+    const bridge = bridgeOf(
+      {
+        config: { servers, tool_allowlist: ["echo"] },
+        depends_on: ["memory"],
+        entrypoint: "main:Other",
+        setup_instructions: "Get a token\nat example.com.",
+      },
+      { snapshots: false, onDiagnostic: (diagnostic) => diagnostics.push(diagnostic) },
+    );
+    await bridge.initialize();
+    expect(bridge.getTools()).toEqual([]);
+    expect(await bridge.healthCheck()).toBe(false);
+    expect(pidsWithEnv("ALIAS", "bridge-steps")).toEqual([]);
+    await Promise.all([bridge.start(), bridge.start()]);
+    expect(bridge.getTools().map(({ name }) => name)).toEqual(["mcp_demo_echo"]);
+    // Servers that were left out do not make the bridge unhealthy; a connected one that died does.
+    expect(await bridge.healthCheck()).toBe(true);
+    const text = JSON.stringify(diagnostics);
+    expect(text).toContain("depends_on is not used");
+    expect(text).toContain("is not loaded");
+    expect(diagnostics.find(({ code }) => code === "SECRET_MISSING")?.hint).toContain(
+      "Get a token at example.com.",
+    );
+    expect(await bridge.getTools()[0]?.execute({ text: "over the bridge" })).toContain("over the bridge");
+    await bridge.stop();
+    expect(bridge.getTools()).toEqual([]);
+    await expect.poll(() => pidsWithEnv("ALIAS", "bridge-steps")).toEqual([]);
+    await bridge.start();
+    expect(bridge.getTools()).toHaveLength(1);
+  });
+
+  it("rejects a wrong manifest in initialize()", async () => {
+    const wrong = { config: { servers: [{ transport: "pigeon" }], tool_allowlist: { other: ["x"] } } };
+    const bridge = bridgeOf(wrong as unknown as Parameters<typeof createBridge>[0]);
+    const thrown: unknown = await bridge.initialize().catch((error: unknown) => error);
+    expect(problem(thrown)).toMatch(/CONFIG_INVALID .*alias is missing.*there is no server "other"/s);
+    await expect(bridge.start()).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+    await bridge.stop();
+  });
+
+  it("stops while it starts", async () => {
+    const config = { servers: [stdio("late", ["--era=modern"], { env: { ALIAS: "bridge-late" } })] };
+    const bridge = bridgeOf({ config } as unknown as Parameters<typeof createBridge>[0]);
+    const starting = bridge.start().catch(() => {});
+    await bridge.stop();
+    await starting;
+    expect(bridge.workspace).toBeUndefined();
+    await expect.poll(() => pidsWithEnv("ALIAS", "bridge-late")).toEqual([]);
+  });
+
+  it("reads the .env file beside the manifest only after consent", async () => {
+    const folder = declare([
+      stdio("demo", ["--era=modern"], { sandbox: "off", env: { T: "${PORTOLAN_TEST_DOTENV}" } }),
+    ]);
+    writeFileSync(join(folder, ".env"), "PORTOLAN_TEST_DOTENV=of-the-file\n", { mode: 0o600 });
+    const manifest = join(folder, "manifest.yaml");
+    const diagnostics: Diagnostic[] = [];
+    const onDiagnostic = (diagnostic: Diagnostic): void => void diagnostics.push(diagnostic);
+    const without = bridgeOf(manifest, { snapshots: false, onDiagnostic });
+    await without.start();
+    expect(without.getTools()).toEqual([]);
+    expect(diagnostics.map(({ hint }) => hint).join()).toContain(`--env-file ${join(folder, ".env")}`);
+    await without.stop();
+    const allowed = bridgeOf(manifest, { ...QUIET, envFile: true });
+    await allowed.start();
+    expect(allowed.getTools().length).toBeGreaterThan(0);
+    const none = bridgeOf(declare([stdio("demo")], {}, temporary()), { ...QUIET, envFile: true });
+    await none.start();
+    expect(none.getTools().length).toBeGreaterThan(0);
+  });
+});
