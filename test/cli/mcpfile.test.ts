@@ -139,7 +139,7 @@ describe("served", () => {
     });
     write("mcpfile.yaml", `${ONE}${tool("more", "1")}`);
     await until(async () => toolNames(await gateway.ask("tools/list")).join() === "more,say");
-    expect(gateway.news()).toBeGreaterThan(0);
+    await until(() => gateway.news() > 0);
     // A file with errors changes nothing.
     write("mcpfile.yaml", `${ONE}${tool("other", "1")}  - nonsense`);
     await until(() => /^mcpfile\.yaml:\d+:\d+ error tools\[2\] must be an object/m.test(gateway.err()));
