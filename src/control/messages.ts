@@ -60,7 +60,7 @@ export interface ForwardedRequest {
   readonly repeats?: boolean;
 }
 
-/** What a reload did. */
+/** The result of a reload. */
 export interface ReloadResult {
   /** False for a gateway that does not serve config files. */
   readonly hasFiles: boolean;

@@ -54,7 +54,7 @@ export async function findFile(
   return record && toInstalled(store.folderOf(record.key), record.name);
 }
 
-/** What identifies an installed file. */
+/** The facts that identify an installed file. */
 export interface FileIdentity {
   readonly integrity: Integrity;
   readonly content: Pick<FileOptions["content"], "kind" | "program">;

@@ -58,7 +58,7 @@ async function run(command: readonly string[], { as, sandbox, cwd, ...more }: Wi
     ...more,
     settings: { ...more.settings, sandbox: { mode: "enforce", backend, ...sandbox } },
   });
-  // What follows would otherwise be done to this machine.
+  // The following would otherwise be done to this machine.
   if (plan.sandbox.backend !== backend) throw new Error("there is no sandbox");
   const { stdout, stderr } = await runProgram(startedAs(spawnable, as), { timeoutMs: 20_000 });
   return (stdout + stderr).trim();
@@ -229,7 +229,7 @@ describe("what a server is given", needs("bubblewrap"), () => {
       expect(await shell("ls -A", { cwd: home })).toBe("");
       if (!existsSync(at("links/to-home"))) symlinkSync(at("homes/user"), at("links/to-home"));
       expect(await shell("ls -A .", { cwd: at("links/to-home") })).toBe("");
-      // What is granted of it is there in both.
+      // The granted part of it is there in both.
       createFile("homes/user/notes/a");
       const read = { fs: { read: ["~/notes"] } };
       expect(await shell(`cat ~/notes/a ${at("links/home/notes/a")}`, { sandbox: read })).toBe(

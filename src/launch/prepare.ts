@@ -298,7 +298,7 @@ function asSentence(remedy: string): string {
   return /^[a-z]/.test(remedy) ? `Run \`${remedy}\`.` : remedy.replace(/\.?$/, ".");
 }
 
-/** Nobody but the publisher of a package can say that it needs no sandbox. */
+/** Only the publisher of a package can say that it needs no sandbox. */
 function sandboxRequired({ server, package: from }: LaunchRequest, { mode, by }: ChosenMode): PortolanError {
   const name = from?.source.split(" ", 1)[0] ?? "";
   return new PortolanError(

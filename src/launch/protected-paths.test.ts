@@ -69,7 +69,7 @@ function request(script: string, { sandbox, homeFolder, ...more }: Omit<Wish, "a
 
 async function shell(script: string, { as, ...wish }: Wish): Promise<string> {
   const { plan, spawnable } = await prepare(request(script, wish));
-  // What follows would otherwise be done to this machine.
+  // The following would otherwise be done to this machine.
   if (plan.sandbox.backend !== backend) throw new Error("there is no sandbox");
   const { stdout, stderr } = await runProgram(startedAs(spawnable, as), { timeoutMs: 20_000 });
   return (stdout + stderr).trim();

@@ -37,7 +37,7 @@ export function authUnavailable(
   return new PortolanError("AUTH_UNAVAILABLE", message, { server, hint, cause });
 }
 
-/** What an authorization server said wrongly, or refuses for good. */
+/** An invalid answer of an authorization server, or a final refusal. */
 export function authFailed(server: string, message: string, hint: string, cause?: unknown): PortolanError {
   return new PortolanError("AUTH_FAILED", message, { server, hint, cause });
 }

@@ -10,7 +10,7 @@ import type { OpenLoginPage } from "./login/login-page.ts";
 import { authFailed, authUnavailable } from "./problems.ts";
 
 export interface SignInOptions {
-  /** Who wants the sign-in, in messages. */
+  /** The name of the server in messages. */
   readonly name: string;
   readonly issuer: string;
   /** The resource that the token is for. */

@@ -101,7 +101,7 @@ export interface Finding {
   readonly remedy?: string;
 }
 
-/** What sandboxes are for, as `portolan doctor` compares it between backends. */
+/** The duties of a sandbox, as `portolan doctor` compares them between backends. */
 export const GUARANTEES = [
   "files: only what is granted",
   "network: none by default",
@@ -120,7 +120,7 @@ export type Guarantee = (typeof GUARANTEES)[number];
 export interface BackendReport {
   readonly available: boolean;
   readonly version?: string;
-  /** What it enforces on this machine, or would if it worked. Absent: it depends on the server. */
+  /** The duties that it enforces on this machine, or would if it worked. Absent: it depends on the server. */
   readonly enforces?: readonly Guarantee[];
   readonly findings: readonly Finding[];
 }

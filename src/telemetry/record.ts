@@ -7,7 +7,7 @@ export type Outcome = "ok" | "tool_error" | "error" | "cancelled" | "input_requi
 /** The transport on which the client sent the request. */
 export type ClientTransport = "http" | "sse" | "websocket" | "stdio";
 
-/** What approval and budgets decided about a call. Most calls need no decision, and are `allowed`. */
+/** The decision of approval and budgets about a call. Most calls need none, and are `allowed`. */
 export interface Decision {
   readonly kind: "allowed" | "approved" | "denied" | "expired" | "over_budget" | "loop";
   /** The person or rule that decided. */

@@ -116,7 +116,7 @@ function ServerPins({
       {!isPinned && (
         <>
           <p class="muted">
-            Nobody approved the tools of this server. With pins, a later change needs your approval.
+            The tools of this server are not pinned. With pins, a later change needs your approval.
           </p>
           <Command text={`portolan pin ${server.server}`} />
         </>

@@ -97,7 +97,7 @@ interface Chosen extends AliasedServer {
   readonly source: ImportedFile;
 }
 
-/** What `copyServers` would write; it changes nothing. */
+/** The text that `copyServers` would write; it changes nothing. */
 export async function planCopy(
   folder: string,
   catalog: Pick<Catalog, "servers">,

@@ -115,7 +115,7 @@ async function failed(cli: Cli, log: string, code: number | null): Promise<numbe
 async function report(cli: Cli, gateway: RunningGateway, { folder }: Served): Promise<number> {
   const { io, output } = cli;
   const { health } = await withGateway(gateway, async (client) => {
-    // What failed is reported here, unless it takes very long.
+    // A failed start is reported here, unless it takes very long.
     const late = delay(cli.options.waitMs ?? WAIT_MS, undefined, { ref: false });
     await Promise.race([client.snapshot({ wait: true }).catch(() => {}), late]);
     return client.snapshot({});

@@ -25,7 +25,7 @@ export interface EntryPlace {
   readonly name: string;
 }
 
-/** What `replaceServers` changes, in a form that can be kept and reversed. It holds no value of a removed entry. */
+/** The changes of `replaceServers`, in a form that can be stored and reversed. It contains no value of a removed entry. */
 export interface Replacement {
   readonly entry: EntryPlace;
   /** The new entry as it stands in the file. */

@@ -463,5 +463,5 @@ export class Member {
   }
 }
 
-/** What a server lists for one user is not kept on disk. */
+/** The inventory of one user is not kept on disk. */
 const NO_STORE: InventoryStore = { load: async () => undefined, save: async () => {} };

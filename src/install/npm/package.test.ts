@@ -24,7 +24,7 @@ beforeAll(async () => {
     npm_config_registry: registry.url,
     npm_config_cache: join(folder, "cache"),
     npm_config_fetch_retries: "0",
-    // What an outer npm may have set must not get through.
+    // Variables of an outer npm must not get through.
     npm_config_global: "true",
     npm_config_dry_run: "true",
     npm_config_ignore_scripts: "false",

@@ -19,7 +19,7 @@ export interface TelemetrySettings {
   readonly prometheus?: PrometheusSettings;
 }
 
-/** Who may read `/metrics`: the gateway's own token, and these. */
+/** Callers that may read `/metrics`, beside the holder of the gateway's own token. */
 export interface PrometheusSettings {
   /** `none` lets everyone read it who can reach the gateway. */
   readonly auth?: "token" | "none";

@@ -48,7 +48,7 @@ export interface DeniedPath {
   readonly isNew?: boolean;
   /** The path may be read, and not written. */
   readonly isReadOnly?: boolean;
-  /** What makes it read-only for good: no grant changes that. */
+  /** The reason why it is always read-only: no grant changes that. */
   readonly protectedAs?: string;
   /** The path to grant, if it is another one: the folder of a new file. */
   readonly grant?: string;

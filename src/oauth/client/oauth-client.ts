@@ -49,7 +49,7 @@ export function configuredClient({
   return { clientId: clientMetadataUrl, authMethod: clientKey === undefined ? "none" : "private_key_jwt" };
 }
 
-/** What a client is registered for: logins in a browser that come back to this address, or device codes. */
+/** The use of a client: logins in a browser that come back to this address, or device codes. */
 export type ClientUse = { readonly redirectUri: string } | "device-code";
 
 /** A native application may come back to any port of this address. Some servers want one even of clients that never do. */

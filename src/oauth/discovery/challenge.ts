@@ -41,7 +41,7 @@ function unquoted(quoted: string): string {
   return quoted.replace(/^"|"$/g, "").replaceAll(/\\(.)/gs, "$1");
 }
 
-/** What a server says about its authorization: the parameters of its Bearer or DPoP challenge. */
+/** The parameters of a server's Bearer or DPoP challenge. */
 export interface TokenChallenge {
   readonly resourceMetadata: string | undefined;
   readonly scope: string | undefined;

@@ -45,7 +45,7 @@ export interface PackageFacts {
   readonly metadata?: Pick<Metadata, "keywords" | "license" | "homepage" | "bugs" | "repository">;
 }
 
-/** What a running server or a file lists. */
+/** The inventory of a running server or of a file. */
 export interface Inventory {
   readonly tools: readonly ToolDefinition[];
   readonly resources?: readonly ResourceDefinition[];

@@ -48,7 +48,7 @@ function permissionsOfInvocation(invocation: Invocation): string[] {
   return ["process", ...permissionsOfSandbox(invocation.sandbox)];
 }
 
-/** What a sandbox grants beside the start of processes. */
+/** The grants of a sandbox beside the start of processes. */
 export function permissionsOfSandbox({ network = [], fs }: SandboxConfig = {}): string[] {
   const paths = [...(fs?.read ?? []), ...(fs?.write ?? [])];
   return [...(network.length > 0 ? ["network"] : []), ...(paths.length > 0 ? ["filesystem"] : [])];

@@ -11,7 +11,7 @@ export interface NpmSource {
   /** The hash and size of the archive. */
   readonly hash: string;
   readonly size: number;
-  /** What the running server lists; without it, the document says nothing about tools. */
+  /** The inventory of the running server; without it, the document says nothing about tools. */
   readonly capabilities?: Capabilities;
   readonly revision?: string;
   readonly permissions?: readonly string[];

@@ -20,7 +20,7 @@ export interface NpmRegistry {
 const MAX_BYTES = 64 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
 
-/** What the registry says about a version, as `checkOrigin` needs it. */
+/** The registry's statements about a version, as `checkOrigin` needs them. */
 export async function findNpmOrigin(
   { name, version, sha512 }: NpmSubject,
   registry: NpmRegistry,

@@ -1,4 +1,4 @@
-// What is known about the origin of a package: verified proofs, an untrusted signature, none, or one that is wrong. The comparison
+// Knowledge about the origin of a package: verified proofs, an untrusted signature, none, or one that is wrong. The comparison
 // with the signers in the lock file, and the policy of a workspace, are pure functions here.
 
 import type { LockedPackage } from "../lock/schema.ts";
@@ -34,7 +34,7 @@ export type OriginCheck =
 
 export type RememberedProofs = NonNullable<LockedPackage["provenance"]>;
 
-/** What the lock file keeps of a check. */
+/** The part of a check that the lock file keeps. */
 export function toRemembered(check: OriginCheck): RememberedProofs {
   return check.state === "verified" ? check.proofs.map(({ kind, signer }) => ({ kind, signer })) : [];
 }
@@ -78,7 +78,7 @@ function isSameSigner(a: string, b: string): boolean {
   return nameA === nameB && (idA === undefined || idB === undefined || idA === idB);
 }
 
-/** What `packages.require` of a workspace may ask for. */
+/** The values of `packages.require` in a workspace. */
 export const REQUIREMENTS = ["provenance", "signature", "audit"] as const;
 export type Requirement = (typeof REQUIREMENTS)[number];
 

@@ -1,4 +1,4 @@
-// What is trusted when the origin of a package is checked: Sigstore's root, the keys of the npm registry, and certificates of
+// Roots of trust for the check of a package's origin: Sigstore's root, the keys of the npm registry, and certificates of
 // bundle signers. The usual root is part of Portolan, so that no network is needed; files that a workspace names replace it.
 
 import { createPublicKey, type KeyObject } from "node:crypto";

@@ -1,4 +1,4 @@
-// What the registry writes as server.json, the reader of that format accepts, with the same program and the same settings.
+// The reader of server.json accepts the documents that the registry writes, with the same program and the same settings.
 
 import { expect, test } from "vitest";
 import { parsePackage } from "../../formats/package/index.ts";

@@ -33,7 +33,7 @@ export interface StoreOptions {
   readonly validForMs?: number;
   /** Permissions of services that this registry accepts beyond the usual ones. */
   readonly permissions?: readonly string[];
-  /** What one token may publish per day. */
+  /** The quota of one token per day. */
   readonly quota?: Partial<QuotaLimits>;
   readonly report?: (error: unknown) => void;
   /** Replaces the disk in tests of faults that a real disk does not produce on command. */

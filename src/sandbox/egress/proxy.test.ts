@@ -15,7 +15,7 @@ let proxy: EgressProxy | undefined;
 let target: Server;
 let port = 0;
 let denied: Denied[] = [];
-/** What the target does with a connection. */
+/** The target's reaction to a connection. */
 let serve: (socket: Socket) => void;
 
 beforeEach(async () => {
@@ -126,7 +126,7 @@ test.each([
   await open([`allowed.test:${port}`]);
   expect(await talk(header(host), { end: false })).toBe("-");
   expect(denied).toMatchObject([{ server: "tested", port, reason: reason.replace("{port}", String(port)) }]);
-  // Nothing of a server's own words may act on a terminal.
+  // A server's own words must not act on a terminal.
   expect(denied[0]?.host).toMatch(/^[\x21-\x7e]*$/);
 });
 

@@ -19,7 +19,7 @@ export interface NamedPath {
   readonly grant?: string;
   /** The path may be read, and not written. */
   readonly isReadOnly?: true;
-  /** What makes it read-only for good. */
+  /** The reason why it is always read-only. */
   readonly protectedAs?: string;
   /** The path is in /tmp, or relative to HOME (`~/`), of which the sandbox has its own: a success proves nothing. */
   readonly isPrivate?: true;

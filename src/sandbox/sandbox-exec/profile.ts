@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { isInside, pinnedFolders } from "../paths/paths.ts";
 import type { Mount, SandboxPolicy } from "../types.ts";
 
-/** What programs need to start at all: the loader, frameworks, time zones, certificates, the shell that is selected. */
+/** Every program needs these to start: the loader, frameworks, time zones, certificates, the shell that is selected. */
 const SYSTEM = [
   ...["/System", "/usr/lib", "/usr/share", "/usr/bin", "/usr/sbin", "/usr/libexec", "/bin", "/sbin"],
   ...["/Library/Apple", "/Library/Frameworks", "/Library/Developer/CommandLineTools", "/opt/homebrew"],

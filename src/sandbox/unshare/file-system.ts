@@ -46,7 +46,7 @@ export function fileSystemScript(request: FileSystemRequest): FileSystemScript {
   const texts: string[] = [];
   let table: string[] = [];
   let count = 0;
-  /** What is mounted where, in order. `batch` says in which call of `mount`. */
+  /** The mounts, in order. `batch` says in which call of `mount`. */
   const mounted: { path: string; isMachine: boolean; batch: number }[] = [];
   let batch = 1;
 

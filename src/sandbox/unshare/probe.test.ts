@@ -1,4 +1,4 @@
-// What the probe finds on machines of every kind: nothing installed, no namespaces, no Perl.
+// Results of the probe on machines of every kind: nothing installed, no namespaces, no Perl.
 
 import { describe, expect, test } from "vitest";
 import { needs } from "../../../test/helpers/needs.ts";

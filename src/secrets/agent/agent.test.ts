@@ -86,7 +86,7 @@ test.skipIf(process.platform === "win32")(
     expect(await client.put("/v", { parameters: parameters(), key: randomBytes(32) }, 1_000)).toBe(false);
     await expect(serveVaultAgent(env)).rejects.toMatchObject({ code: "SECRET_STORE_FAILED" });
     chmodSync(dirname(path), 0o700);
-    // Nothing but the socket is on disk.
+    // Only the socket is on disk.
     expect(readdirSync(folder, { recursive: true }).map(String)).toEqual([
       "portolan",
       join("portolan", path.split("/").at(-1) ?? ""),

@@ -33,7 +33,7 @@ export interface VaultContent {
   readonly key: Buffer;
 }
 
-/** What opens a vault: its passphrase, or the key that was derived from it before. */
+/** The key to a vault: its passphrase, or the key that was derived from it before. */
 export type Unlock = Secret | VaultKey;
 
 export interface VaultReader {

@@ -5,7 +5,7 @@ import type { Path } from "../node.ts";
 import type { TextDocument } from "./text-document.ts";
 import type { Change } from "./values.ts";
 
-/** What may be granted: paths to read and to write, hosts, and names of variables. */
+/** Grants: paths to read and to write, hosts, and names of variables. */
 export interface Grants {
   readonly read: readonly string[];
   readonly write: readonly string[];
@@ -36,9 +36,9 @@ export const VSCODE_PLACES: GrantPlaces = {
 
 export interface SandboxEdit {
   readonly document: TextDocument | undefined;
-  /** What has changed: `write ./notes`. */
+  /** The changes, such as `write ./notes`. */
   readonly changed: readonly string[];
-  /** What was there already, or was not there to revoke. */
+  /** Grants that were there already, or were not there to revoke. */
   readonly unchanged: readonly string[];
 }
 
