@@ -11,6 +11,7 @@ import type { HubUser } from "./member/user-members.ts";
 import type { MergeSettings } from "./views/merge.ts";
 import { WorkspaceContracts } from "./drivers/workspace-contracts.ts";
 import { withheldError } from "./pins/pin-state.ts";
+import { CallChecks } from "./views/call-checks.ts";
 import { hasContract, hubName, promptName } from "./views/naming.ts";
 import { downOwner, startingOwner } from "./views/routing.ts";
 import { HubView, type ViewOptions, type ViewSource } from "./views/view.ts";
@@ -25,6 +26,8 @@ export class Hub implements Upstream, ViewSource {
   readonly name: string;
   readonly events: EventBus;
   readonly report: Report;
+  /** Checks of tool calls in all views. */
+  readonly checks: CallChecks = new CallChecks();
   settings: MergeSettings;
   closed = false;
   readonly #members = new Map<string, Member>();

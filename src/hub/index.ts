@@ -33,6 +33,7 @@ export type { LivePin, PinDifference, PinHealth, ServerPins } from "./pins/pin-r
 export { readPins } from "./pins/read-pins.ts";
 export type { Hub, OwnName } from "./hub.ts";
 export type { LoginOffer, LoginWanted, OfferLogin } from "./views/login-offer.ts";
+export type { CallCheck, RoutedCall, SendCall } from "./views/call-checks.ts";
 export type { ViewTool } from "./views/merge.ts";
 export { type OpenedWorkspace, openWorkspaceHub, type WorkspaceOptions } from "./workspace/workspace-hub.ts";
 export {

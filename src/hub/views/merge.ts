@@ -20,6 +20,7 @@ export interface ToolRoute {
   /** The server's own name for the tool. */
   readonly own: string;
   readonly action: ToolAction;
+  readonly annotations: ToolAnnotations | undefined;
 }
 
 export interface PromptRoute {
@@ -176,7 +177,7 @@ function toolsOf(
       name,
       ...(prefix === "" ? {} : { description: `${prefix}${tool.description ?? ""}`.trimEnd() }),
     },
-    route: { member, own: tool.name, action },
+    route: { member, own: tool.name, action, annotations: tool.annotations },
     from: `${alias}.${tool.name}`,
   }));
 }

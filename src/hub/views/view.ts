@@ -12,6 +12,7 @@ import {
   type UpstreamStats,
 } from "../../upstream/index.ts";
 import { trackPhase } from "../../telemetry/index.ts";
+import type { CallChecks } from "./call-checks.ts";
 import { describeAlone, describeTogether } from "./description.ts";
 import type { EventBus } from "../events.ts";
 import { perform } from "./extra-tools.ts";
@@ -20,7 +21,7 @@ import { ListResults } from "./list-results.ts";
 import type { Member } from "../member/member.ts";
 import type { HubUser } from "../member/user-members.ts";
 import { type OfferLogin, repeatAfterLogin } from "./login-offer.ts";
-import { merge, type Merged, type MergeSettings, type ViewTool } from "./merge.ts";
+import { merge, type Merged, type MergeSettings, type ToolRoute, type ViewTool } from "./merge.ts";
 import { hubName } from "./naming.ts";
 import { isStarting, ownerOf, promptRoute, startingOwner, toolRoute } from "./routing.ts";
 import { fromHubTaskId, hasTaskId, watchTasks, withHubTaskIds } from "./tasks.ts";
@@ -50,7 +51,10 @@ export interface ViewSource {
   membersOf(user: HubUser | "none" | undefined): readonly Member[];
   readonly settings: MergeSettings;
   readonly events: EventBus;
+  readonly checks: CallChecks;
   readonly closed: boolean;
+  /** The name of a server's tool in the whole hub. */
+  fullToolName(alias: string, own: string): string;
   /** Called with the diagnostics of a merge. */
   merged(view: HubView, diagnostics: readonly Diagnostic[]): void;
 }
@@ -245,13 +249,23 @@ export class HubView implements Upstream {
   }
 
   #callTool(call: Call, name: string): Promise<JsonObject> {
-    const { member, action } = toolRoute(this, name, this.#settings.naming);
+    const route = toolRoute(this, name, this.#settings.naming);
+    const { member, action } = route;
     call.observation?.routed(member.alias, action.kind === "call" ? action.name : name);
-    const { events } = this.#source;
-    const called = this.#named(member, perform(member, action, call));
+    const { events, checks } = this.#source;
+    const called = checks.isEmpty
+      ? this.#named(member, perform(member, action, call))
+      : checks.run({ call, tool: this.#toViewTool(route) }, (checked) =>
+          this.#named(member, perform(member, action, checked)),
+        );
     return events.hearsCalls
       ? emitCallEvents(called, call, { server: member.alias, tool: name, events })
       : called;
+  }
+
+  #toViewTool({ member, own, annotations }: ToolRoute): ViewTool {
+    const { alias } = member;
+    return { name: this.#source.fullToolName(alias, own), own, alias, ...member.tagsOf(own), annotations };
   }
 
   /** Adds the alias to task ids in the result. */
