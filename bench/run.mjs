@@ -1,9 +1,13 @@
-// The benchmarks: `node bench/run.mjs client|leak|start|hub|gateway|mcpfile|sandbox|contracts|registry [options]`. README.md says what they measure.
+// The benchmarks: `node bench/run.mjs scorecard|client|leak|start|hub|gateway|mcpfile|sandbox|contracts|registry [options]`. README.md says what they measure.
 
 import { parseArgs } from "node:util";
 
-const USAGE = `Usage: npm run bench -- client|leak|start|hub|gateway|mcpfile|sandbox|contracts|registry [options]
+const USAGE = `Usage: npm run bench -- scorecard|client|leak|start|hub|gateway|mcpfile|sandbox|contracts|registry [options]
 
+scorecard  every goal of the project in one table: limit, rivals, ours (under ten minutes on a quiet machine)
+  --quick              fewer and shorter rounds
+  --only starts,calls,memory,client,contracts,sandbox
+  --node24             under Node 24 instead of the Node that runs this
 client   calls per second, latency and CPU per call, against the bare loop and the SDK clients
   --quick              a first look: 32 bytes, 16 in flight, short rounds
   --rounds N           rounds over all clients (7)
@@ -37,6 +41,7 @@ For all:
   --json               figures as JSON`;
 
 const BENCHMARKS = {
+  scorecard: async (options) => (await import("./lib/scorecard/scorecard-bench.mjs")).runScorecard(options),
   contracts: async (options) => (await import("./lib/contracts-bench.mjs")).runContractsBench(options),
   client: async (options) => (await import("./lib/client-bench.mjs")).runClientBench(options),
   leak: async (options) => (await import("./lib/leak-bench.mjs")).runLeakBench(options),
@@ -55,6 +60,7 @@ const { positionals, values } = parseArgs({
     json: { type: "boolean" },
     pins: { type: "boolean" },
     observe: { type: "boolean" },
+    node24: { type: "boolean" },
     only: { type: "string" },
     client: { type: "string" },
     rounds: { type: "string" },

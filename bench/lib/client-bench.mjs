@@ -18,7 +18,7 @@ const SETTINGS = {
   quick: { rounds: 3, durationMs: 80, warmUpCpuMs: 1000, inFlight: [16], payloads: ["small"] },
 };
 
-const GROUPS = [
+export const CLIENT_GROUPS = [
   { id: "stdio", title: "stdio", transport: "stdio" },
   { id: "http-json", title: "HTTP, JSON answers", transport: "http", answer: "json" },
   { id: "http-sse", title: "HTTP, SSE answers", transport: "http", answer: "sse" },
@@ -33,15 +33,15 @@ export async function runClientBench(options) {
     settings,
     groups: [],
   };
-  for (const group of GROUPS.filter(({ transport }) => !options.only || options.only === transport)) {
-    report.groups.push(await runGroup(group, settings, options.client));
+  for (const group of CLIENT_GROUPS.filter(({ transport }) => !options.only || options.only === transport)) {
+    report.groups.push(await runClientGroup(group, settings, options.client));
   }
   report.goals = judgeGoals(report.groups);
   if (options.json) console.log(JSON.stringify(report, null, 2));
   else printClientReport(report);
 }
 
-async function runGroup(group, settings, filter) {
+export async function runClientGroup(group, settings, filter) {
   const server = group.transport === "http" ? await startHttpServer() : undefined;
   const contestants = listContestants({ ...group, httpPort: server?.port, filter });
   const cells = settings.payloads.flatMap((payload) =>

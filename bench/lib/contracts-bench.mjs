@@ -45,6 +45,20 @@ idempotent: true
 
 export async function runContractsBench({ rounds = 15, quick, json }) {
   const loadBefore = loadavg()[0];
+  const report = await withContracts(async (folder) => ({
+    gateway: await inGateway(folder, rounds, quick),
+    library: await inLibrary(folder, rounds, quick),
+  }));
+  if (json) console.log(JSON.stringify({ node: process.version, rounds, ...report }, null, 2));
+  else print(report, rounds, loadBefore);
+}
+
+/** Only in a program. */
+export function measureContracts({ rounds }) {
+  return withContracts((folder) => inLibrary(folder, rounds, true));
+}
+
+async function withContracts(work) {
   const folder = mkdtempSync(join(tmpdir(), "portolan-bench-contracts-"));
   mkdirSync(join(folder, ".drivers", "echo-mcp"), { recursive: true });
   mkdirSync(join(folder, "tools", "say"), { recursive: true });
@@ -52,15 +66,11 @@ export async function runContractsBench({ rounds = 15, quick, json }) {
   writeFileSync(join(folder, "tools", "say", "TOOL.md"), TOOL);
   const echo = { command: process.execPath, args: [SERVER, "modern"] };
   writeFileSync(join(folder, "portolan.yaml"), JSON.stringify({ servers: { echo } }));
-  const report = {};
   try {
-    report.gateway = await inGateway(folder, rounds, quick);
-    report.library = await inLibrary(folder, rounds, quick);
+    return await work(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  if (json) console.log(JSON.stringify({ node: process.version, rounds, ...report }, null, 2));
-  else print(report, rounds, loadBefore);
 }
 
 /** CPU is that of the gateway's process. */

@@ -60,6 +60,7 @@ async function shakeHands(send, era) {
   if (name === undefined) throw new Error("it lists no echo tool");
 
   return {
+    tools: message.result.tools.length,
     async call(text) {
       const reply = await ask("tools/call", withEnvelope({ name, arguments: { text } }));
       return reply.message.result.content?.[0]?.text;

@@ -37,13 +37,13 @@ export async function runMemoryBench({ only, client = "portolan", calls, json })
 }
 
 /** Memory of every gateway that can have several upstreams, with nothing to do. */
-export async function measureIdle(gateways) {
+export async function measureIdle(gateways, upstreams = IDLE_UPSTREAMS) {
   const rows = [];
   for (const gateway of gateways.filter(({ many }) => many)) {
     const { name, role } = gateway;
-    const row = { name, role, upstreams: IDLE_UPSTREAMS };
+    const row = { name, role, upstreams };
     rows.push(row);
-    await withGateway(gateway, listIdleUpstreams(IDLE_UPSTREAMS), [], async ({ running }) => {
+    await withGateway(gateway, listIdleUpstreams(upstreams), [], async ({ running }) => {
       await sleep(SETTLE_MS);
       row.running = running.countServers();
       row.rssMb = running.read().rssMb;

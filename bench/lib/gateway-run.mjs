@@ -31,8 +31,22 @@ export function startLoad() {
 export async function startGateway({ start, path = "/mcp", readyPath }, upstreams, connect, execArgv = []) {
   const folder = mkdtempSync(join(tmpdir(), "portolan-bench-"));
   const port = await findPort();
-  const { node = process.execPath, args } = await start({ port, folder, upstreams });
-  // A session of its own, like that of the echo servers, and a home of its own for whatever it keeps.
+  const { node, args } = await start({ port, folder, upstreams });
+  const gateway = startProcess({ node, args, folder, execArgv });
+  const origin = `http://127.0.0.1:${port}`;
+  try {
+    if (readyPath) await retry(gateway, () => expectOk(origin + readyPath));
+    await retry(gateway, () => connect(origin + path));
+  } catch (error) {
+    const words = gateway.isOver() && gateway.lastWords();
+    await gateway.stop();
+    throw new Error(words || firstLine(error.message), { cause: error });
+  }
+  return gateway;
+}
+
+/** Starts Node with these arguments, in a session of its own like the echo servers, and with `folder` as its home. */
+export function startProcess({ node = process.execPath, args, folder, keepsFolder = false, execArgv = [] }) {
   const child = spawn(node, [...execArgv, ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: folder, PORTOLAN_SANDBOX: process.env.PORTOLAN_SANDBOX },
@@ -42,25 +56,17 @@ export async function startGateway({ start, path = "/mcp", readyPath }, upstream
   let lastWords = "";
   child.stderr.setEncoding("utf8").on("data", (text) => (lastWords = (lastWords + text).slice(-2000)));
   child.on("error", (error) => (lastWords = error.message));
-  const gateway = manage(child, folder);
+  const gateway = {
+    ...manage(child, folder, keepsFolder),
+    lastWords: () => lastWords && firstLine(lastWords),
+  };
   running.add(gateway);
-
-  const origin = `http://127.0.0.1:${port}`;
-  try {
-    if (readyPath) await retry(child, () => expectOk(origin + readyPath));
-    await retry(child, () => connect(origin + path));
-  } catch (error) {
-    await gateway.stop();
-    throw new Error(firstLine(child.exitCode === null ? error.message : lastWords || error.message), {
-      cause: error,
-    });
-  }
   return gateway;
 }
 
-function manage(child, folder) {
+function manage(child, folder, keepsFolder) {
   const isOver = () => child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
-  const gateway = {
+  return {
     pid: child.pid,
     isOver,
     /** All of its processes together; `{cpuMs, rssMb}` are undefined where the system does not tell. */
@@ -76,15 +82,14 @@ function manage(child, folder) {
         child.kill("SIGTERM");
         await Promise.race([once(child, "exit"), sleep(POLITE_MS)]);
       }
-      gateway.kill(tree);
+      this.kill(tree);
     },
     kill(tree = isOver() ? [] : listTree(child.pid)) {
-      running.delete(gateway);
+      running.delete(this);
       for (const pid of tree) end(pid);
-      rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+      if (!keepsFolder) rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
     },
   };
-  return gateway;
 }
 
 function end(pid) {
@@ -95,14 +100,13 @@ function end(pid) {
   }
 }
 
-async function retry(child, attempt) {
+async function retry(gateway, attempt) {
   const giveUp = performance.now() + PATIENCE_MS;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
-      const over = child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
-      if (over || performance.now() > giveUp) throw error;
+      if (gateway.isOver() || performance.now() > giveUp) throw error;
     }
     await sleep(100);
   }

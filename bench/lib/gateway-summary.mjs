@@ -35,7 +35,6 @@ function summarizeRow({ name, role, samples, rssIdleMb, rssAfterMb }, index) {
     callsPerSecond: medianOf("callsPerSecond"),
     p50Us: medianOf("p50Us"),
     p99Us: medianOf("p99Us"),
-    // The system counts CPU time in steps of 10 ms: too coarse for one round, fine over all of them.
     cpuUsPerCall: own[0].cpuMs === undefined ? undefined : (total("cpuMs") * 1000) / total("calls"),
     rssIdleMb,
     rssAfterMb,

@@ -148,12 +148,13 @@ function portolan({ isPinned = false, isObserved = false } = {}) {
     readyPath: "/readyz",
     start: async ({ port, folder, upstreams }) => {
       const workspace = join(folder, "workspace");
-      mkdirSync(workspace);
+      mkdirSync(workspace, { recursive: true });
       // JSON is YAML. With several upstreams the same tools occur several times.
       writeJson(workspace, "portolan.yaml", {
         version: 1,
         naming: upstreams.length === 1 ? "{tool}" : "{alias}_{tool}",
         defaults: { start: "eager" },
+        gateway: { max_result_bytes: 0 },
         servers: asServers(upstreams),
         ...(isObserved ? { telemetry: { prometheus: true }, audit: { folder: "audit" } } : {}),
       });
@@ -192,6 +193,12 @@ function writeJson(folder, name, value) {
   const file = join(folder, name);
   writeFileSync(file, JSON.stringify(value, null, 2));
   return file;
+}
+
+/** The arguments and options of a Node process that makes one call with mcporter, to a server that it starts for it. */
+export function onceWithMcporter(command) {
+  const args = ["call", "--stdio", command, "echo", "text=once"];
+  return [[bin("mcporter/dist/cli.js"), ...args], { node: onStderr(findNode24) }];
 }
 
 function bin(path) {

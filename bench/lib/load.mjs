@@ -2,7 +2,7 @@
 
 import { quantile } from "./stats.mjs";
 
-export const PAYLOADS = { small: 32, large: 100 * 1024 };
+export const PAYLOADS = { small: 32, medium: 10 * 1024, large: 100 * 1024, huge: 1024 * 1024 };
 
 /** Calls for a time and returns calls per second, latencies and this process's CPU time per call. */
 export async function measure(call, { payload, inFlight, durationMs }) {

@@ -2,9 +2,9 @@
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { isNativeServer } from "./native-server.mjs";
 
 const SERVERS = fileURLToPath(new URL("../servers/", import.meta.url));
-const MS_PER_TICK = 10; // Linux shows CPU time in hundredths of a second, whatever its own clock does
 
 const onLinux = existsSync("/proc/self/stat");
 
@@ -19,7 +19,8 @@ export function countServers(root) {
 }
 
 function isServer(pid) {
-  return readArguments(pid)[1]?.startsWith(SERVERS) ?? false;
+  const [program, script] = readArguments(pid);
+  return isNativeServer(program) || (script?.startsWith(SERVERS) ?? false);
 }
 
 function readArguments(pid) {
@@ -39,8 +40,16 @@ export function listTree(root) {
   return tree;
 }
 
+/** CPU time of their threads, from the scheduler. Threads that have ended are not in it; Node's last as long as their process. */
 export function readCpuMs(pids) {
-  return onLinux ? sum(pids.map((pid) => readStat(pid)?.cpuMs ?? 0)) : undefined;
+  return onLinux ? sum(pids.flatMap(readThreadsMs)) : undefined;
+}
+
+function readThreadsMs(pid) {
+  return listProc(`/proc/${pid}/task`).map((thread) => {
+    const nanoseconds = readProc(pid, `task/${thread}/schedstat`)?.split(" ", 1)[0];
+    return Number(nanoseconds ?? 0) / 1e6;
+  });
 }
 
 export function readRssMb(pids) {
@@ -54,7 +63,7 @@ function readStat(pid) {
   if (stat === undefined) return undefined;
   // The command's name, in parentheses, may itself contain spaces and parentheses.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return { parent: Number(fields[1]), cpuMs: (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK };
+  return { parent: Number(fields[1]) };
 }
 
 /** Processes end at any time: what is gone reads as undefined. */
@@ -63,6 +72,14 @@ function readProc(pid, file) {
     return readFileSync(`/proc/${pid}/${file}`, "utf8");
   } catch {
     return undefined;
+  }
+}
+
+function listProc(folder) {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
   }
 }
 

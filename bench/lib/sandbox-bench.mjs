@@ -22,22 +22,30 @@ const PROFILES = {
 
 export async function runSandboxBench({ rounds = 25, json }) {
   const loadBefore = loadavg()[0];
-  const samples = Object.fromEntries(
-    Object.keys(PROFILES).map((name) => [name, { startMs: [], callUs: [], stopMs: [] }]),
-  );
+  const samples = await measureSandbox(rounds, Object.keys(PROFILES));
+  const report = toReport(samples);
+  if (json) console.log(JSON.stringify({ node: process.version, rounds, ...report, samples }, null, 2));
+  else print(report, samples, rounds, loadBefore);
+}
+
+/** Starts with the backend that this machine has: what each adds, by the name of its profile. */
+export async function measureSandboxStarts({ rounds }) {
+  const samples = await measureSandbox(rounds, ["no box", "no network", "one host"]);
+  return Object.fromEntries(toReport(samples).rows.map(({ name, addedMs }) => [name, addedMs]));
+}
+
+async function measureSandbox(rounds, names) {
+  const samples = Object.fromEntries(names.map((name) => [name, { startMs: [], callUs: [], stopMs: [] }]));
   // The first start of each also loads modules and probes the machine; that is paid once per program.
-  for (const name of Object.keys(PROFILES)) await measure(name);
+  for (const name of names) await measure(name);
   for (let round = 0; round < rounds; round++) {
-    const names = Object.keys(PROFILES);
     // The order changes from round to round, so that no contestant always comes first.
     for (const name of [...names.slice(round % names.length), ...names.slice(0, round % names.length)]) {
       const sample = await measure(name);
       for (const [field, value] of Object.entries(sample)) samples[name][field].push(value);
     }
   }
-  const report = toReport(samples);
-  if (json) console.log(JSON.stringify({ node: process.version, rounds, ...report, samples }, null, 2));
-  else print(report, samples, rounds, loadBefore);
+  return samples;
 }
 
 async function measure(name) {
