@@ -68,8 +68,8 @@ describe("text", () => {
 
   test("loses the longest value, all that overlap, and neighbours as one", () => {
     expect(redactorOf("token123", "token123456").redactText("=token123456=")).toBe("=[redacted]=");
-    expect(redactorOf("abcdef", "defghi").redactText("-abcdefghi-")).toBe("-[redacted]-");
-    expect(redactorOf("abcd").redactText("abcdabcd-abcd")).toBe("[redacted]-[redacted]");
+    expect(redactorOf("abcdefgh", "defghijk").redactText("-abcdefghijk-")).toBe("-[redacted]-");
+    expect(redactorOf("abcdefgh").redactText("abcdefghabcdefgh-abcdefgh")).toBe("[redacted]-[redacted]");
   });
 
   test.each([
@@ -122,6 +122,36 @@ describe("text", () => {
       ...{ a: "[redacted]", b: "[redacted]", c: "none" },
     });
     expect(redactorOf("").redactText("a  b")).toBe("a  b");
+  });
+
+  test.each(["test", "s3cr3", "hunter2"])(
+    "is clean of %s as a word, and keeps the words around it",
+    (value) => {
+      const redactor = redactorOf(value);
+      const words = `la${value} ${value}s ${value}_id x${value}`;
+      expect(redactor.redactText(words)).toBe(words);
+      expect(redactor.redactText(`ann:${value}@db, "${value}"; p=${value}&q /${value}/ -${value}-`)).toBe(
+        'ann:[redacted]@db, "[redacted]"; p=[redacted]&q /[redacted]/ -[redacted]-',
+      );
+      expect(redactor.redactValue({ [`la${value}`]: value })).toEqual({ [`la${value}`]: "[redacted]" });
+    },
+  );
+
+  test("is clean of short values in base64 text, and keeps other base64 text", () => {
+    const redactor = redactorOf("test");
+    const basic = Buffer.from("ann:test").toString("base64");
+    expect(redactor.redactText(`Authorization: Basic ${basic}`)).toBe("Authorization: Basic [redacted]=");
+    expect(redactor.redactText(`${basic} ${basic}`)).toBe("[redacted]= [redacted]=");
+    // Bytes that are no text, such as those of an image, contain every short form sooner or later.
+    const image = Buffer.from([255, 0, 250, ...Buffer.from("test"), 250, 0, 255]).toString("base64");
+    expect(redactor.redactText(image)).toBe(image);
+    expect(redactor.redactText(`${image} and ${basic}.`)).toBe(`${image} and [redacted]=.`);
+  });
+
+  test("a long base64 text that repeats a short form is decoded once", () => {
+    const redactor = redactorOf("test");
+    const image = `/w${Buffer.from("a\0test").toString("base64").repeat(200_000)}`;
+    expect(redactor.redactText(image)).toBe(image);
   });
 
   test("keeps what is part of the marker itself", () => {
@@ -214,14 +244,15 @@ describe("properties", () => {
   // Few letters make overlaps likely. Brackets are left out: the marker next to a text could spell a value that was never there.
   const value = fc.string({
     unit: fc.constantFrom("a", "b", "/", '"', " ", "ü", "%"),
-    minLength: 4,
-    maxLength: 9,
+    minLength: 8,
+    maxLength: 12,
   });
+  const longValue = value.filter((it) => it.trim().length >= 8);
   const text = fc.string({ unit: fc.constantFrom("a", "b", "/", '"', " ", "ü", "%", "x"), maxLength: 60 });
 
-  test("no registered value is left, wherever it stood", () => {
+  test("no registered long value is left, wherever it stood", () => {
     fc.assert(
-      fc.property(fc.array(value, { minLength: 1, maxLength: 5 }), fc.array(text), (values, texts) => {
+      fc.property(fc.array(longValue, { minLength: 1, maxLength: 5 }), fc.array(text), (values, texts) => {
         const redactor = redactorOf(...values);
         const joined = texts.map((it, index) => it + (values[index % values.length] ?? "")).join("");
         const redacted = redactor.redactText(joined);
@@ -229,6 +260,17 @@ describe("properties", () => {
         const json = JSON.stringify(redactor.redactValue({ joined, deep: [{ [joined]: texts }] }));
         for (const it of values) expect(json.includes(JSON.stringify(it).slice(1, -1))).toBe(false);
         expect(redactor.redactText(redacted)).toBe(redacted);
+      }),
+    );
+  });
+
+  test("no short value is left as a word, and no other word changes", () => {
+    const letters = fc.stringMatching(/^[a-d]{2,7}$/);
+    fc.assert(
+      fc.property(fc.array(letters, { minLength: 1, maxLength: 3 }), fc.array(letters), (values, words) => {
+        const redacted = redactorOf(...values).redactText([...words, "end"].join(" "));
+        const expected = [...words, "end"].map((word) => (values.includes(word) ? "[redacted]" : word));
+        expect(redacted).toBe(expected.join(" "));
       }),
     );
   });

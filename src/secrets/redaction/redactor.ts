@@ -1,11 +1,15 @@
 // Redactor: replaces known secrets in texts and JSON values, in every form of `secret-forms.ts`.
 
 import { REDACTED, type Secret } from "../secret.ts";
+import { createEncodedFinder, type EncodedFinder } from "./encoded-finder.ts";
 import { formsOf, MIN_LENGTH, standAlonePattern } from "./secret-forms.ts";
 import { createWordFinder, type WordFinder } from "./word-finder.ts";
 
 export interface Redactor {
-  /** Redacts this value from now on. A value of 2 or 3 characters is redacted as a whole word, a single character only as a whole text. */
+  /**
+   * Redacts this value from now on. A value of 2 to 7 characters is redacted as a whole word, a single character only as a whole
+   * text.
+   */
   add(secret: Secret): void;
   /** Returns the same string if it contains no secret. */
   redactText(text: string): string;
@@ -18,11 +22,14 @@ const MAX_NODES = 1_000_000;
 
 export function createRedactor(): Redactor {
   const values = new Set<string>();
+  /** Forms that are redacted wherever they stand. */
   const forms = new Set<string>();
-  /** Forms of short secrets. They are redacted as whole words only, because parts of ordinary words would match. */
+  /** Forms that are redacted as whole words only, because parts of ordinary words would match. */
   const short = new Set<string>();
+  const shortValues = new Set<string>();
   let finder: WordFinder | undefined;
   let alone: RegExp | undefined;
+  let encoded: EncodedFinder | undefined;
 
   const redactLong = (text: string): string => {
     if (forms.size === 0 || text.length < MIN_LENGTH) return text;
@@ -36,7 +43,8 @@ export function createRedactor(): Redactor {
     if (short.size === 0) return clean;
     if (short.has(clean.trim())) return REDACTED;
     alone ??= standAlonePattern([...short].filter((form) => form.length > 1));
-    return alone === undefined ? clean : clean.replace(alone, REDACTED);
+    encoded ??= createEncodedFinder([...shortValues]);
+    return encoded.redact(alone === undefined ? clean : clean.replace(alone, REDACTED));
   };
 
   return {
@@ -45,16 +53,19 @@ export function createRedactor(): Redactor {
       if (values.has(value)) return;
       values.add(value);
       const trimmed = value.trim();
-      const isShort = value.length < MIN_LENGTH;
+      if (trimmed === "") return;
       for (const form of formsOf(value)) {
+        const inner = form.trim();
+        // The white space around a short value does not make it a rare one.
+        if (inner.length < MIN_LENGTH) short.add(inner);
         // A part of the marker reveals nothing, and redacting it would never end.
-        if (isShort || form.length < MIN_LENGTH || REDACTED.includes(form)) continue;
-        forms.add(form);
-        finder = undefined;
+        else if (!REDACTED.includes(form)) forms.add(form);
       }
-      if (trimmed === "" || trimmed.length >= MIN_LENGTH) return;
-      for (const form of formsOf(trimmed)) if (form !== "") short.add(form);
+      short.delete("");
+      if (trimmed.length < MIN_LENGTH) shortValues.add(trimmed);
+      finder = undefined;
       alone = undefined;
+      encoded = undefined;
     },
     redactText,
     redactValue(value) {

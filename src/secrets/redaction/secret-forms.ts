@@ -1,6 +1,7 @@
 // Encodings in which a secret may leak: plain, JSON escapes, base64, hex and percent-encoding.
 
-export const MIN_LENGTH = 4;
+/** A form of this length is redacted wherever it stands. A shorter one could be a part of an ordinary word. */
+export const MIN_LENGTH = 8;
 /** A secret of several lines, such as a private key, is often printed line by line. */
 const MIN_LINE = 8;
 /** A shorter text in lower case could be an ordinary word. */
@@ -28,21 +29,29 @@ export function formsOf(value: string): string[] {
   return [...plain, ...small, ...[...new Set([value, trimmed])].flatMap(encode)];
 }
 
+/** Returns the base64 form of the value alone, and the forms inside of other bytes that are long enough to be found anywhere. */
+function base64Forms(value: string): string[] {
+  // Without its padding, the form is found with and without padding.
+  const alone = Buffer.from(value, "utf8").toString("base64").replace(/=+$/, "");
+  const inside = innerBase64Forms(value).filter((form) => form.length >= MIN_LENGTH);
+  return [...inBothAlphabets(alone), ...inside];
+}
+
 /**
- * Returns base64 forms of the value alone, and inside of other bytes, as in Basic authentication. Preceding bytes shift the bits by zero,
+ * Returns base64 forms of the value inside of other bytes, as in Basic authentication. Preceding bytes shift the bits by zero,
  * one or two bytes. The characters at both ends contain bits of the neighbours and are left out.
  */
-function base64Forms(value: string): string[] {
+export function innerBase64Forms(value: string): string[] {
   const bytes = Buffer.from(value, "utf8");
-  // Without its padding, the form is found with and without padding.
-  const alone = bytes.toString("base64").replace(/=+$/, "");
-  const amid = [0, 1, 2].map((before) => {
+  return [0, 1, 2].flatMap((before) => {
     const end = before + bytes.length;
     const text = Buffer.concat([Buffer.alloc(before), bytes, Buffer.alloc(2)]).toString("base64");
-    return text.slice(Math.ceil((8 * before) / 6), Math.floor((8 * end) / 6));
+    return inBothAlphabets(text.slice(Math.ceil((8 * before) / 6), Math.floor((8 * end) / 6)));
   });
-  const forms = bytes.length < MIN_LENGTH ? [alone] : [alone, ...amid];
-  return forms.flatMap((form) => [form, form.replaceAll("+", "-").replaceAll("/", "_")]);
+}
+
+function inBothAlphabets(base64: string): string[] {
+  return [base64, base64.replaceAll("+", "-").replaceAll("/", "_")];
 }
 
 function hexForms(value: string): string[] {
