@@ -25,6 +25,7 @@ import {
   reportsRefusedWrite,
 } from "./failed-access.ts";
 import { fetcherHint, limitHint, nativeHint } from "./launch-hints.ts";
+import { missingFileHint } from "./missing-files.ts";
 
 type OnLaunch = (news: LaunchNews) => void;
 type Planned = Extract<LaunchNews, { type: "planned" }>;
@@ -136,6 +137,7 @@ export function createLaunchDiagnostics(
         limitHint(plan, error) ??
         fetching(plan, error) ??
         nativeHint(plan, error) ??
+        missingFileHint(plan, error) ??
         deniedHint(then, granted, command) ??
         hiddenHint(path, command);
       return hint === undefined ? error : withHint(error, hint);
