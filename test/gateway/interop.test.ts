@@ -123,12 +123,7 @@ describe.each(fronts)("%s", (_name, way, era, open) => {
       behind.map(async (server) => {
         const { answers } = await directOf(server);
         for (const [at, { tool, args, answer, unfit }] of server.calls.entries()) {
-          const call = (): ReturnType<typeof front.call> => front.call(offered(server.alias, tool), args);
-          // Some servers ask for roots a moment after their start. A tool error at that moment is taken for its consequence.
-          const calling = call().catch((error: unknown) => {
-            if (/did not declare: roots/.test(String(error))) return call();
-            throw error;
-          });
+          const calling = front.call(offered(server.alias, tool), args);
           if ("error" in answer || (unfit && front.checksArguments)) {
             await expect(calling, tool).rejects.toThrow();
             continue;

@@ -2,7 +2,9 @@
 // result, and the call is suspended until the client sends the answers.
 
 import { randomUUID } from "node:crypto";
-import { PortolanError } from "../../errors/index.ts";
+import { firstWords } from "../../base/text/truncate.ts";
+import { resultText } from "../../client/index.ts";
+import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { APPROVAL_ID } from "../../hub/index.ts";
 import {
   isObject,
@@ -37,6 +39,8 @@ import type { Reply, RequestContext } from "../common/types.ts";
 
 /** Server requests that arrive within this time are sent to the client together. */
 const GATHER_MS = 20;
+/** Characters of the server's own error beside a missing capability. */
+const MAX_WORDS = 2_000;
 
 /** A server request that the client has to answer. */
 interface OpenRequest {
@@ -73,6 +77,7 @@ export class ModernCall implements Suspendable {
   #gathering: NodeJS.Timeout | undefined;
   /** Answers that came with the first request, before any server request. */
   #early: JsonObject | undefined;
+  /** The capabilities for the requests of this call that were declined. */
   #missing: JsonObject | undefined;
   #outcome:
     | {
@@ -133,6 +138,8 @@ export class ModernCall implements Suspendable {
         passInputRequired: true,
         onServerRequest: allowsServerRequests && canAnswer(capabilities) ? this.#onServerRequest : undefined,
         onDeclined: (request) => {
+          // Many servers request the roots in the background, and go on with the empty list that they get.
+          if (request.method === "roots/list") return;
           const missing = missingFor(request, capabilities);
           if (missing !== undefined) this.#missing = { ...this.#missing, ...missing };
         },
@@ -269,9 +276,9 @@ export class ModernCall implements Suspendable {
   }
 
   #finished(result: JsonObject): void {
-    // The server may have finished without the declined request; if it failed, the missing capability is the reason.
+    // The server may have finished without the declined request; if it failed, the missing capability is the likely reason.
     if (this.#missing !== undefined && result.isError === true)
-      return this.#failed(this.#missingCapability());
+      return this.#failed(this.#missingCapability(this.#missing, resultText(result)));
     try {
       const converted = this.#options.toResult(this.#context, this.#method, this.#params, result);
       this.#outcome = { answer: { result: converted }, status: undefined };
@@ -282,21 +289,22 @@ export class ModernCall implements Suspendable {
   }
 
   #failed(given: RpcErrorObject, thrown?: unknown): void {
+    // A crash or a timeout is no answer of the server, so that the declined request did not cause it.
+    const isAnswer = isPortolanError(thrown) && thrown.code === "RPC_ERROR" && !this.#abort.signal.aborted;
     const error =
-      this.#missing === undefined || this.#abort.signal.aborted ? given : this.#missingCapability();
+      this.#missing === undefined || !isAnswer
+        ? given
+        : this.#missingCapability(this.#missing, given.message);
     this.#outcome = { answer: { error }, status: statusOf(error), thrown };
     this.#end();
   }
 
-  #missingCapability(): RpcErrorObject {
-    const names = Object.keys(this.#missing ?? {}).join(", ");
-    return new RpcRefusal(
-      RPC.MISSING_CAPABILITY,
-      `The server needs capabilities that this client did not declare: ${names}`,
-      {
-        data: { requiredCapabilities: this.#missing },
-      },
-    ).error;
+  /** The error for a call that failed after a declined request, with the server's own words. */
+  #missingCapability(missing: JsonObject, words: string): RpcErrorObject {
+    const fact = `The server needs capabilities that this client did not declare: ${Object.keys(missing).join(", ")}`;
+    const message = words === "" ? fact : `${fact}. The server answered: ${firstWords(words, MAX_WORDS)}`;
+    const data = { requiredCapabilities: missing };
+    return new RpcRefusal(RPC.MISSING_CAPABILITY, message, { data }).error;
   }
 
   #end(): void {
