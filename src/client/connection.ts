@@ -3,6 +3,7 @@
 import type * as Zod from "zod";
 import {
   type Diagnostic,
+  invalidArguments,
   isPortolanError,
   PortolanError,
   type Report,
@@ -41,6 +42,8 @@ export interface ConnectionOptions {
   readonly retryHinted: boolean;
   readonly diagnostics: readonly Diagnostic[];
   readonly report: Report;
+  /** The server of a tool, where the upstream consists of several. */
+  readonly serverOf?: (tool: string) => string | undefined;
 }
 
 interface Listed<T> {
@@ -65,7 +68,8 @@ export class Connection implements McpConnection {
       const { value, ttlMs } = await this.#list("tools", "tools/list", "tools", load);
       const index = new Map<string, CheckedTool>();
       for (const tool of value as ToolDefinition[]) {
-        if (!index.has(tool.name)) index.set(tool.name, new CheckedTool(tool, upstream.name, options.report));
+        if (!index.has(tool.name))
+          index.set(tool.name, new CheckedTool(tool, () => this.#serverOf(tool.name), options.report));
       }
       return { value: index, ttlMs };
     });
@@ -120,10 +124,11 @@ export class Connection implements McpConnection {
   }
 
   callTool(name: string, input: JsonObject = {}, options: RequestOptions = {}): Promise<ToolResult> {
-    if (typeof name !== "string" || !isObject(input)) {
-      const message = "a call needs the name of a tool, and its input as an object";
+    if (typeof name !== "string") {
+      const message = `The name of a tool is a text, not ${kindOf(name)}.`;
       return Promise.reject(new PortolanError("INPUT_INVALID", message, { server: this.#upstream.name }));
     }
+    if (!isObject(input)) return Promise.reject(this.#noObject(name, input));
     // An expired definition is still used if it accepts the input.
     const tool = this.#tools.last?.get(name);
     return tool?.loaded === true && tool.accepts(input)
@@ -244,7 +249,22 @@ export class Connection implements McpConnection {
     const tools = await this.#tools.get({ signal, timeoutMs });
     const found = tools.get(name) ?? (await this.#tools.get({ signal, timeoutMs, refresh: true })).get(name);
     if (found !== undefined) return found;
-    throw unknownTool({ server: this.#upstream.name, name, known: tools.keys() });
+    const server = this.#options.serverOf === undefined ? this.#upstream.name : undefined;
+    throw unknownTool({ server, name, known: tools.keys() });
+  }
+
+  #serverOf(tool: string): string {
+    return this.#options.serverOf?.(tool) ?? this.#upstream.name;
+  }
+
+  /** The error for an input that is no object. Model providers send arguments as a JSON text, so that is the usual mistake. */
+  #noObject(tool: string, input: unknown): PortolanError {
+    const isText = typeof input === "string" && /^\s*\{/.test(input);
+    return invalidArguments({
+      ...{ server: this.#serverOf(tool), tool },
+      problems: [isText ? "they are a JSON text, not an object" : `they are ${kindOf(input)}, not an object`],
+      hint: isText ? "Parse the text first: JSON.parse(text)." : undefined,
+    });
   }
 
   #repeatable(tool: CheckedTool): boolean {
@@ -301,7 +321,8 @@ export class Connection implements McpConnection {
       const { report } = this.#options;
       const call = (tool: string, input: JsonObject, options: RequestOptions): Promise<ToolResult> =>
         this.callTool(tool, input, options);
-      list.push(toAgentTool({ name, definition, server: this.#upstream.name, zod, report, call }));
+      const server = (): string => this.#serverOf(definition.name);
+      list.push(toAgentTool({ name, definition, server, zod, report, call }));
     }
     return list;
   }
@@ -315,6 +336,12 @@ export class Connection implements McpConnection {
       server: this.#upstream.name,
     });
   }
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  return typeof value === "string" ? "a text" : `of the type ${typeof value}`;
 }
 
 /** `text` is a getter of the prototype, so that the result as JSON is what the server sent. */

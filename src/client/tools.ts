@@ -16,13 +16,13 @@ import type { RequestOptions, Tool, ToolCallOptions, ToolResult } from "./types.
 /** A tool definition with validators for its input and its output. */
 export class CheckedTool {
   readonly definition: ToolDefinition;
-  readonly #server: string;
+  readonly #server: () => string;
   readonly #report: Report;
   #input: SchemaValidator | undefined;
   #output: SchemaValidator | undefined;
   #loading: Promise<void> | undefined;
 
-  constructor(definition: ToolDefinition, server: string, report: Report) {
+  constructor(definition: ToolDefinition, server: () => string, report: Report) {
     this.definition = definition;
     this.#server = server;
     this.#report = report;
@@ -51,7 +51,7 @@ export class CheckedTool {
     if (outcome.valid === "unknown") return this.#unchecked("input", outcome.reason);
     const { problems } = outcome;
     throw invalidArguments({
-      ...{ server: this.#server, tool: name, data: { problems } },
+      ...{ server: this.#server(), tool: name, data: { problems } },
       problems: problems.map(describeField),
     });
   }
@@ -61,7 +61,7 @@ export class CheckedTool {
     // The result of an extension, such as a task, is not the output yet.
     if (result.resultType !== undefined && result.resultType !== "complete") return;
     const { name } = this.definition;
-    const place = { server: this.#server, tool: name };
+    const place = { server: this.#server(), tool: name };
     const mismatch = isObject(result._meta) ? result._meta[OUTPUT_MISMATCH] : undefined;
     // The server returned its output with a warning, because an error would make the model repeat the operation.
     if (typeof mismatch === "string")
@@ -109,7 +109,7 @@ export class CheckedTool {
     this.#report({
       code: "SCHEMA_UNSUPPORTED",
       severity: "warning",
-      server: this.#server,
+      server: this.#server(),
       tool: this.definition.name,
       message: `the ${what} of "${this.definition.name}" is not checked: ${reason}`,
     });
@@ -123,7 +123,7 @@ function describe(problem: { path: string; message: string }): string {
 interface AgentToolOptions {
   readonly name: string;
   readonly definition: ToolDefinition;
-  readonly server: string;
+  readonly server: () => string;
   readonly zod: typeof Zod;
   readonly report: Report;
   readonly call: (name: string, input: JsonObject, options: RequestOptions) => Promise<ToolResult>;
@@ -142,7 +142,7 @@ export function toAgentTool({ name, definition, server, zod, report, call }: Age
     get schema() {
       schema ??= toZodView(definition.inputSchema, zod, (diagnostic) => {
         const message = `tool "${definition.name}": ${diagnostic.message}`;
-        report({ ...diagnostic, message, server, tool: definition.name });
+        report({ ...diagnostic, message, server: server(), tool: definition.name });
       });
       return schema;
     },
@@ -152,7 +152,8 @@ export function toAgentTool({ name, definition, server, zod, report, call }: Age
       return call(definition.name, given, toRequestOptions(options, details)).then((result) => {
         if (result.isError !== true) return result.text;
         const message = result.text || `${definition.name} reported an error without a message`;
-        throw new PortolanError("TOOL_FAILED", message, { server, tool: definition.name, data: { result } });
+        const place = { server: server(), tool: definition.name };
+        throw new PortolanError("TOOL_FAILED", message, { ...place, data: { result } });
       });
     },
   };

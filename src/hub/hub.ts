@@ -170,6 +170,8 @@ export class Hub implements Upstream, ViewSource {
    * that is down, or of a tool that is withheld, because it is more helpful than TOOL_NOT_FOUND.
    */
   async findOwner(name: string, limit: Pick<Call, "timeoutMs" | "signal">): Promise<void> {
+    // The connection reports a name that is no text.
+    if (typeof name !== "string") return;
     await startingOwner(this.#whole, name, this.settings.naming)?.listed(limit);
     const held = this.#whole.table.withheld.get(name);
     if (held !== undefined && !this.isKnown(name))
@@ -198,6 +200,12 @@ export class Hub implements Upstream, ViewSource {
   /** The name of a server's tool in the whole hub. */
   fullToolName(alias: string, own: string): string {
     return hubName(this.settings.naming, this.member(alias).config, own);
+  }
+
+  /** The server of a tool, and the server's name for it, by its full name. */
+  ownName(tool: string): OwnName | undefined {
+    const route = this.#whole.table.toolRoutes.get(tool);
+    return route && { server: route.member.alias, name: route.own };
   }
 
   /** All tools by their full names. */

@@ -19,6 +19,14 @@ async function openFields(fields: WorkspaceFields, options: WorkspaceOptions = Q
   return workspace;
 }
 
+function warningsOf(options: WorkspaceOptions): WorkspaceOptions & { readonly found: Diagnostic[] } {
+  const found: Diagnostic[] = [];
+  const onDiagnostic = (one: Diagnostic): void => {
+    if (one.severity !== "info") found.push(one);
+  };
+  return { ...options, snapshots: false, onDiagnostic, found };
+}
+
 function bridgeOf(...[source, options = QUIET]: Parameters<typeof createBridge>): Bridge {
   const bridge = createBridge(source, options);
   onTestFinished(() => bridge.stop());
@@ -45,6 +53,58 @@ describe("openWorkspace({ servers })", () => {
     await expect(echo?.execute(input, { abortSignal: signal })).rejects.toMatchObject(cancelled);
     await expect(echo?.execute(input, { signal })).rejects.toMatchObject(cancelled);
     await expect(echo?.execute(input, { usage: 1 }, { signal })).rejects.toMatchObject(cancelled);
+  });
+
+  it("an input that is a JSON text is refused with the function that parses it", async () => {
+    const workspace = await openFields({ servers: { demo: SERVER } });
+    const echo = (await workspace.tools()).find(({ name }) => name === "mcp_demo_echo");
+    await expect(echo?.execute('{"text":"a"}')).rejects.toMatchObject({
+      ...{ code: "INPUT_INVALID", server: "demo", tool: "mcp_demo_echo" },
+      message: "The arguments of mcp_demo_echo are not valid: they are a JSON text, not an object",
+      hint: "Parse the text first: JSON.parse(text).",
+    });
+    await expect(echo?.execute([1])).rejects.toThrow("they are an array, not an object");
+    await expect(echo?.execute("hello")).rejects.toThrow("they are a text, not an object");
+    await expect(workspace.callTool(7 as unknown as string)).rejects.toMatchObject({ code: "INPUT_INVALID" });
+  });
+
+  it("errors name the server of the tool", async () => {
+    const workspace = await openFields({ servers: { one: SERVER, two: SERVER } });
+    const tools = await workspace.tools();
+    const run = (name: string, input: object) => tools.find((tool) => tool.name === name)?.execute(input);
+    await expect(run("mcp_two_echo", {})).rejects.toMatchObject({ code: "INPUT_INVALID", server: "two" });
+    await expect(run("mcp_one_fail", {})).rejects.toMatchObject({ code: "TOOL_FAILED", server: "one" });
+    await expect(workspace.callTool("two.echo", {})).rejects.toMatchObject({ server: "two" });
+    const unknown = { code: "TOOL_NOT_FOUND", server: undefined };
+    await expect(workspace.callTool("mcp_two_ecco")).rejects.toMatchObject(unknown);
+  });
+
+  it("waits for a server that takes much longer than the others", async () => {
+    const slow = { ...stdioCommand("--era=modern", "--fault=slow-start:2500"), sandbox: "off" } as const;
+    const { found, ...options } = warningsOf({});
+    const workspace = await openFields({ servers: { fast: SERVER, slow } }, options);
+    expect((await workspace.tools()).map(({ name }) => name)).toContain("mcp_slow_echo");
+    expect(found.filter(({ message }) => message.includes("still starting"))).toEqual([]);
+  });
+
+  it("lists warn about servers that are still starting, once, and name settled()", async () => {
+    const slow = { ...stdioCommand("--era=modern", "--fault=slow-start:2500"), sandbox: "off" } as const;
+    const { found, ...options } = warningsOf({ waitMs: 0 });
+    const workspace = await openFields({ servers: { slow } }, options);
+    expect(await workspace.tools()).toEqual([]);
+    expect(await workspace.toolDefinitions()).toEqual([]);
+    expect(await workspace.prompts()).toEqual([]);
+    expect(found).toMatchObject([
+      {
+        ...{ code: "SERVER_UNAVAILABLE", severity: "warning" },
+        message: "slow is still starting. Its tools are missing from the list.",
+        hint: expect.stringContaining("await workspace.settled()") as string,
+      },
+      { message: "slow is still starting. Its prompts are missing from the list." },
+    ]);
+    await workspace.settled();
+    expect((await workspace.tools()).map(({ name }) => name)).toContain("mcp_slow_echo");
+    expect(found).toHaveLength(2);
   });
 
   it("reports all errors at once, with the words of the config files", async () => {

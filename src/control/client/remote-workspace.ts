@@ -80,6 +80,7 @@ function createRemoteWorkspace(
   const report = (diagnostic: Diagnostic): void => void diagnostics.push(diagnostic);
   const connection = new Connection(upstream, {
     ...{ limits: DEFAULT_LIMITS, retryHinted: false, diagnostics, report },
+    serverOf: (tool) => now.tools.find(([full]) => full === tool)?.[1].server,
   });
   const close = (): Promise<void> => upstream.close();
   const fullName = (names: Snapshot["tools"], name: string): string =>

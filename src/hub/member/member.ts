@@ -230,6 +230,11 @@ export class Member {
     return this.stopped || this.processes.main.isDown;
   }
 
+  /** True while its tools are unknown because it is starting for the first time. */
+  get isUnlisted(): boolean {
+    return this.state === "starting" && this.inventory === EMPTY && !this.isDown;
+  }
+
   /** Loads the inventory of the last run; false when there is none. */
   async load(): Promise<boolean> {
     return this.state === "disabled" || this.inventoryCache.load();

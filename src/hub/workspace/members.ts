@@ -1,5 +1,6 @@
 // Members of a hub as the config files demand: servers are added, removed, and replaced by new generations.
 
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { CatalogChange } from "../../catalog/index.ts";
 import type { ServerConfig } from "../../model/index.ts";
@@ -8,7 +9,7 @@ import type { Hub } from "../hub.ts";
 import type { Member } from "../member/member.ts";
 import type { OpenedHub } from "../open-hub.ts";
 
-/** Opening does not wait for servers that take longer than all others together; they are announced by an event. */
+/** The shortest time that the rest gets after the others, where opening waits for most servers. */
 const PATIENCE_MS = 1_000;
 /** How long a server that cannot run beside its new generation may finish its calls. */
 const EXCLUSIVE_DRAIN_MS = 5_000;
@@ -17,6 +18,14 @@ export interface MembersOptions {
   readonly hub: Hub;
   readonly toMember: OpenedHub["member"];
   readonly leaveOut: ((server: ServerConfig) => boolean) | undefined;
+}
+
+export interface Waiting {
+  /** The longest wait. */
+  readonly ms: number;
+  /** Wait for all servers, or only for most: not for those that take longer than all others together. */
+  readonly for: "all" | "most";
+  readonly signal: AbortSignal | undefined;
 }
 
 /** The servers that a change of the config files added, changed or removed, and the servers that failed. */
@@ -43,16 +52,12 @@ export class Members {
     this.#leaveOut = options.leaveOut;
   }
 
-  /** Starts the servers. Resolves when the tools of all are known, except of a few that take much longer. */
-  async begin(
-    servers: readonly ServerConfig[],
-    waitMs: number,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
+  /** Starts the servers, and waits until their tools are known. */
+  async begin(servers: readonly ServerConfig[], waiting: Waiting): Promise<void> {
     const joining = servers.filter((server) => this.#wants(server)).map((server) => this.#join(server));
     // Loaded from disk at once, so that a caller that does not wait sees the known tools.
     await Promise.all(this.#hub.members.map((member) => member.load()));
-    await waitForMost(joining, waitMs, signal);
+    await waitForTools(joining, waiting);
   }
 
   /** Applies a change of the config files, after earlier changes. Resolves when every server of it is ready or has failed. */
@@ -105,6 +110,8 @@ export class Members {
   async settled(): Promise<void> {
     await this.#changing;
     await Promise.allSettled(this.#starts);
+    // The hub announces the new lists in the next turn of the event loop; until then, a connection would return the old ones.
+    await nextTurn();
   }
 
   #wants(server: ServerConfig): boolean {
@@ -220,23 +227,20 @@ function isExclusive({ enabled, endpoint, launch }: ServerConfig): boolean {
   return launch?.sandbox?.home === "kept" || ("program" in endpoint && endpoint.program !== undefined);
 }
 
-/** Resolves when all have settled, when the time is over, or when the rest has taken twice as long as the others. */
-function waitForMost(
-  joining: readonly Promise<void>[],
-  waitMs: number,
-  signal: AbortSignal | undefined,
-): Promise<void> {
+/** Resolves when all have settled, or the time is over. With "most", also when the rest has taken twice as long as the others. */
+function waitForTools(joining: readonly Promise<void>[], waiting: Waiting): Promise<void> {
   return new Promise((resolve) => {
-    signal?.addEventListener("abort", () => resolve(), { once: true });
+    waiting.signal?.addEventListener("abort", () => resolve(), { once: true });
     const started = performance.now();
-    const end = setTimeout(resolve, waitMs);
+    const end = setTimeout(resolve, waiting.ms);
     let patience: NodeJS.Timeout | undefined;
     let left = joining.length;
     const done = (): void => {
       clearTimeout(patience);
       if (left === 0) clearTimeout(end);
       if (left === 0) resolve();
-      else patience = setTimeout(resolve, Math.max(PATIENCE_MS, performance.now() - started)).unref();
+      else if (waiting.for === "most")
+        patience = setTimeout(resolve, Math.max(PATIENCE_MS, performance.now() - started)).unref();
     };
     if (left === 0) done();
     for (const one of joining) {

@@ -41,7 +41,10 @@ export interface WorkspaceOptions extends Omit<
   readonly signal?: AbortSignal;
   /** Apply changes of the config files as they are saved. Default: true. */
   readonly watchFiles?: boolean;
-  /** The longest wait for servers whose tools are not known from an earlier run. Slower ones are announced by an event. */
+  /**
+   * The longest wait for servers whose tools are not known from an earlier run. Default: 30 s. The lists warn while the tools of a
+   * slower one are missing; `settled()` waits for it.
+   */
   readonly waitMs?: number;
   /** Receives every event, also those during opening. */
   readonly onEvent?: (event: HubEvent) => void;
@@ -91,7 +94,10 @@ export interface OpenedWorkspace {
   close(): Promise<void>;
 }
 
-const DEFAULT_WAIT_MS = 10_000;
+/** Most programs read the tools once, so that opening waits for all servers. */
+const PROGRAM_WAIT_MS = 30_000;
+/** Clients of a gateway are notified of the tools of a slow server, so that opening waits for most servers only. */
+const GATEWAY_WAIT_MS = 10_000;
 
 export async function openWorkspaceHub(
   source: WorkspaceSource,
@@ -199,7 +205,12 @@ export async function openWorkspaceHub(
       }),
     );
   };
-  const begun = members.begin(config.servers, options.waitMs ?? DEFAULT_WAIT_MS, options.signal);
+  const isGateway = options.servesCallers === true;
+  const begun = members.begin(config.servers, {
+    ms: options.waitMs ?? (isGateway ? GATEWAY_WAIT_MS : PROGRAM_WAIT_MS),
+    for: isGateway ? "most" : "all",
+    signal: options.signal,
+  });
   for (const early of changes.splice(0)) change(early);
   apply = change;
   await begun;

@@ -1,7 +1,7 @@
 // `openWorkspace()`: the servers of a folder, a file or a program as one set of tools.
 
 import type { Contracts } from "../../contracts/index.ts";
-import type { Diagnostic } from "../../errors/index.ts";
+import type { Diagnostic, Report } from "../../errors/index.ts";
 import {
   type CompleteResult,
   DEFAULT_LIMITS,
@@ -26,6 +26,7 @@ import { type ContextItem, readContext } from "./context.ts";
 import type { WorkspaceSource } from "./config.ts";
 import type { EventBus } from "../events.ts";
 import type { Hub, OwnName } from "../hub.ts";
+import type { ListName } from "../member/inventory.ts";
 import { healthOf, isUp, type ServerHealth } from "../member/health.ts";
 import type { ServerPins } from "../pins/pin-report.ts";
 import { readPins } from "../pins/read-pins.ts";
@@ -37,7 +38,10 @@ export interface Workspace extends AsyncDisposable {
   readonly events: EventBus;
   /** All diagnostics so far, of the config files and at run time. */
   readonly diagnostics: readonly Diagnostic[];
-  /** All tools of all servers, with unique names, sorted. */
+  /**
+   * All tools of all servers, with unique names, sorted. A diagnostic names the servers that are still starting, whose tools are
+   * missing: `settled()` waits for them.
+   */
   tools(): Promise<Tool[]>;
   /** The definitions of the same tools. Unlike `tools()`, this does not load Zod. */
   toolDefinitions(): Promise<ToolDefinition[]>;
@@ -95,13 +99,23 @@ export async function openWorkspace(
   const onDiagnostic = options.onDiagnostic ?? createWarner();
   const opened = await openWorkspaceHub(source, { reportsFailures: true, ...options, onDiagnostic });
   const { hub, events, diagnostics, report } = opened;
-  const connection = new Connection(hub, { limits: DEFAULT_LIMITS, retryHinted: false, diagnostics, report });
+  const connection = new Connection(hub, {
+    ...{ limits: DEFAULT_LIMITS, retryHinted: false, diagnostics, report },
+    serverOf: (tool) => hub.ownName(tool)?.server,
+  });
   const close = (): Promise<void> => opened.close();
+  const warnMissing = createMissingWarner(hub, options.reportsFailures === false ? () => {} : report);
   return {
     events,
     diagnostics,
-    tools: () => connection.listTools(),
-    toolDefinitions: () => connection.listToolDefinitions(),
+    tools: () => {
+      warnMissing("tools");
+      return connection.listTools();
+    },
+    toolDefinitions: () => {
+      warnMissing("tools");
+      return connection.listToolDefinitions();
+    },
     callTool: async (name, input, request) => {
       const full = hub.toolName(name);
       if (!hub.isKnown(full)) await hub.findOwner(full, request ?? {});
@@ -111,11 +125,20 @@ export async function openWorkspace(
     contracts: () => hub.contracts(),
     toolNames: () => hub.toolNames(),
     promptNames: () => hub.promptNames(),
-    resources: () => connection.listResources(),
-    resourceTemplates: () => connection.listResourceTemplates(),
+    resources: () => {
+      warnMissing("resources");
+      return connection.listResources();
+    },
+    resourceTemplates: () => {
+      warnMissing("resources");
+      return connection.listResourceTemplates();
+    },
     readResource: (uri, request) => connection.readResource(uri, request),
     subscribe: (uri) => connection.subscribe(uri),
-    prompts: () => connection.listPrompts(),
+    prompts: () => {
+      warnMissing("prompts");
+      return connection.listPrompts();
+    },
     getPrompt: async (name, args, request) => {
       const full = hub.promptName(name);
       if (!hub.isKnown(full)) await hub.findOwner(full, request ?? {});
@@ -131,6 +154,21 @@ export async function openWorkspace(
       checkHealth(hub.members.filter(({ alias }) => servers?.includes(alias) !== false)),
     close,
     [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Reports the servers whose tools, prompts or resources a list lacks because they are still starting. Each report is made once. */
+function createMissingWarner(hub: Hub, report: Report): (list: ListName) => void {
+  const reported = new Set<string>();
+  return (list) => {
+    const missing = hub.members.filter(({ isUnlisted }) => isUnlisted).map(({ alias }) => alias);
+    const names = missing.toSorted().join(", ");
+    const [verb, owner] = missing.length === 1 ? ["is", "Its"] : ["are", "Their"];
+    const message = `${names} ${verb} still starting. ${owner} ${list} are missing from the list.`;
+    if (missing.length === 0 || reported.has(message)) return;
+    reported.add(message);
+    const hint = `Wait before you list them: await workspace.settled(). Or list them again when they change: workspace.on("${list}Changed", …).`;
+    report({ code: "SERVER_UNAVAILABLE", severity: "warning", message, hint });
   };
 }
 
