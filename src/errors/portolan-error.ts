@@ -76,11 +76,20 @@ export function renamedError(error: PortolanError, server: string): PortolanErro
   const { server: other } = error;
   if (other === undefined || other === server) return error;
   const name = other.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  const message = error.message.replaceAll(
-    new RegExp(`(?<=^|[\\s"'])${name}(?=[\\s:"',.]|$)`, "g"),
-    () => server,
-  );
-  return changedError(error, { message, server });
+  // The word after "portolan" is a command, which may have the name of a server.
+  const pattern = new RegExp(`(?<=^|[\\s"'])(?<!portolan )${name}(?=[\\s:;"',.]|$)`, "g");
+  const renamed = (text: string): string => text.replaceAll(pattern, () => server);
+  return changedError(error, {
+    ...{ message: renamed(error.message), hint: renamed(error.hint), server },
+    data: withLoginAt(error.data, other, server),
+  });
+}
+
+/** A login that repairs the error is one at the server that was called. */
+function withLoginAt(data: PortolanError["data"], other: string, server: string): PortolanError["data"] {
+  const { login } = data;
+  const isOther = typeof login === "object" && login !== null && "server" in login && login.server === other;
+  return isOther ? { ...data, login: { ...login, server } } : data;
 }
 
 /**

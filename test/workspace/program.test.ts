@@ -5,8 +5,10 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createBridge, isPortolanError, openWorkspace } from "../../src/index.ts";
 import type { Bridge, Diagnostic, WorkspaceFields, WorkspaceOptions } from "../../src/index.ts";
+import { startHttpServer } from "../fixtures/http-server.mjs";
 import { pidsWithEnv, stdioCommand } from "../fixtures/processes.mjs";
-import { declare, stdio, temporary } from "../helpers/workspace.ts";
+import { failure, started } from "../helpers/connect.ts";
+import { declare, guard, stdio, temporary } from "../helpers/workspace.ts";
 
 const QUIET: WorkspaceOptions = { snapshots: false, onDiagnostic: () => {} };
 const SERVER = { ...stdioCommand("--era=modern"), sandbox: "off" } as const;
@@ -272,5 +274,39 @@ describe("createBridge", () => {
     const none = bridgeOf(declare([stdio("demo")], {}, temporary()), { ...QUIET, envFile: true });
     await none.start();
     expect(none.getTools().length).toBeGreaterThan(0);
+  });
+});
+
+describe("two servers with one URL", () => {
+  it("share a session, and errors name the server that was called, with its command", async () => {
+    const behind = await started(startHttpServer({ era: "modern" }));
+    const { url } = await guard(behind, "the-token");
+    const { found, ...options } = warningsOf({});
+    const workspace = await openFields({ servers: { one: { url }, two: { url } } }, options);
+    for (const alias of ["one", "two"]) {
+      const error = await failure(workspace.callTool(`${alias}.echo`, { text: "x" }));
+      expect(error.message).toBe(`${alias} is not running: ${alias} wants you to log in`);
+      expect(error.hint).toContain(`Log in with: portolan login ${alias} `);
+      expect(error.cause).toMatchObject({ server: alias, data: { login: { server: alias } } });
+      const health = workspace.health().find((one) => one.alias === alias);
+      expect(health?.error).toMatchObject({
+        ...{ message: `${alias} wants you to log in`, hint: `Log in with: portolan login ${alias}` },
+      });
+    }
+    const reasons = found.map(({ server, message }) => `${server}: ${message}`);
+    expect(reasons).toEqual(expect.arrayContaining([expect.stringMatching(/^two: two .*two wants/)]));
+    expect(reasons.filter((text) => text.startsWith("two:") && text.includes("one"))).toEqual([]);
+  });
+
+  it("name the server that was called when the open session fails", async () => {
+    const { url, close } = await startHttpServer({ era: "modern" });
+    const workspace = await openFields({ servers: { one: { url }, two: { url } } });
+    expect((await workspace.callTool("two.echo", { text: "x" })).text).toBe("x");
+    await close();
+    for (const alias of ["one", "two"]) {
+      const error = await failure(workspace.callTool(`${alias}.echo`, { text: "x" }));
+      expect([error.server, error.message]).toEqual([alias, expect.stringContaining(alias)]);
+      expect(error.message).not.toContain(alias === "one" ? "two" : "one");
+    }
   });
 });

@@ -171,6 +171,7 @@ async function openInvokedServer(
   const { openInvoked } = await import("../../invoke/index.ts");
   return pool.acquire(
     JSON.stringify([server, [...env], limits, options.restart]),
+    config.alias,
     () =>
       openInvoked(server, {
         ...{ name: config.alias, limits, report, launchContext, resolveEnv: (name) => env.get(name) },

@@ -14,7 +14,7 @@ function endless(signal: AbortSignal): Promise<Upstream> {
 test("a start is aborted when its last user has left", async () => {
   const pool = new ProcessPool();
   const [first, second] = [new AbortController(), new AbortController()];
-  const waiting = [first, second].map(({ signal }) => pool.acquire("same", endless, signal, heard));
+  const waiting = [first, second].map(({ signal }) => pool.acquire("same", "one", endless, signal, heard));
   const outcomes = Promise.allSettled(waiting);
   first.abort();
   second.abort();
@@ -22,7 +22,7 @@ test("a start is aborted when its last user has left", async () => {
 });
 
 test("a start is aborted when its user left before it began", async () => {
-  await expect(new ProcessPool().acquire("late", endless, AbortSignal.abort(), heard)).rejects.toThrow(
+  await expect(new ProcessPool().acquire("late", "one", endless, AbortSignal.abort(), heard)).rejects.toThrow(
     "given up",
   );
 });

@@ -1,5 +1,6 @@
 // Process pool: one open session per identical resolved definition, shared by its users and closed with the last of them.
 
+import { isPortolanError, renamedError } from "../../errors/index.ts";
 import type { LaunchNews } from "../../launch/index.ts";
 import type { ServerDefinition } from "../../model/index.ts";
 import {
@@ -18,6 +19,8 @@ export interface ProcessListener {
 }
 
 interface SharedSession {
+  /** The server that opened it, which its errors name. */
+  readonly openedBy: string;
   readonly opening: Promise<Upstream>;
   readonly abandoned: AbortController;
   /** One listener per user, because every user gets the server's output. */
@@ -35,10 +38,11 @@ export class ProcessPool {
 
   /**
    * The key identifies the resolved definition. `open` is called for the first user only, and aborted when the last one has
-   * left.
+   * left. An error names `server`, whichever user opened the session.
    */
   async acquire(
     key: string,
+    server: string,
     open: (signal: AbortSignal, listener: ProcessListener) => Promise<Upstream>,
     leave: AbortSignal,
     listener: ProcessListener,
@@ -58,6 +62,7 @@ export class ProcessPool {
         },
       });
       const entry: SharedSession = {
+        openedBy: server,
         opening,
         abandoned,
         listeners,
@@ -106,7 +111,8 @@ export class ProcessPool {
       return { upstream: await own.opening, release };
     } catch (error) {
       await release();
-      throw error;
+      const isOther = isPortolanError(error) && error.server === own.openedBy;
+      throw isOther ? renamedError(error, server) : error;
     } finally {
       leave.removeEventListener("abort", left);
     }
@@ -130,6 +136,7 @@ export function openPooledSession(
 ): Promise<SessionHandle> {
   return context.pool.acquire(
     key,
+    definition.name,
     (signal, { stderr: onStderr, launch: onLaunch }) =>
       openSessionUpstream({
         ...sessionOptions(context, definition),
