@@ -1,11 +1,11 @@
 // The package as users get it from the registry: the packed tarball is installed into an empty folder, run, imported and compiled against.
 
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
@@ -110,6 +110,19 @@ describe("the packed package", { timeout: 120_000 }, () => {
     expect(packagesLoadedBy(join(root, entry))).toEqual(expected);
   });
 
+  test.each([
+    { words: ["--version"], maxKilobytes: 260 },
+    { words: ["call", "--help"], maxKilobytes: 260 },
+    {
+      words: ["call", "echo", "text=hi", "--", process.execPath, join(root, "bench", "servers", "stdio.mjs")],
+      maxKilobytes: 1_100,
+    },
+  ])("portolan $words loads little code", async ({ words, maxKilobytes }) => {
+    const kilobytes = await kilobytesLoadedBy(words, await mkdtemp(join(folder, "loaded-")));
+    expect(kilobytes).toBeGreaterThan(100);
+    expect(kilobytes).toBeLessThan(maxKilobytes);
+  });
+
   test("gives types that hold without skipLibCheck", async () => {
     await mkdir(join(folder, "app"));
     await writeFile(join(folder, "app", "main.ts"), CONSUMER);
@@ -138,6 +151,21 @@ function packagesLoadedBy(entry: string): string[] {
   visit(entry);
   expect(seen.size).toBeGreaterThan(1);
   return [...packages];
+}
+
+/** The size of the built files that a command loads, by the coverage that Node records for each of its scripts. */
+async function kilobytesLoadedBy(words: readonly string[], records: string): Promise<number> {
+  const env = { ...process.env, NODE_V8_COVERAGE: records, PORTOLAN_SANDBOX: "off", HOME: records };
+  await run(process.execPath, [join(root, "dist", "cli", "main.js"), ...words], { env, cwd: records });
+  const dist = pathToFileURL(join(root, "dist")).href;
+  let bytes = 0;
+  for (const name of readdirSync(records).filter((file) => file.startsWith("coverage-"))) {
+    const { result } = JSON.parse(readFileSync(join(records, name), "utf8")) as {
+      readonly result: readonly { readonly url: string }[];
+    };
+    for (const { url } of result) if (url.startsWith(dist)) bytes += statSync(fileURLToPath(url)).size;
+  }
+  return bytes / 1024;
 }
 
 const CONSUMER = `

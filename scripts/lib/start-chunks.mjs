@@ -1,0 +1,72 @@
+// Decides which modules share a file of dist/, so that each quick start loads only modules that it needs, in few files.
+//
+// Modules that the same starts need go into one file. A module is needed by at least the starts that need the modules which
+// import it, so files import each other in one direction only, and modules are evaluated in the right order.
+
+import { isBuiltin } from "node:module";
+import { join } from "node:path";
+
+const STDIO = ["launch/index", "upstream/transports/stdio"];
+const WORKSPACE = ["catalog/index", "formats/workspace/index", "hub/index", "process/index", "sandbox/index"];
+
+/** For each start, the modules that it begins with, and those that it imports with `import()` on every run. */
+const STARTS = {
+  command: ["cli/main"],
+  "call-once": [
+    "cli/main",
+    "cli/run-command",
+    "cli/call/call",
+    "cli/grants/notice",
+    "client/index",
+    ...STDIO,
+  ],
+  workspace: [
+    ...[
+      "cli/main",
+      "cli/run-command",
+      "cli/call/call",
+      "cli/list/list",
+      "cli/status/status",
+      "control/index",
+    ],
+    ...WORKSPACE,
+    ...STDIO,
+  ],
+  serve: [
+    ...["cli/main", "cli/run-command", "cli/serve/serve", "cli/serve/own-servers", "console/console"],
+    ...["control/server/control-server", ...WORKSPACE, ...STDIO],
+  ],
+  library: ["index"],
+  gateway: ["gateway"],
+};
+
+/** Returns the plugin that finds the modules, and the groups for the bundler. Entries keep files of their own. */
+export function startChunks(root, entries) {
+  const source = (name) => join(root, "src", `${name}.ts`);
+  const names = Object.keys(STARTS);
+  /** One bit per start that needs the module. */
+  const needed = new Map();
+  const plugin = {
+    name: "start-chunks",
+    buildEnd() {
+      for (const [bit, name] of names.entries()) {
+        const found = new Set(STARTS[name].map(source));
+        for (const id of found) {
+          const info = this.getModuleInfo(id);
+          if (!info && !isBuiltin(id))
+            throw new Error(`The start "${name}" names ${id}, which is not bundled.`);
+          needed.set(id, (needed.get(id) ?? 0) | (1 << bit));
+          for (const imported of info?.importedIds ?? []) found.add(imported);
+        }
+      }
+      for (const entry of entries) needed.delete(source(entry));
+    },
+  };
+  const groups = Array.from({ length: 2 ** names.length - 1 }, (_, index) => {
+    const bits = index + 1;
+    const own = names.filter((_name, bit) => (bits >> bit) & 1);
+    // The bundler adds to a group everything that its modules import, unless an earlier group has it.
+    return { name: own.join("-"), test: (id) => needed.get(id) === bits, priority: 1_000 + own.length };
+  });
+  return { plugin, groups };
+}
