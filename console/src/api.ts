@@ -1,7 +1,12 @@
 // Client of the console's API: requests whose responses are lines of JSON.
 
 import { signal } from "@preact/signals";
+import { frameHostOf } from "../../src/console/apps/frame-host.ts";
+import { APPS_CAPABILITY } from "../../src/model/protocol/apps.ts";
 import type { Problem } from "./types.ts";
+
+/** An app needs a second name of the gateway's computer. */
+export const canShowApps: boolean = frameHostOf(location.hostname) !== undefined;
 
 /** False after the gateway has refused the session. */
 export const isSignedIn = signal(true);
@@ -18,6 +23,8 @@ export class ApiError extends Error {
 }
 
 export interface CallOptions {
+  /** Sends an MCP request to this server, with its own names. */
+  readonly server?: string;
   readonly signal?: AbortSignal;
   readonly onNote?: (name: string, value: unknown) => void;
   /** A question of the gateway, which `answer` answers. */
@@ -49,9 +56,12 @@ export async function call<T>(method: string, params: object = {}, options: Call
 /** An MCP request to the servers. */
 export function mcp<T>(method: string, params: object = {}, options: CallOptions = {}): Promise<T> {
   const clientInfo = { name: "portolan-console", version: "1" };
-  const capabilities =
-    options.onAsk === undefined ? {} : { elicitation: { form: {}, url: {} }, sampling: {} };
-  return call<T>("request", { method, params, clientInfo, capabilities }, options);
+  const capabilities = {
+    ...(options.onAsk === undefined ? {} : { elicitation: { form: {}, url: {} }, sampling: {} }),
+    ...(canShowApps ? APPS_CAPABILITY : {}),
+  };
+  const { server } = options;
+  return call<T>("request", { method, params, server, clientInfo, capabilities }, options);
 }
 
 export function answer(id: string, result: unknown): Promise<void> {

@@ -5,6 +5,7 @@ export type { GatewayFacts } from "../../src/control/index.ts";
 export type { HubEvent, ServerHealth, ServerPins } from "../../src/hub/index.ts";
 export type { LaunchPlan } from "../../src/launch/index.ts";
 export type { CallRecord } from "../../src/telemetry/index.ts";
+export type { OpenedApp } from "../../src/console/apps/apps.ts";
 export type { SeriesPoint } from "../../src/console/series.ts";
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -47,6 +48,7 @@ export interface Tool {
     readonly idempotentHint?: boolean;
     readonly openWorldHint?: boolean;
   };
+  readonly _meta?: JsonMap;
 }
 
 export interface Resource {

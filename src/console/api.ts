@@ -12,7 +12,8 @@ const MAX_RUNNING = 200;
 /** Notes are left out while a page does not read them. */
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 
-export type Answer = (request: ControlRequest) => Promise<unknown>;
+/** Answers a request of the page at this origin. */
+export type Answer = (request: ControlRequest, origin: string) => Promise<unknown>;
 
 /** One line of a response. */
 type Line =
@@ -41,7 +42,7 @@ export class ConsoleApi {
     try {
       const params = await readJson(request);
       if (method === "answer") return this.#answered(params, response);
-      await this.#respond({ method, params, signal: ended.signal }, response);
+      await this.#respond({ method, params, signal: ended.signal }, request.headers.origin ?? "", response);
     } catch (thrown) {
       const { code, message } = toPortolanError(thrown);
       if (!response.headersSent) sendProblem(response, 400, code, message);
@@ -52,6 +53,7 @@ export class ConsoleApi {
 
   async #respond(
     request: Pick<ControlRequest, "method" | "params" | "signal">,
+    origin: string,
     response: HttpResponse,
   ): Promise<void> {
     const write = (line: Line): void => {
@@ -75,7 +77,7 @@ export class ConsoleApi {
       for (const id of own) this.#asked.get(id)?.(undefined);
     });
     try {
-      const result = await this.#answer({ ...request, note, ask });
+      const result = await this.#answer({ ...request, note, ask }, origin);
       write({ result: result ?? null });
     } catch (thrown) {
       const { code, message, hint } = toPortolanError(thrown);

@@ -35,8 +35,13 @@ const POLICY = [
   "trusted-types 'none'",
 ].join("; ");
 
-export const SECURITY_HEADERS = {
-  "content-security-policy": POLICY,
+/** `frameOrigin` is the only host of frames: the one that shows apps. */
+export function securityHeaders(frameOrigin?: string): Readonly<Record<string, string>> {
+  const frames = frameOrigin === undefined ? "" : `; frame-src ${frameOrigin}`;
+  return { ...OTHER_HEADERS, "content-security-policy": `${POLICY}${frames}` };
+}
+
+const OTHER_HEADERS = {
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "referrer-policy": "no-referrer",
@@ -74,13 +79,24 @@ export async function loadAssets(folder: string | undefined = findFolder()): Pro
   return new Map(loaded);
 }
 
-export function sendAsset(request: HttpRequest, response: HttpResponse, path: string, asset: Asset): void {
+export function sendAsset(
+  request: HttpRequest,
+  response: HttpResponse,
+  path: string,
+  asset: Asset,
+  frameOrigin: string | undefined,
+): void {
   const accepted = request.headers["accept-encoding"] ?? "";
   const encoding = ENCODINGS.find(({ name }) => accepted.includes(name) && asset.forms.has(name))?.name ?? "";
   const body = asset.forms.get(encoding) ?? Buffer.alloc(0);
   // Names of assets contain their hash, so that they never change.
   const cache = path.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-cache";
-  const headers = { ...SECURITY_HEADERS, "cache-control": cache, etag: asset.etag, vary: "accept-encoding" };
+  const headers = {
+    ...securityHeaders(frameOrigin),
+    "cache-control": cache,
+    etag: asset.etag,
+    vary: "accept-encoding",
+  };
   if (request.headers["if-none-match"] === asset.etag) {
     response.writeHead(304, headers);
     response.end();

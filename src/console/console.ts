@@ -9,9 +9,10 @@ import {
 import { PortolanError } from "../errors/index.ts";
 import type { HttpRequest, HttpResponse, Site } from "../gateway/index.ts";
 import type { OpenedWorkspace } from "../hub/index.ts";
-import type { JsonObject } from "../model/index.ts";
+import { APPS_CAPABILITY, type JsonObject } from "../model/index.ts";
 import { ConsoleApi, readJson } from "./api.ts";
-import { type Assets, loadAssets, SECURITY_HEADERS, sendAsset } from "./assets.ts";
+import { Apps } from "./apps/apps.ts";
+import { type Assets, loadAssets, securityHeaders, sendAsset } from "./assets.ts";
 import { LiveFeed } from "./live-feed.ts";
 import { findForeignOrigin } from "./request-guard.ts";
 import { sendProblem, sendValue } from "./responses.ts";
@@ -60,6 +61,7 @@ class ConsoleSite implements Console {
   readonly #session: ControlSession;
   readonly #series = new CallSeries();
   readonly #feed: LiveFeed;
+  readonly #apps: Apps;
   readonly #api: ConsoleApi;
   /** Loaded with the first request, because most gateways run without an open page. */
   #assets: Promise<Assets> | undefined;
@@ -74,8 +76,10 @@ class ConsoleSite implements Console {
       ...{ workspace, facts, reload, id: "console", token: undefined, transport: "http" },
       recentEvents: () => this.#feed.recent,
       stop: () => {},
+      appTools: true,
     });
-    this.#api = new ConsoleApi((request) => this.#answer(request));
+    this.#apps = new Apps({ hub: workspace.hub, read: (server, uri) => this.#readApp(server, uri) });
+    this.#api = new ConsoleApi((request, origin) => this.#answer(request, origin));
   }
 
   createLink(url: string): string {
@@ -94,6 +98,7 @@ class ConsoleSite implements Console {
 
   close(): void {
     this.#feed.close();
+    this.#apps.close();
     this.#session.close();
   }
 
@@ -103,10 +108,13 @@ class ConsoleSite implements Console {
     this.#assets ??= loadAssets();
     const assets = await this.#assets;
     const asset = assets.get(path);
-    if (asset !== undefined) return sendAsset(request, response, path, asset);
+    if (asset !== undefined) {
+      const frameOrigin = path === "/" ? await this.#apps.frameOrigin(request.headers.host) : undefined;
+      return sendAsset(request, response, path, asset, frameOrigin);
+    }
     const isMissing = path === "/" && assets.size === 0;
     const text = isMissing ? "The console was not built. Run: npm run build\n" : "There is no such file.\n";
-    response.writeHead(404, { ...SECURITY_HEADERS, "content-type": "text/plain; charset=utf-8" });
+    response.writeHead(404, { ...securityHeaders(), "content-type": "text/plain; charset=utf-8" });
     response.end(text);
   }
 
@@ -153,13 +161,33 @@ class ConsoleSite implements Console {
     sendProblem(response, status, code, reason);
   }
 
-  async #answer(request: ControlRequest): Promise<unknown> {
+  async #answer(request: ControlRequest, origin: string): Promise<unknown> {
     const { method, params } = request;
+    if (method === "app") return this.#apps.open(String(params.server), String(params.tool), origin);
     if (method === "series") return this.#readSeries(params);
     const own = this.#options.methods?.[method];
     if (own !== undefined && Object.hasOwn(this.#options.methods ?? {}, method)) return own(params);
     if (CONTROL_METHODS.has(method)) return this.#session.answer(request);
     throw new PortolanError("NOT_SUPPORTED", `the console has no method ${method.slice(0, 80)}`);
+  }
+
+  /** The `ui://` resource of an app, read like any other resource. */
+  async #readApp(server: string, uri: string): Promise<JsonObject> {
+    const clientInfo = { name: "portolan-console", version: "1" };
+    const params = {
+      method: "resources/read",
+      params: { uri },
+      server,
+      clientInfo,
+      capabilities: APPS_CAPABILITY,
+    };
+    const { signal } = new AbortController();
+    const result = await this.#session.answer({
+      ...{ method: "request", params, signal },
+      note: () => {},
+      ask: () => Promise.resolve(undefined),
+    });
+    return result as JsonObject;
   }
 
   #readSeries({ server, tool }: JsonObject): unknown {

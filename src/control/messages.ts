@@ -52,6 +52,8 @@ export interface SnapshotParams {
 export interface ForwardedRequest {
   readonly method: string;
   readonly params?: JsonObject;
+  /** Sends the request to this server, with the server's own names of tools and prompts. */
+  readonly server?: string;
   readonly clientInfo: Implementation;
   readonly capabilities: JsonObject;
   readonly timeoutMs?: number;

@@ -20,7 +20,7 @@ import { NO_LIMITS } from "./access/caller-limits.ts";
 import type { AuthenticatedCaller } from "./access/types.ts";
 import { serveStdio } from "./channels/stdio.ts";
 import { AbortPool } from "./common/abort-pool.ts";
-import { GATEWAY_CAPABILITIES } from "./common/capabilities.ts";
+import { declaredCapabilities } from "./common/capabilities.ts";
 import { LargeResults } from "./common/large-results.ts";
 import { LogLevels } from "./common/log-levels.ts";
 import { TaskIds } from "./common/task-ids.ts";
@@ -110,7 +110,7 @@ export async function openGateway(
 ): Promise<OpenedGateway> {
   const workspace = await openWorkspaceHub(
     source,
-    { ...options, capabilities: GATEWAY_CAPABILITIES, servesCallers: true },
+    { ...options, capabilities: declaredCapabilities(createSite !== undefined), servesCallers: true },
     // The clients of a gateway read its hints in their own folders.
     { hintFolder: ANYWHERE },
   );

@@ -125,6 +125,7 @@ export {
   type ToolDefinition,
   type UnknownContent,
 } from "./protocol/mcp.ts";
+export { APP_MIME_TYPE, APPS_CAPABILITY, appUriOf, isVisibleTo, showsApps } from "./protocol/apps.ts";
 export { isObject, type Json, type JsonObject } from "./json/json.ts";
 export {
   evaluateJsonPath,

@@ -1,6 +1,5 @@
 // The console in a real browser: first visit, calls with every input, server requests, failures, restarts, both themes and widths.
 
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -10,11 +9,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { toPins, writePins } from "../../src/cli/pins/approvals.ts";
 import { readPins, type ServerPins } from "../../src/hub/index.ts";
 import { lockFileOf } from "../../src/packages/index.ts";
+import { findViolations } from "../helpers/accessibility.ts";
 import { startBrowser } from "../helpers/browser.ts";
 import { startConsole, type TestConsole } from "../helpers/console.ts";
 import { isThere, needs } from "../helpers/needs.ts";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const PAGES = [
   ...["servers", "servers/main", "servers/broken", "tools", "tools/mcp_inputs_return_input"],
   ...["resources", "prompts", "activity", "approvals", "contracts", "context"],
@@ -59,17 +58,6 @@ async function signIn(): Promise<void> {
 /** Goes to a page of the console without loading it anew. */
 async function visit(path: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(`#/${path}`)}`);
-}
-
-async function findViolations(): Promise<string[]> {
-  await page.evaluate(AXE);
-  const violations = (await page.evaluate("axe.run().then(({ violations }) => violations)")) as {
-    readonly id: string;
-    readonly nodes: readonly { readonly html: string }[];
-  }[];
-  return violations.map(
-    ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(" | ")}`,
-  );
 }
 
 describe("the console", needs("chromium"), () => {
@@ -246,7 +234,7 @@ describe("every page", needs("chromium"), () => {
         await visit(path);
         await page.locator("main h1").waitFor();
         await page.locator(".loading").waitFor({ state: "detached" });
-        const violations = await findViolations();
+        const violations = await findViolations(page);
         if (violations.length > 0) found[path] = violations;
         const overflow = Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"));
         if (overflow > 0) found[`${path} is too wide`] = [`${overflow} pixels`];

@@ -48,8 +48,8 @@ const INPUTS = {
   },
 };
 
-/** The caller stops it. */
-export async function startConsole(): Promise<TestConsole> {
+/** The caller stops it. `more` are further servers, as in a config file. */
+export async function startConsole(more: Readonly<Record<string, object>> = {}): Promise<TestConsole> {
   const folder = mkdtempSync(join(tmpdir(), "portolan-console-"));
   const definitions = join(folder, "tools.json");
   writeFileSync(definitions, JSON.stringify({ tools: [INPUTS] }));
@@ -58,6 +58,7 @@ export async function startConsole(): Promise<TestConsole> {
     main: stdioCommand("--era=modern"),
     inputs: { command: process.execPath, args: [DEFINITION_SERVER, definitions] },
     broken: stdioCommand("--fault=exit-at-start"),
+    ...more,
   };
   writeFileSync(join(folder, "portolan.yaml"), JSON.stringify({ servers }));
   let port = 0;

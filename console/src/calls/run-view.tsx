@@ -1,13 +1,18 @@
 // A running or finished call: progress, log lines, questions, result.
 
 import type { JSX } from "preact";
+import { appUriOf } from "../../../src/model/protocol/apps.ts";
+import type { NamedTool } from "../state/lists.ts";
 import { formatMs } from "../ui/format.ts";
+import { lazy } from "../ui/lazy.tsx";
 import { Button, ErrorMessage, State } from "../ui/parts.tsx";
 import { QuestionView } from "./question.tsx";
 import { ResultView } from "./result.tsx";
 import type { Run } from "./run.ts";
 
-export function RunView({ run }: { readonly run: Run }): JSX.Element {
+const AppView = lazy(async () => (await import("../apps/app-view.tsx")).AppView);
+
+export function RunView({ run, tool }: { readonly run: Run; readonly tool: NamedTool }): JSX.Element {
   const state = run.state.value;
   const progress = run.progress.value;
   const isRunning = state.kind === "running";
@@ -50,6 +55,7 @@ export function RunView({ run }: { readonly run: Run }): JSX.Element {
           <pre tabIndex={0}>{run.logs.value.join("\n")}</pre>
         </details>
       )}
+      {appUriOf(tool) !== undefined && <AppView run={run} tool={tool} />}
       {state.kind === "failed" && <ErrorMessage error={state.error} />}
       {state.kind === "done" && <ResultView result={state.result} />}
     </section>

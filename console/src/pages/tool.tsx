@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { appUriOf } from "../../../src/model/protocol/apps.ts";
 import { asCode, asCommand, asCurl } from "../calls/copy-as.ts";
 import { RunView } from "../calls/run-view.tsx";
 import { history, type Run, startRun } from "../calls/run.ts";
@@ -56,7 +57,7 @@ function ToolView({ tool }: { readonly tool: NamedTool }): JSX.Element {
       }
     >
       {tool.description && <p class="description">{tool.description}</p>}
-      <div class="tool-columns">
+      <div class={appUriOf(tool) === undefined ? "tool-columns" : "tool-columns has-app"}>
         <form
           ref={form}
           class="card"
@@ -84,7 +85,7 @@ function ToolView({ tool }: { readonly tool: NamedTool }): JSX.Element {
         </form>
         <div class="tool-results">
           {current.value ? (
-            <RunView key={current.value.key} run={current.value} />
+            <RunView key={current.value.key} run={current.value} tool={tool} />
           ) : (
             <p class="muted hint">The result of the call appears here.</p>
           )}

@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
+import { appUriOf, isVisibleTo } from "../../../src/model/protocol/apps.ts";
 import { type NamedTool, tools, watchTools } from "../state/lists.ts";
 import { href, query } from "../state/router.ts";
 import { firstLine, formatCount } from "../ui/format.ts";
@@ -83,10 +84,16 @@ function ToolRow({ tool }: { readonly tool: NamedTool }): JSX.Element {
   );
 }
 
-export function Hints({ tool: { annotations = {} } }: { readonly tool: NamedTool }): JSX.Element | null {
-  if (annotations.readOnlyHint === true) return <Badge tone="ok">read only</Badge>;
-  if (annotations.destructiveHint === true) return <Badge tone="warn">destructive</Badge>;
-  return null;
+export function Hints({ tool }: { readonly tool: NamedTool }): JSX.Element {
+  const { readOnlyHint, destructiveHint } = tool.annotations ?? {};
+  return (
+    <>
+      {appUriOf(tool) !== undefined && <Badge tone="accent">app</Badge>}
+      {!isVisibleTo("model", tool) && <Badge>only for apps</Badge>}
+      {readOnlyHint === true && <Badge tone="ok">read only</Badge>}
+      {readOnlyHint !== true && destructiveHint === true && <Badge tone="warn">destructive</Badge>}
+    </>
+  );
 }
 
 /** Names that begin with the text come first, then names that contain it, then descriptions. */

@@ -2,7 +2,7 @@
 
 import { timingSafeEqual } from "node:crypto";
 import type { Socket } from "node:net";
-import { PortolanError } from "../../errors/index.ts";
+import { PortolanError, unknownServer } from "../../errors/index.ts";
 import {
   checkHealth,
   healthOf,
@@ -14,7 +14,7 @@ import {
 } from "../../hub/index.ts";
 import { isObject, type JsonObject, MODERN_REVISION } from "../../model/index.ts";
 import type { ClientTransport, Observation } from "../../telemetry/index.ts";
-import type { Caller, ServerRequestHandler } from "../../upstream/index.ts";
+import { type Caller, canAnswer, type ServerRequestHandler } from "../../upstream/index.ts";
 import {
   type ConfigResult,
   type DriversResult,
@@ -45,6 +45,8 @@ export interface SessionOptions {
   readonly transport: ClientTransport;
   /** The name of the client in calls. */
   readonly id: string;
+  /** True if the client shows apps: it also sees the tools that only apps may call. */
+  readonly appTools?: boolean;
 }
 
 const MAX_DIAGNOSTICS = 200;
@@ -58,6 +60,8 @@ export class ControlSession {
   #isAuthenticated = false;
   #only: ReadonlySet<string> | undefined;
   #view: HubView | undefined;
+  /** Views of single servers, by alias. */
+  readonly #views = new Map<string, HubView>();
   #requests = 0;
 
   constructor(options: SessionOptions) {
@@ -114,6 +118,7 @@ export class ControlSession {
   close(): void {
     this.#ended.abort();
     if (this.#view !== undefined) void this.#hub.removeView(this.#view);
+    for (const view of this.#views.values()) void this.#hub.removeView(view);
   }
 
   get #hub(): Hub {
@@ -139,8 +144,26 @@ export class ControlSession {
     this.#view ??= this.#hub.view({
       name: "this workspace",
       includes: this.#only === undefined ? undefined : ({ alias }) => this.#selects(alias),
+      appTools: this.#options.appTools,
     });
     return this.#view;
+  }
+
+  /** One server with its own names. */
+  #alone(server: string): HubView {
+    const known = this.#views.get(server);
+    if (known !== undefined) return known;
+    if (!this.#selects(server))
+      throw unknownServer(
+        server,
+        this.#selected().members.map(({ alias }) => alias),
+      );
+    this.#hub.member(server);
+    const { appTools } = this.#options;
+    const includes = ({ alias }: { readonly alias: string }): boolean => alias === server;
+    const view = this.#hub.view({ name: server, alone: server, includes, appTools });
+    this.#views.set(server, view);
+    return view;
   }
 
   /** References to secrets stay references; a plain value is in the file of the user as well. */
@@ -193,13 +216,14 @@ export class ControlSession {
       return isObject(answer) ? answer : undefined;
     };
     const observation = this.#observe(sent);
-    const result = this.#selected().request({
+    const view = sent.server === undefined ? this.#selected() : this.#alone(String(sent.server));
+    const result = view.request({
       ...{ method, params: own, caller, signal, timeoutMs, maxTimeoutMs, observation },
       repeatable: sent.repeatable,
       repeats: sent.repeats,
       onProgress: (progress) => note("progress", progress),
       onLog: (message) => note("log", message),
-      onServerRequest: Object.keys(capabilities).length === 0 ? undefined : onServerRequest,
+      onServerRequest: canAnswer(capabilities) ? onServerRequest : undefined,
     });
     return observation === undefined ? result : observed(result, observation);
   }

@@ -1,8 +1,8 @@
 // Gateway views: what one kind of caller sees at one address, as a view of the hub that all its clients share.
 
 import { didYouMean, PortolanError, unknownServer } from "../../errors/index.ts";
-import type { Hub, HubView, OfferLogin } from "../../hub/index.ts";
-import type { JsonObject, LogMessage } from "../../model/index.ts";
+import type { Hub, HubView, OfferLogin, ViewOptions } from "../../hub/index.ts";
+import { type JsonObject, type LogMessage, showsApps } from "../../model/index.ts";
 import type { AuthenticatedCaller, ToolFilter } from "../access/types.ts";
 import { frameFor, type ResultFrame } from "./lists.ts";
 import { type GatewayUser, GatewayUsers } from "./users.ts";
@@ -25,15 +25,23 @@ export class GatewayView {
   readonly hubView: HubView;
   /** The user that alone has this view; undefined for a view of several callers. */
   readonly user: string | undefined;
+  /** The view for clients that show apps, which also has the tools that only apps may call. */
+  readonly #createWithApps: (() => GatewayView) | undefined;
+  #withApps: GatewayView | undefined;
   readonly #listeners = new Set<ViewListener>();
   readonly #texts = new WeakMap<JsonObject, { modern?: string; legacy?: string }>();
   #frame: ResultFrame | undefined;
   #usesHeaders: boolean | undefined;
 
-  constructor(key: string, hubView: HubView, user?: string) {
+  constructor(
+    key: string,
+    hubView: HubView,
+    options: { readonly user?: string; readonly createWithApps?: () => GatewayView } = {},
+  ) {
     this.key = key;
-    this.user = user;
+    this.user = options.user;
     this.hubView = hubView;
+    this.#createWithApps = options.createWithApps;
     for (const list of ["tools", "prompts", "resources"] as const) {
       hubView.on(`${list}Changed`, () => {
         this.#frame = undefined;
@@ -47,6 +55,18 @@ export class GatewayView {
     hubView.on("log", (message) => {
       for (const listener of this.#listeners) listener.logged(message);
     });
+  }
+
+  /** This view as a client with these capabilities sees it. */
+  for(capabilities: JsonObject): GatewayView {
+    if (this.#createWithApps === undefined || !showsApps(capabilities)) return this;
+    this.#withApps ??= this.#createWithApps();
+    return this.#withApps;
+  }
+
+  /** True for the same view, also as another client sees it. */
+  isSameAs(view: GatewayView): boolean {
+    return this === view || this === view.#withApps || this.#withApps === view;
   }
 
   /** True if a server of the view is an mcpfile, whose templates may use headers of the client's request. */
@@ -119,31 +139,36 @@ export class GatewayViews {
       filter === undefined || this.#isVisible(filter, member);
     const onlyServerOf = (): string | undefined =>
       scope.kind === "server" ? scope.alias : scope.kind === "all" ? this.#onlyServer() : undefined;
-    const view = new GatewayView(
-      key,
-      this.#hub.view({
-        name: this.#options.name,
-        cutsResults: true,
-        user: user.kind === "user" ? user.user : user.kind === "nobody" ? "none" : undefined,
-        offerLogin: user.kind === "nobody" || name === "stdio" ? undefined : this.#options.offerLogin?.(name),
-        // Evaluated after every change, because servers are added and removed while config files are edited.
-        get alone() {
-          return onlyServerOf();
-        },
-        includes:
-          scope.kind === "all" && filter === undefined
-            ? undefined
-            : (member) => inScope(member) && visible(member),
-        // Rules match the name that a tool has at /mcp, so that they do not depend on the address in use.
-        admits:
-          filter === undefined
-            ? undefined
-            : (tool) => filter.admits({ ...tool, name: this.#hub.fullToolName(tool.alias, tool.own) }),
-      }),
-      user.kind === "user" ? user.user.id : undefined,
-    );
-    this.#views.set(key, view);
-    return view;
+    const optionsOf = (appTools: boolean): ViewOptions => ({
+      name: this.#options.name,
+      appTools,
+      cutsResults: true,
+      user: user.kind === "user" ? user.user : user.kind === "nobody" ? "none" : undefined,
+      offerLogin: user.kind === "nobody" || name === "stdio" ? undefined : this.#options.offerLogin?.(name),
+      // Evaluated after every change, because servers are added and removed while config files are edited.
+      get alone() {
+        return onlyServerOf();
+      },
+      includes:
+        scope.kind === "all" && filter === undefined
+          ? undefined
+          : (member) => inScope(member) && visible(member),
+      // Rules match the name that a tool has at /mcp, so that they do not depend on the address in use.
+      admits:
+        filter === undefined
+          ? undefined
+          : (tool) => filter.admits({ ...tool, name: this.#hub.fullToolName(tool.alias, tool.own) }),
+    });
+    const owner = user.kind === "user" ? user.user.id : undefined;
+    const create = (ownKey: string, appTools: boolean): GatewayView => {
+      const view = new GatewayView(ownKey, this.#hub.view(optionsOf(appTools)), {
+        user: owner,
+        createWithApps: appTools ? undefined : () => create(`${key}\napps`, true),
+      });
+      this.#views.set(ownKey, view);
+      return view;
+    };
+    return create(key, false);
   }
 
   /** The views and connections of users that have been away for the longest time. */

@@ -180,7 +180,7 @@ export class LegacyHttpFront {
     const found = this.#sessions.get(String(headers[HEADER.SESSION_ID]));
     if (found === undefined) return undefined;
     const { id, context } = found.session;
-    if (context.caller.name !== caller.name || context.view !== view) return undefined;
+    if (context.caller.name !== caller.name || !context.view.isSameAs(view)) return undefined;
     found.usedAt = performance.now();
     this.#sessions.delete(id);
     this.#sessions.set(id, found);

@@ -83,7 +83,6 @@ export class LegacySession implements ViewListener {
 
   constructor(id: string, context: RequestContext, params: JsonObject | undefined, options: LegacyOptions) {
     this.id = id;
-    this.context = context;
     this.#options = options;
     // The params stay in memory while the session lasts, and a caller can have many sessions.
     if (JSON.stringify(params ?? {}).length > MAX_INITIALIZE_CHARS)
@@ -97,11 +96,12 @@ export class LegacySession implements ViewListener {
       ? (protocolVersion as string)
       : LEGACY_REVISION;
     this.#capabilities = isObject(capabilities) ? capabilities : {};
+    this.context = { ...context, view: context.view.for(this.#capabilities) };
     this.#clientInfo = isObject(clientInfo)
       ? (clientInfo as Implementation)
       : { name: "unnamed", version: "unknown" };
     this.#upstreamCaller = this.#toUpstreamCaller();
-    this.#removeListener = context.view.addListener(this);
+    this.#removeListener = this.context.view.addListener(this);
   }
 
   /** Sends every message on this channel. */

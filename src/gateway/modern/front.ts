@@ -88,10 +88,12 @@ export class ModernFront {
     return observe(this.#options.calls, message, context, side, reply);
   }
 
-  #dispatch(message: RpcRequest, context: RequestContext, reply: Reply): void {
+  #dispatch(message: RpcRequest, given: RequestContext, reply: Reply): void {
     const { method } = message;
     if (REMOVED.has(method)) throw unknownMethod(method);
     const envelope = readEnvelope(message.params);
+    const view = given.view.for(envelope.capabilities);
+    const context = view === given.view ? given : { ...given, view };
     if (method === "server/discover") return reply.end(writeResult(message.id, this.#discover(context)));
     if (method === "subscriptions/listen")
       return void this.#subscriptions.open(context, message, envelope, reply);
@@ -108,7 +110,7 @@ export class ModernFront {
       return reply.end(writeResult(message.id, modernText(method, stored, context.view.frame)));
     const state = message.params?.requestState;
     if (allowsServerRequests && isOwnState(state)) {
-      const { caller, view } = context;
+      const { caller } = context;
       const binding = { caller: caller.name, view: view.key, method, params: message.params ?? {} };
       this.#suspended.take(state, binding).resume(message, envelope, reply);
       return;

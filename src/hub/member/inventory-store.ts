@@ -56,7 +56,7 @@ export function inventoryKey(
 }
 
 /** The capabilities that callers may have. */
-const CAPABILITIES = ["elicitation", "roots", "sampling"];
+const CAPABILITIES = ["elicitation", "extensions", "roots", "sampling"];
 
 /** The tools that a server listed when it last ran, without starting it; of several callers' lists the longest one. */
 export async function readKeptInventory(

@@ -1,13 +1,14 @@
 // Merges the inventories of the members of a view: renames, filters, sorts, and builds the routing tables.
 
 import type { Diagnostic } from "../../errors/index.ts";
-import type {
-  JsonObject,
-  PromptDefinition,
-  ResourceDefinition,
-  ResourceTemplateDefinition,
-  ToolAnnotations,
-  ToolDefinition,
+import {
+  isVisibleTo,
+  type JsonObject,
+  type PromptDefinition,
+  type ResourceDefinition,
+  type ResourceTemplateDefinition,
+  type ToolAnnotations,
+  type ToolDefinition,
 } from "../../model/index.ts";
 import { shownSurfaces } from "./driver-surfaces.ts";
 import type { Member } from "../member/member.ts";
@@ -71,6 +72,8 @@ export interface MergeView {
   readonly cutsResults?: boolean;
   /** A server whose tools are unknown without a login is shown with a tool that logs in. */
   readonly offersLogins?: boolean;
+  /** Includes the tools that only apps may call. */
+  readonly appTools?: boolean;
 }
 
 export interface MergeSettings {
@@ -81,14 +84,16 @@ export interface MergeSettings {
 export function merge(
   members: Iterable<Member>,
   settings: MergeSettings,
-  { admits, cutsResults = false, offersLogins }: MergeView = {},
+  { admits, cutsResults = false, offersLogins, appTools = false }: MergeView = {},
 ): Merged {
   const enabled = [...members]
     .filter((member) => member.config.enabled)
     .toSorted((a, b) => compare(a.alias, b.alias));
   const shown = enabled.map((member) => ({ member, ...shownSurfaces(member, settings.naming, admits) }));
   const diagnostics: Diagnostic[] = [];
-  const all = enabled.flatMap((member) => toolsOf(member, settings, { admits, cutsResults, offersLogins }));
+  const all = enabled.flatMap((member) =>
+    toolsOf(member, settings, { admits, cutsResults, offersLogins, appTools }),
+  );
   const isWithheld = ({ route: { member, own } }: Named<unknown, ToolRoute>): boolean =>
     member.pins.isWithheld(own);
   const tools = unambiguous(
@@ -141,12 +146,12 @@ interface Named<D, R> {
 function toolsOf(
   member: Member,
   settings: MergeSettings,
-  { admits, cutsResults, offersLogins }: MergeView,
+  { admits, cutsResults, offersLogins, appTools }: MergeView,
 ): Named<ToolDefinition, ToolRoute>[] {
   const { alias, config, inventory } = member;
   const isCut = cutsResults === true && (config.maxResultBytes ?? 0) > 0;
   const allowed = inventory.tools
-    .filter(({ name }) => isAllowedTool(config, name))
+    .filter((tool) => isAllowedTool(config, tool.name) && (appTools === true || isVisibleTo("model", tool)))
     .map((tool) => (isCut ? withoutOutputSchema(tool) : tool));
   const own = allowed.map((tool) => ({ tool, action: { kind: "call", name: tool.name } as const }));
   const prefix = descriptionPrefix(config.descriptionPrefix ?? settings.descriptionPrefix, alias);

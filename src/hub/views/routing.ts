@@ -1,6 +1,7 @@
 // Routing in a view: finds the server of a tool, prompt or resource, or explains why there is none.
 
 import { PortolanError, unknownPrompt, unknownTool } from "../../errors/index.ts";
+import { appUriOf } from "../../model/index.ts";
 import { EMPTY } from "../member/inventory.ts";
 import type { Member } from "../member/member.ts";
 import { withheldError } from "../pins/pin-state.ts";
@@ -49,6 +50,11 @@ export function ownerOf(view: Routed, uri: string): Member {
   const covering = shown.filter(({ uris }) => uris.covers(uri));
   const routes = covering.length > 0 ? covering : shown.filter(({ uris }) => uris.mayCover(uri));
   if (routes.length > 0) return onlyOne(membersOf(narrowest(routes)), uri);
+  const apps = view.members.filter(
+    ({ config, inventory }) => config.enabled && inventory.tools.some((tool) => appUriOf(tool) === uri),
+  );
+  // A server may leave the resources of its apps out of the list.
+  if (apps.length > 0) return onlyOne(apps, uri);
   const having = view.members.filter(
     ({ config, inventory }) =>
       config.enabled && (inventory.capabilities.resources !== undefined || inventory === EMPTY),

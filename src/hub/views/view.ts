@@ -33,6 +33,8 @@ export interface ViewOptions {
   readonly includes?: (member: Member) => boolean;
   /** Selects tools. Default: all. */
   readonly admits?: (tool: ViewTool) => boolean;
+  /** True for a client that shows apps: it also sees the tools that only apps may call. */
+  readonly appTools?: boolean;
   /** True when results may be cut on their way to the client. */
   readonly cutsResults?: boolean;
   /** The alias of the only server: it keeps its names, its identity and its own methods. */
