@@ -120,8 +120,8 @@ describe("apps", needs("chromium"), () => {
       ...{ fetch: "TypeError", console: "TypeError", parent: "SecurityError", top: "SecurityError" },
       ...{ topLocation: "SecurityError", cookie: "SecurityError", storage: "SecurityError", popup: "null" },
       ...{ eval: "EvalError", own: "answered", read: "answered" },
-      model: "apps of hostile may not call the tool secret",
-      other: "apps of hostile may not call the tool mcp_main_echo",
+      model: 'apps of hostile may not call the tool "secret"',
+      other: 'apps of hostile may not call the tool "mcp_main_echo"',
       sampling: "the console does not support sampling/createMessage",
     });
     expect(await app.locator("#input").innerText()).toBe('{"arguments":{}}');

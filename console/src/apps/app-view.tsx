@@ -142,7 +142,7 @@ async function requestServer(server: string, method: string, params: JsonMap): P
   if (method === "tools/call") {
     const tool = tools.value.items.find((one) => one.server === server && one.own === params.name);
     if (tool === undefined || !isVisibleTo("app", tool))
-      throw new Error(`apps of ${server} may not call the tool ${String(params.name).slice(0, 100)}`);
+      throw new Error(`apps of ${server} may not call the tool ${JSON.stringify(params.name).slice(0, 100)}`);
   }
   return mcp(method, params, { server });
 }

@@ -153,7 +153,9 @@ export class AppBridge {
       case "resources/read":
         return this.#host.request(method, params);
       case "ui/open-link":
-        return (await this.#host.openLink(String(params.url))) ? {} : { isError: true };
+        return typeof params.url === "string" && (await this.#host.openLink(params.url))
+          ? {}
+          : { isError: true };
       case "ui/message":
         this.#host.said("message", params);
         return {};

@@ -216,7 +216,7 @@ export class ControlSession {
       return isObject(answer) ? answer : undefined;
     };
     const observation = this.#observe(sent);
-    const view = sent.server === undefined ? this.#selected() : this.#alone(String(sent.server));
+    const view = sent.server === undefined ? this.#selected() : this.#alone(sent.server);
     const result = view.request({
       ...{ method, params: own, caller, signal, timeoutMs, maxTimeoutMs, observation },
       repeatable: sent.repeatable,
