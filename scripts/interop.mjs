@@ -16,6 +16,8 @@ console.log(
       "@ai-sdk/mcp": "2.0.93",
       "@langchain/core": "1.2.13",
       "@langchain/langgraph": "1.4.18",
+      // Later ones demand unpublished versions of other packages, and npm then searches for hours.
+      "@langchain/langgraph-sdk": "1.12.3",
       "@langchain/mcp-adapters": "1.1.4",
       "@modelcontextprotocol/inspector": "2.12.0",
     },

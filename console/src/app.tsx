@@ -15,7 +15,7 @@ import { lazy, Suspense } from "./ui/lazy.tsx";
 import { Button, Empty, Loading, Message, Page, State } from "./ui/parts.tsx";
 import { toneOf } from "./ui/server-state.ts";
 
-const use = {
+const PAGES = {
   tools: lazy(async () => (await import("./pages/tools.tsx")).ToolsPage),
   tool: lazy(async () => (await import("./pages/tool.tsx")).ToolPage),
   resources: lazy(async () => (await import("./pages/resources.tsx")).ResourcesPage),
@@ -201,25 +201,25 @@ function CurrentPage(): JSX.Element {
     case "servers":
       return name === undefined ? <ServersPage /> : <ServerPage key={name} alias={name} />;
     case "tools":
-      return name === undefined ? <use.tools /> : <use.tool name={name} />;
+      return name === undefined ? <PAGES.tools /> : <PAGES.tool name={name} />;
     case "resources":
-      return name === undefined ? <use.resources /> : <use.resource uri={name} />;
+      return name === undefined ? <PAGES.resources /> : <PAGES.resource uri={name} />;
     case "prompts":
-      return name === undefined ? <use.prompts /> : <use.prompt name={name} />;
+      return name === undefined ? <PAGES.prompts /> : <PAGES.prompt name={name} />;
     case "activity":
-      return <use.activity />;
+      return <PAGES.activity />;
     case "approvals":
-      return <use.approvals />;
+      return <PAGES.approvals />;
     case "contracts":
-      return <use.contracts />;
+      return <PAGES.contracts />;
     case "packages":
-      return <use.packages />;
+      return <PAGES.packages />;
     case "sandbox":
-      return <use.sandbox alias={name} />;
+      return <PAGES.sandbox alias={name} />;
     case "context":
-      return <use.context />;
+      return <PAGES.context />;
     case "secrets":
-      return <use.secrets />;
+      return <PAGES.secrets />;
     default:
       return (
         <Page title="Not found">

@@ -5,6 +5,9 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+/** npm can search for hours when no set of versions fits. */
+const NPM_TIMEOUT_MS = 10 * 60_000;
+
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
@@ -50,8 +53,11 @@ export function runNpm(args, cwd = root) {
   // Under `npm run` the npm in use names itself; otherwise the one on PATH (a .cmd on Windows, which needs a shell).
   const npm = process.env.npm_execpath;
   const result = npm?.endsWith(".js")
-    ? spawnSync(process.execPath, [npm, ...args], { cwd, encoding: "utf8" })
-    : spawnSync("npm", args, { cwd, encoding: "utf8", shell: process.platform === "win32" });
+    ? spawnSync(process.execPath, [npm, ...args], { cwd, encoding: "utf8", timeout: NPM_TIMEOUT_MS })
+    : spawnSync("npm", args, {
+        ...{ cwd, encoding: "utf8", timeout: NPM_TIMEOUT_MS },
+        shell: process.platform === "win32",
+      });
   if (result.error) throw result.error;
   if (result.status !== 0) {
     throw new Error(

@@ -162,7 +162,7 @@ export class AuditLog {
         code: "AUDIT_DAMAGED",
         severity: "error",
         message: `the audit log ${path} was changed from outside: ${missing}`,
-        hint: "Find out who changed it: portolan audit calls --verify",
+        hint: "See which records are affected: portolan audit calls --verify",
       });
     log.append({
       type: "opened",
@@ -273,7 +273,7 @@ export class AuditLog {
     this.#waiting = lines.slice(count);
   }
 
-  /** After a time without space, the log says how many calls it does not have. */
+  /** Records the number of calls that were lost while the disk was full. */
   #recovered(): void {
     this.#hasFailed = false;
     if (this.#lost === 0) return;
@@ -351,7 +351,7 @@ export class AuditLog {
       code: "FILE_FAILED",
       severity: "error",
       message: `the audit log ${this.path} cannot be written: ${(error as Error).message}`,
-      hint: "Calls go on. They are written when the disk accepts them again, up to 10000 of them.",
+      hint: "Calls are still served. Portolan keeps up to 10000 records in memory, and writes them when the disk has space again.",
     });
   }
 }

@@ -1,4 +1,4 @@
-// Public face of the audit room.
+// Public exports of the audit room.
 
 export { type AuditLog, openAuditLog } from "./audit-log.ts";
 export { auditFolders, type AuditFolders } from "./folders.ts";

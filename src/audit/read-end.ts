@@ -22,7 +22,7 @@ export async function readEnd(files: readonly string[]): Promise<LogEnd> {
     if (feed === -1) continue;
     const line = text.slice(text.lastIndexOf("\n", feed - 1) + 1, feed);
     const checked = checkLine(line);
-    // A last line that was changed ends no chain; the line before it does not either, since the next number is taken.
+    // A changed last line cannot be continued. The line before it cannot either, because its next number is in use.
     if (checked.ok) return { head: checked.head, tornBytes };
     return { head: undefined, tornBytes };
   }

@@ -1,4 +1,4 @@
-// Public face of the client room: `connectMcp()` and the connection that it returns.
+// Public exports of the client room: `connectMcp()` and the connection that it returns.
 
 export { connectMcp } from "./connect-mcp.ts";
 export { Connection } from "./connection.ts";

@@ -1,4 +1,4 @@
-// API of the console: requests of the control interface over HTTP. The response is lines of JSON: notes, questions, then the end.
+// API of the console: requests of the control interface over HTTP. The response is lines of JSON: notes, server requests, then the end.
 
 import { randomUUID } from "node:crypto";
 import type { ControlRequest } from "../control/index.ts";
@@ -18,14 +18,14 @@ export type Answer = (request: ControlRequest, origin: string) => Promise<unknow
 /** One line of a response. */
 type Line =
   | { readonly note: string; readonly value: unknown }
-  /** A question of the gateway, such as an elicitation; the page answers with `answer`. */
+  /** A server request, such as an elicitation; the page answers with `answer`. */
   | { readonly ask: string; readonly name: string; readonly value: unknown }
   | { readonly result: unknown }
   | { readonly error: { readonly code: string; readonly message: string; readonly hint?: string } };
 
 export class ConsoleApi {
   readonly #answer: Answer;
-  /** Questions without an answer, by id. */
+  /** Server requests without an answer, by id. */
   readonly #asked = new Map<string, (answer: unknown) => void>();
   #running = 0;
 
@@ -91,7 +91,7 @@ export class ConsoleApi {
   #answered({ id, result }: JsonObject, response: HttpResponse): void {
     const resolve = this.#asked.get(String(id));
     if (resolve === undefined)
-      return sendProblem(response, 404, "NOT_FOUND", "nobody waits for this answer any more");
+      return sendProblem(response, 404, "NOT_FOUND", "the server request was already answered or cancelled");
     this.#asked.delete(String(id));
     resolve(result);
     response.writeHead(200, HEADERS);

@@ -1,4 +1,4 @@
-// Public face of the console room.
+// Public exports of the console room.
 
 import type * as opened from "./console.ts";
 

@@ -7,7 +7,7 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:
 /** Why the request is refused; undefined if it comes from the console's own page, or from no browser. */
 export function findForeignOrigin(method: string, headers: IncomingHttpHeaders): string | undefined {
   const site = headers["sec-fetch-site"];
-  // Another port of this host is the same site, so that its requests carry the cookie: only this header and Origin tell.
+  // Another port of this host is the same site, so the browser sends the cookie. Only Sec-Fetch-Site and Origin identify such a request.
   if (site !== undefined && site !== "same-origin") return `the request comes from another page (${site})`;
   const { origin, host } = headers;
   if (origin === undefined)

@@ -1,4 +1,4 @@
-// Public face of the contracts room.
+// Public exports of the contracts room.
 
 export type { AuthOutcome } from "./auth/auth-machine.ts";
 export type { AuthState } from "./auth/auth-store.ts";

@@ -1,4 +1,4 @@
-// Public face of the control room.
+// Public exports of the control room.
 
 export type { ClientLink, GatewayClient } from "./client/gateway-client.ts";
 export type { RemoteWorkspace, RemoteWorkspaceOptions } from "./client/remote-workspace.ts";

@@ -1,6 +1,6 @@
 // Table of all error codes: exit status, HTTP status, JSON-RPC code and default hint of each. Codes are stable.
 
-export interface ErrorFace {
+export interface ErrorProperties {
   /** Exit status of the `portolan` command. */
   readonly exit: number;
   /** Status when the error answers an HTTP request. */
@@ -63,7 +63,7 @@ export type ErrorCode =
   | "TOOL_DROPPED"
   | "INTERNAL";
 
-const face = (exit: number, http: number, jsonrpc: number, hint: string): ErrorFace => ({
+const entry = (exit: number, http: number, jsonrpc: number, hint: string): ErrorProperties => ({
   exit,
   http,
   jsonrpc,
@@ -71,94 +71,99 @@ const face = (exit: number, http: number, jsonrpc: number, hint: string): ErrorF
 });
 
 /** Exit status: 1 the tool failed, 2 wrong usage or input, 3 server unavailable, 4 protocol violated, 5 access denied, 124 timeout, 130 interrupted. */
-export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorFace>> = {
-  CONFIG_INVALID: face(2, 400, -32602, "Correct the named setting."),
-  FILE_INVALID: face(2, 400, -32602, "Correct the named lines of the file."),
-  SECRET_MISSING: face(2, 500, -32603, "Set the named secret: portolan secrets set NAME."),
-  SECRET_STORE_FAILED: face(2, 500, -32603, "Check the secret store: portolan secrets check."),
-  SERVER_UNKNOWN: face(2, 404, -32602, "Run portolan status to see the servers of this workspace."),
-  NAME_AMBIGUOUS: face(
+export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
+  CONFIG_INVALID: entry(2, 400, -32602, "Correct the named setting."),
+  FILE_INVALID: entry(2, 400, -32602, "Correct the named lines of the file."),
+  SECRET_MISSING: entry(2, 500, -32603, "Set the named secret: portolan secrets set NAME."),
+  SECRET_STORE_FAILED: entry(2, 500, -32603, "Check the secret store: portolan secrets check."),
+  SERVER_UNKNOWN: entry(2, 404, -32602, "Run portolan status to see the servers of this workspace."),
+  NAME_AMBIGUOUS: entry(
     2,
     409,
     -32602,
     "Give one of the servers another alias, or change the naming template.",
   ),
-  FILE_FAILED: face(2, 500, -32603, "Check that the file exists and may be read and written."),
-  AUDIT_DAMAGED: face(2, 500, -32603, "See which records are missing: portolan audit calls --verify."),
-  USAGE: face(2, 400, -32602, "Run the command with --help."),
-  TARGET_INVALID: face(2, 400, -32602, "A target is a URL or a quoted command."),
-  INPUT_INVALID: face(2, 400, -32602, "Correct the named fields; the tool's inputSchema lists them."),
-  TOOL_NOT_FOUND: face(2, 404, -32602, "List the server's tools to see their names."),
-  TOOL_WITHHELD: face(
+  FILE_FAILED: entry(2, 500, -32603, "Check that the file exists and may be read and written."),
+  AUDIT_DAMAGED: entry(2, 500, -32603, "See which records are missing: portolan audit calls --verify."),
+  USAGE: entry(2, 400, -32602, "Run the command with --help."),
+  TARGET_INVALID: entry(2, 400, -32602, "A target is a URL or a quoted command."),
+  INPUT_INVALID: entry(2, 400, -32602, "Correct the named fields; the tool's inputSchema lists them."),
+  TOOL_NOT_FOUND: entry(2, 404, -32602, "List the server's tools to see their names."),
+  TOOL_WITHHELD: entry(
     5,
     403,
     -32602,
     "Review the change with portolan pins, then approve it: portolan pins approve <server> <tool>.",
   ),
-  PROMPT_NOT_FOUND: face(2, 404, -32602, "List the prompts to see their names."),
-  RESOURCE_NOT_FOUND: face(2, 404, -32602, "List the resources to see their URIs."),
-  NOT_SUPPORTED: face(2, 404, -32601, "This server does not offer that feature."),
-  TOOL_FAILED: face(1, 200, -32603, "The tool ran and failed; its message gives the reason."),
-  RPC_ERROR: face(1, 502, -32603, "The server refused the request; its message gives the reason."),
-  OUTPUT_INVALID: face(4, 502, -32603, "The server broke its own outputSchema; report it to its author."),
-  SERVER_START_FAILED: face(3, 502, -32603, "Run the command by hand to see why it does not start."),
-  SANDBOX_UNAVAILABLE: face(3, 502, -32603, "Run portolan doctor to see what this machine can enforce."),
-  SANDBOX_DENIED: face(2, 403, -32602, "If the server needs access, allow it in its sandbox config."),
-  INSTALL_FAILED: face(3, 502, -32603, "Check the package's name and version, and the network."),
-  VERSION_MISMATCH: face(3, 502, -32603, "Install a version in the range that the config file requires."),
-  VERSION_VULNERABLE: face(5, 403, -32603, "Update to a version without the vulnerability: portolan update."),
-  PLATFORM_UNSUPPORTED: face(3, 502, -32603, "This server is not made for this machine."),
-  SERVER_CRASHED: face(3, 502, -32603, "The call may or may not have run; check before calling again."),
-  SERVER_UNAVAILABLE: face(
+  PROMPT_NOT_FOUND: entry(2, 404, -32602, "List the prompts to see their names."),
+  RESOURCE_NOT_FOUND: entry(2, 404, -32602, "List the resources to see their URIs."),
+  NOT_SUPPORTED: entry(2, 404, -32601, "This server does not offer that feature."),
+  TOOL_FAILED: entry(1, 200, -32603, "The tool ran and failed; its message gives the reason."),
+  RPC_ERROR: entry(1, 502, -32603, "The server refused the request; its message gives the reason."),
+  OUTPUT_INVALID: entry(4, 502, -32603, "The server broke its own outputSchema; report it to its author."),
+  SERVER_START_FAILED: entry(3, 502, -32603, "Run the command by hand to see why it does not start."),
+  SANDBOX_UNAVAILABLE: entry(3, 502, -32603, "Run portolan doctor to see what this machine can enforce."),
+  SANDBOX_DENIED: entry(2, 403, -32602, "If the server needs access, allow it in its sandbox config."),
+  INSTALL_FAILED: entry(3, 502, -32603, "Check the package's name and version, and the network."),
+  VERSION_MISMATCH: entry(3, 502, -32603, "Install a version in the range that the config file requires."),
+  VERSION_VULNERABLE: entry(
+    5,
+    403,
+    -32603,
+    "Update to a version without the vulnerability: portolan update.",
+  ),
+  PLATFORM_UNSUPPORTED: entry(3, 502, -32603, "This server is not made for this machine."),
+  SERVER_CRASHED: entry(3, 502, -32603, "The call may or may not have run; check before calling again."),
+  SERVER_UNAVAILABLE: entry(
     3,
     503,
     -32603,
     "The server failed repeatedly, so Portolan waits before the next start; try again later.",
   ),
-  SERVER_DISABLED: face(3, 503, -32603, "Enable the server in its config file."),
-  CONNECTION_LOST: face(3, 502, -32603, "The call may or may not have run; check before calling again."),
-  CONNECTION_CLOSED: face(3, 503, -32603, "Portolan closed the connection; connect again."),
-  SESSION_LOST: face(
+  SERVER_DISABLED: entry(3, 503, -32603, "Enable the server in its config file."),
+  CONNECTION_LOST: entry(3, 502, -32603, "The call may or may not have run; check before calling again."),
+  CONNECTION_CLOSED: entry(3, 503, -32603, "Portolan closed the connection; connect again."),
+  SESSION_LOST: entry(
     3,
     502,
     -32603,
     "The server forgot the session twice in a row. The call did not run; call again.",
   ),
-  HTTP_ERROR: face(3, 502, -32603, "Check the URL and the server's health."),
-  AUTH_REQUIRED: face(5, 401, -32603, "Give a valid credential, for example an Authorization header."),
-  AUTH_UNAVAILABLE: face(3, 503, -32603, "The credential was not checked; try again later."),
-  AUTH_FAILED: face(5, 502, -32603, "Ask the operator of the server, or of its authorization server."),
-  FORBIDDEN: face(5, 403, -32603, "Ask the operator of the server for access."),
-  RATE_LIMITED: face(3, 429, -32603, "Wait for the time that the server requests, then try again."),
-  TIMEOUT: face(124, 504, -32603, "Raise the timeout if the server is known to be slow."),
-  CANCELLED: face(130, 499, -32603, "The caller cancelled the request."),
-  BUSY: face(3, 503, -32603, "The server does not read fast enough; send fewer requests at once."),
-  MESSAGE_TOO_LARGE: face(
+  HTTP_ERROR: entry(3, 502, -32603, "Check the URL and the server's health."),
+  AUTH_REQUIRED: entry(5, 401, -32603, "Give a valid credential, for example an Authorization header."),
+  AUTH_UNAVAILABLE: entry(3, 503, -32603, "The credential was not checked; try again later."),
+  AUTH_FAILED: entry(5, 502, -32603, "Ask the operator of the server, or of its authorization server."),
+  FORBIDDEN: entry(5, 403, -32603, "Ask the operator of the server for access."),
+  RATE_LIMITED: entry(3, 429, -32603, "Wait for the time that the server requests, then try again."),
+  TIMEOUT: entry(124, 504, -32603, "Raise the timeout if the server is known to be slow."),
+  CANCELLED: entry(130, 499, -32603, "The caller cancelled the request."),
+  BUSY: entry(3, 503, -32603, "The server does not read fast enough; send fewer requests at once."),
+  MESSAGE_TOO_LARGE: entry(
     4,
     502,
     -32603,
     "Request less data, or raise max_message_bytes in the config of the server.",
   ),
-  PROTOCOL_ERROR: face(4, 502, -32603, "The peer does not speak MCP here; check the URL or the command."),
-  VERSION_UNSUPPORTED: face(
+  PROTOCOL_ERROR: entry(4, 502, -32603, "The peer does not speak MCP here; check the URL or the command."),
+  VERSION_UNSUPPORTED: entry(
     4,
     502,
     -32022,
     "No protocol revision is common to both sides; update one of them.",
   ),
-  CAPABILITY_MISSING: face(4, 400, -32021, "Register a handler for this kind of server request."),
-  TOO_MANY_ROUNDS: face(
+  CAPABILITY_MISSING: entry(4, 400, -32021, "Register a handler for this kind of server request."),
+  TOO_MANY_ROUNDS: entry(
     4,
     502,
     -32603,
     "The server keeps sending requests without finishing; report it to its author.",
   ),
-  SCHEMA_UNSUPPORTED: face(
+  SCHEMA_UNSUPPORTED: entry(
     4,
     502,
     -32603,
     "Portolan does not check the input of this tool; the server does.",
   ),
-  TOOL_DROPPED: face(4, 502, -32603, "Report the malformed definition to the server's author."),
-  INTERNAL: face(70, 500, -32603, "This is a bug in portolan; please report it."),
+  TOOL_DROPPED: entry(4, 502, -32603, "Report the malformed definition to the server's author."),
+  INTERNAL: entry(70, 500, -32603, "This is a bug in portolan; please report it."),
 };

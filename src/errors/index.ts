@@ -1,6 +1,6 @@
 // Public exports of the errors room.
 
-export { ERROR_CODES, type ErrorCode, type ErrorFace } from "./codes.ts";
+export { ERROR_CODES, type ErrorCode, type ErrorProperties } from "./codes.ts";
 export type { Diagnostic, Report } from "./diagnostic.ts";
 export {
   changedError,

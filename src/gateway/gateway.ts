@@ -42,7 +42,7 @@ export interface GatewayOptions extends Omit<
   readonly settings?: GatewaySettings | ((configured: GatewaySettings) => GatewaySettings);
   /**
    * The gateway's own token, whose caller sees every tool, and the key that signs task ids and suspended calls. `openAccess()` keeps
-   * both in a file. Without a key, a random one is used, and clients cannot continue their calls after a restart.
+   * both in a file. Without a key, a random one is used, and task ids are no longer valid after a restart.
    */
   readonly access?: { readonly token?: string; readonly key?: Buffer };
   /** The path under which a program that embeds the gateway serves it, such as `/tools`: MCP is then at `/tools/mcp`. */
@@ -315,7 +315,7 @@ function toSection(name: string): string {
 function checkPath(path: string): string {
   if (path === "" || /^(?:\/[\w.~-]+)+$/.test(path)) return path;
   throw new PortolanError("CONFIG_INVALID", `the path ${JSON.stringify(path)} of the gateway is not valid`, {
-    hint: 'A path begins with "/" and does not end with it, such as /tools.',
+    hint: 'A path such as /tools: it begins with "/", does not end with it, and contains letters, digits, _ . ~ and - only.',
   });
 }
 

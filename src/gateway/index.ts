@@ -1,4 +1,4 @@
-// Public face of the gateway room.
+// Public exports of the gateway room.
 
 export { type Access, type AccessOptions, createAccess, openAccess } from "./access/access-file.ts";
 export {

@@ -1,4 +1,4 @@
-// Public face of the install room. A program that is already on this machine loads none of the installers.
+// Public exports of the install room. A program that is already on this machine loads none of the installers.
 
 import type * as zip from "./archive/zip.ts";
 import type * as downloads from "./download.ts";

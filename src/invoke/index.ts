@@ -1,4 +1,4 @@
-// Public face of the invoke room: opens servers of mcpfiles, and plans their commands.
+// Public exports of the invoke room: opens servers of mcpfiles, and plans their commands.
 
 export { blockedBy, envNames } from "./env-references.ts";
 export { planCommands, type PlannedCommand } from "./cli/plan.ts";

@@ -1,4 +1,4 @@
-// Public face of the launch room.
+// Public exports of the launch room.
 
 import type { Diagnosis } from "./diagnose.ts";
 import type * as images from "./image.ts";

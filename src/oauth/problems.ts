@@ -10,7 +10,7 @@ export interface LoginNeeded {
   readonly user?: string;
   /** The scopes that the server demands in addition. */
   readonly scope?: string;
-  /** Why, in a phrase that follows the name of the server: "wants you to log in". */
+  /** Why, in a phrase that follows the name of the server: "requires a login". */
   readonly why: string;
   readonly cause?: unknown;
 }

@@ -272,7 +272,7 @@ export class ServerLogin implements RequestAuth {
     const isPerson = isForPerson(settings);
     if (isPerson && openLoginPage === undefined && showDeviceCode === undefined) {
       const why =
-        additional === undefined ? "wants you to log in" : `needs a login with the scopes ${additional}`;
+        additional === undefined ? "requires a login" : `needs a login with the scopes ${additional}`;
       throw loginNeeded({ server, account: settings.account, user, scope: additional, why });
     }
     const discovered = found ?? (await this.#discover(challenge));

@@ -1,4 +1,4 @@
-// Public face of the process room.
+// Public exports of the process room.
 
 export { atExit } from "./at-exit.ts";
 export { ChildGroup } from "./child-group.ts";

@@ -1,4 +1,4 @@
-// Public face of the sandbox room. The first server that needs a backend loads it.
+// Public exports of the sandbox room. The first server that needs a backend loads it.
 
 export { backendFor, backendNamed, chooseMode, type ChosenMode, usualBackends } from "./backends.ts";
 export { type Certificates, findCertificates } from "./certificates.ts";

@@ -1,4 +1,4 @@
-// The room's face, and that looking at it loads nothing heavy.
+// The exports of the room, and that importing them loads nothing heavy.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";

@@ -51,7 +51,7 @@ export function methodName(method: string): string {
   return METHODS.has(method) ? method : "_OTHER";
 }
 
-/** Span names have the name of a tool or prompt, but no URI, of which there may be too many. */
+/** Span names contain the name of a tool or prompt, but no URI, to limit the number of distinct names. */
 export function spanName(method: string, target: string | undefined): string {
   const name = methodName(method);
   return target !== undefined && (method === "tools/call" || method === "prompts/get")

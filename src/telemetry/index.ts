@@ -1,4 +1,4 @@
-// Public face of the telemetry room.
+// Public exports of the telemetry room.
 
 export { argumentDigest } from "./digest.ts";
 export { type CallMetrics, PROMETHEUS_TYPE } from "./metrics/call-metrics.ts";

@@ -1,4 +1,4 @@
-// Observers of calls: everything that wants to know about calls registers here. Without one, a call is not measured at all.
+// Registry of call observers. Without an observer, calls are not measured.
 
 import { randomBytes } from "node:crypto";
 import type { Era, Implementation, JsonObject, RequestId } from "../model/index.ts";

@@ -94,7 +94,10 @@ describe("a server behind OAuth", () => {
     server.deviceErrors = Array<string>(100).fill("authorization_pending");
     server.deviceExpiresIn = 0.3;
     const late = await portolan(["login", "notes", "--no-browser", "--json"], { cwd, env });
-    expect(envelope(late)).toMatchObject({ code: "TIMEOUT", message: "nobody entered the code in time" });
+    expect(envelope(late)).toMatchObject({
+      code: "TIMEOUT",
+      message: "the login timed out: no code was entered",
+    });
   });
 
   test("a name that is neither a server nor a driver is refused", async () => {

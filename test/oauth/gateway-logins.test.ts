@@ -179,7 +179,7 @@ test("the link belongs to its caller, its browser and one login", async () => {
     "portolan-login-caller",
     `${Buffer.from("alice").toString("base64url")}.9999999999999.x`,
   );
-  expect((await browser.open(link)).text).toContain("First show who you are.");
+  expect((await browser.open(link)).text).toContain("First confirm your identity.");
   expect((await browser.open(link)).headers.get("x-frame-options")).toBe("DENY");
 
   // The answer of the login page comes back to another browser.
@@ -221,7 +221,7 @@ test("a login that is refused ends the call", async () => {
     answer: () => ({ action: "decline" }),
   });
   expect((await declining.tool(WHOAMI)).error?.message).toMatch(
-    /^notes wants you to log in, which was declined: open http/,
+    /^notes requires a login, which was declined: open http/,
   );
 });
 

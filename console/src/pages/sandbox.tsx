@@ -64,7 +64,7 @@ function PlanCard({ plan }: { readonly plan: LaunchPlan }): JSX.Element {
           <Command
             text={
               event.type === "mcp.sandbox_denied"
-                ? `portolan grant ${server} --allow-net ${event.host}`
+                ? `portolan grant ${server} --net ${event.host}${event.port === 0 ? "" : `:${event.port}`}`
                 : (event.grant ?? `portolan why ${server}`)
             }
           />

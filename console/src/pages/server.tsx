@@ -1,4 +1,4 @@
-// One server: why it does not work and how to mend it, its facts, its tools, its stderr, its last events.
+// One server: why it does not work and how to fix it, its facts, its tools, its stderr, its last events.
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";

@@ -84,7 +84,7 @@ function refuseWithoutSandbox(
   const place = `${label(origin.file)}:${origin.line}`;
   if (endpoint.transport === "contracts")
     throw new PortolanError("USAGE", `${alias} stands for all drivers; each has its own sandbox.`, {
-      hint: "Name the driver; portolan drivers list shows them.",
+      hint: "Name one driver. To see them: portolan status",
     });
   if (endpoint.transport === "invoke") {
     const { tools, prompts, resources, resourceTemplates } = endpoint.server;

@@ -58,7 +58,7 @@ export async function changeGrants(
   throwUsageErrors(
     noPlace.map(
       (kind) =>
-        `--${kind} has no place in ${pathLabeller(io)(declared.file)}; VS Code knows --write and --net`,
+        `--${kind} is not supported in ${pathLabeller(io)(declared.file)}; VS Code supports --write and --net`,
     ),
   );
   const { home } = computerOf(io, io.cwd);
@@ -130,7 +130,7 @@ function report(
     );
   if (unchanged.length > 0)
     output.print(
-      output.colors.dim(`${verb === "grant" ? "There already" : "Not there"}: ${unchanged.join(", ")}.`),
+      output.colors.dim(`${verb === "grant" ? "Already granted" : "Not granted"}: ${unchanged.join(", ")}.`),
     );
 }
 

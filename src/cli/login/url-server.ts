@@ -11,9 +11,9 @@ export interface UrlServer {
 
 /** The server, if it has a URL and not a program of this machine. */
 export function toUrlServer({ alias, endpoint, origin }: ServerConfig): UrlServer | undefined {
-  const isUrl =
-    endpoint.transport === "http" || endpoint.transport === "sse" || endpoint.transport === "websocket";
-  return isUrl && endpoint.program === undefined ? { alias, endpoint, file: origin.file } : undefined;
+  return "url" in endpoint && endpoint.program === undefined
+    ? { alias, endpoint, file: origin.file }
+    : undefined;
 }
 
 /** True if the config has a credential, so that no login is used. */

@@ -59,13 +59,17 @@ function requireTool(live: readonly LintedTool[], wanted: unknown): LintedTool {
   const { name, hash } = isObject(wanted) ? wanted : {};
   const tool = live.find((one) => one.name === name);
   if (tool === undefined || tool.hash === undefined || tool.hash !== hash)
-    throw new PortolanError("TOOL_WITHHELD", `${String(name)} has another definition than the page shows`, {
-      hint: "Load the page again and look at the new definition.",
-    });
+    throw new PortolanError(
+      "TOOL_WITHHELD",
+      `The definition of ${String(name)} changed after the page was loaded`,
+      {
+        hint: "Load the page again and look at the new definition.",
+      },
+    );
   return tool;
 }
 
 function lockFile({ config }: OpenedWorkspace): string {
   if (config.folder !== undefined) return lockFileOf(config.folder);
-  throw new PortolanError("NOT_SUPPORTED", "these servers come from no folder, so that nothing is pinned");
+  throw new PortolanError("NOT_SUPPORTED", "pins need a workspace folder, and these servers have none");
 }

@@ -133,7 +133,7 @@ function forHttpOnly(raw: RawServeOptions): string[] {
   ];
   return given
     .filter(([, isGiven]) => isGiven)
-    .map(([flag]) => `${flag} is for HTTP; with --stdio, stdin and stdout are all there is`);
+    .map(([flag]) => `${flag} has no effect with --stdio, which serves no HTTP`);
 }
 
 function parseTls(

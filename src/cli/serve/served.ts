@@ -43,7 +43,10 @@ export async function findServed(
   if (given !== undefined) return fromTarget(cli, given, only);
   refuseTargetOptions(cli);
   if (cli.options.era !== undefined)
-    throw new PortolanError("USAGE", "--era is for a URL or a command; the workspace's file has it for each");
+    throw new PortolanError(
+      "USAGE",
+      "--era applies to a URL or a command. For servers of a workspace, set era in its config file.",
+    );
   const at = { ...cli, options: { ...cli.options, workspace } };
   const source = await loadSource(at);
   for (const alias of only ?? []) requireServer(source, alias);

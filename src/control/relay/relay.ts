@@ -240,7 +240,7 @@ class Relay {
     this.#write(this.#link, toLine(message));
   }
 
-  /** A client that does not read stops the gateway's output, not the memory of this process. */
+  /** Pauses the gateway's output while the client does not read, so that memory stays bounded. */
   #write(link: Duplex | undefined, text: Buffer | string): void {
     const { output } = this.#options;
     if (output.write(text) || link === undefined) return;

@@ -288,7 +288,7 @@ export class ControlSession {
   #consoleLink(): string {
     const link = this.#options.consoleLink?.();
     if (link !== undefined) return link;
-    throw new PortolanError("NOT_SUPPORTED", "this gateway serves no HTTP, so that it has no console", {
+    throw new PortolanError("NOT_SUPPORTED", "this gateway has no console, because it serves stdio only", {
       hint: "Start one with HTTP: portolan serve",
     });
   }

@@ -1,4 +1,4 @@
-// Public face of the clients' files: reading, finding, writing them.
+// Public exports of the clients' files: reading, finding, writing them.
 
 export { CLIENTS, type ClientInfo, type Computer, type UsualPlace } from "./known/clients.ts";
 export { type FoundClientFile, findClientFiles } from "./known/find.ts";

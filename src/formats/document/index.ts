@@ -1,4 +1,4 @@
-// Public face of the document layer: YAML and JSON files as values with positions, and their diagnostics.
+// Public exports of the document layer: YAML and JSON files as values with positions, and their diagnostics.
 
 export { MAX_BYTES } from "./bounds.ts";
 export { Diagnostics, quoted, ROOT } from "./diagnostics.ts";

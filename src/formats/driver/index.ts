@@ -1,4 +1,4 @@
-// Public face of the driver formats: DRIVER.md, TOOL.md, SECRETS.md and SKILL.md.
+// Public exports of the driver formats: DRIVER.md, TOOL.md, SECRETS.md and SKILL.md.
 
 export { parseJsonPath as parseExtract } from "../../model/index.ts";
 export { checkBinding } from "./check/check-binding.ts";

@@ -1,4 +1,4 @@
-// Public face of the bridge manifest, and of the server fields that portolan.yaml shares with it.
+// Public exports of the bridge manifest, and of the server fields that portolan.yaml shares with it.
 
 export {
   AUTH as SERVER_AUTH,

@@ -1,4 +1,4 @@
-// Public face of the MCPB format: the manifest.json of a bundle, its settings, and its program on one machine.
+// Public exports of the MCPB format: the manifest.json of a bundle, its settings, and its program on one machine.
 
 export type { McpbValue } from "./check.ts";
 export {

@@ -1,4 +1,4 @@
-// Public face of the mcpfile: tools as HTTP requests and commands.
+// Public exports of the mcpfile: tools as HTTP requests and commands.
 
 export { type BesideFile, readMcpfile, isMcpfile, isMcpfileName, looksLikeMcpfile } from "./declared.ts";
 export { type McpfileEntry, type McpfileResult, type McpServerConfig, parseMcpfile } from "./read/parse.ts";

@@ -1,4 +1,4 @@
-// Public face of the package format: the metadata of an MCP server in a registry.
+// Public exports of the package format: the metadata of an MCP server in a registry.
 
 export { type LaterField, type PackageMode, variableOf } from "./check.ts";
 export {

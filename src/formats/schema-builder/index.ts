@@ -1,4 +1,4 @@
-// Public face of the schema builder: typed builders that describe a file format once.
+// Public exports of the schema builder: typed builders that describe a file format once.
 
 export { list, map, union, variants } from "./collections.ts";
 export {

@@ -1,4 +1,4 @@
-// Public face of server.json, the document of the official MCP registry: packages, remotes, and their settings.
+// Public exports of server.json, the document of the official MCP registry: packages, remotes, and their settings.
 
 export { fillOption, type FilledOption } from "./fill.ts";
 export {

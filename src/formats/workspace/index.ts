@@ -1,4 +1,4 @@
-// Public face of portolan.yaml.
+// Public exports of portolan.yaml.
 
 export type { ServerFields } from "../manifest/index.ts";
 export { addServer, changeServer, removeServer } from "./edit.ts";

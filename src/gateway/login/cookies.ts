@@ -1,10 +1,10 @@
-// Cookies of the login pages: which visit a browser began, and which caller the person in front of it proved to be.
+// Cookies of the login pages: which authorization a browser began, and which caller the person in front of it proved to be.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 
 /** A person need not prove again who they are for this long. */
 const IDENTITY_MS = 8 * 60 * 60_000;
-const VISIT_S = 10 * 60;
+const AUTHORIZATION_S = 10 * 60;
 
 export class LoginCookies {
   readonly #key: Buffer;
@@ -41,14 +41,14 @@ export class LoginCookies {
     );
   }
 
-  visitOf(header: string | undefined): string | undefined {
-    return this.#read(header, "visit");
+  authorizationOf(header: string | undefined): string | undefined {
+    return this.#read(header, "authorization");
   }
 
   /** A new secret of the browser, and its Set-Cookie header. */
-  forVisit(): { readonly binding: string; readonly header: string } {
+  forAuthorization(): { readonly binding: string; readonly header: string } {
     const binding = randomBytes(32).toString("base64url");
-    return { binding, header: this.#write("visit", binding, VISIT_S) };
+    return { binding, header: this.#write("authorization", binding, AUTHORIZATION_S) };
   }
 
   #sign(caller: string, expiresAt: string): string {

@@ -1,4 +1,4 @@
-// Login pages of the gateway: the link of an offered login leads here. The person proves to be the caller that got the link, and then
+// Login pages of the gateway: the links for logins lead here. The person proves to be the caller that got the link, and then
 // logs in at the server. Otherwise somebody could send the link to another person, and get access to that person's account.
 
 import { isPortolanError, PortolanError, toPortolanError } from "../../errors/index.ts";
@@ -10,7 +10,7 @@ import type { AccessControl } from "../access/types.ts";
 import type { HttpRequest, HttpResponse } from "../http/responses.ts";
 import { LoginCookies } from "./cookies.ts";
 import { readForm } from "./form.ts";
-import { type Offer, Offers } from "./offers.ts";
+import { type LoginLink, LoginLinks } from "./login-links.ts";
 import {
   donePage,
   failedPage,
@@ -21,7 +21,7 @@ import {
   startPage,
   type StartPage,
 } from "./pages.ts";
-import { Visits } from "./visits.ts";
+import { PendingAuthorizations } from "./pending-authorizations.ts";
 
 export interface LoginFrontOptions {
   readonly access: () => AccessControl;
@@ -39,20 +39,20 @@ const CALLBACK = "callback";
 
 export class LoginFront {
   readonly #options: LoginFrontOptions;
-  readonly #offers = new Offers();
-  readonly #visits = new Visits();
+  readonly #links = new LoginLinks();
+  readonly #pending = new PendingAuthorizations();
   readonly #clients: RegisteredClients = new Map();
 
   constructor(options: LoginFrontOptions) {
     this.#options = options;
   }
 
-  /** Offers logins to one caller. */
+  /** Makes links for one caller. */
   offerTo(caller: string): OfferLogin {
     return (wanted) => {
       const base = this.#options.baseUrl();
       if (base === undefined) return undefined;
-      return this.#offers.make(caller, wanted, (id) => `${base}/login/${id}`);
+      return this.#links.make(caller, wanted, (id) => `${base}/login/${id}`);
     };
   }
 
@@ -63,8 +63,8 @@ export class LoginFront {
   }
 
   close(): void {
-    this.#offers.close();
-    this.#visits.close();
+    this.#links.close();
+    this.#pending.close();
   }
 
   async #respond(request: HttpRequest, response: HttpResponse, name: string): Promise<void> {
@@ -73,10 +73,10 @@ export class LoginFront {
     if (base === undefined) return send(response, GONE);
     const site: Site = { base, cookies: new LoginCookies(this.#options.key, new URL(base)) };
     if (name === CALLBACK && method === "GET") return await this.#comeBack(request, response, site);
-    const offer = name === CALLBACK ? undefined : this.#offers.find(name);
-    if (offer === undefined) return send(response, GONE);
-    const isProved = site.cookies.callerOf(headers.cookie) === offer.caller;
-    if (method === "GET") return send(response, this.#startPage(offer, site, isProved));
+    const link = name === CALLBACK ? undefined : this.#links.find(name);
+    if (link === undefined) return send(response, GONE);
+    const isProved = site.cookies.callerOf(headers.cookie) === link.caller;
+    if (method === "GET") return send(response, this.#startPage(link, site, isProved));
     if (method !== "POST")
       return send(response, failedPage("Not allowed", "Open the link in a browser.", 405));
     // A page of another site must not be able to send the form, with a token of its choice.
@@ -87,19 +87,19 @@ export class LoginFront {
       );
     const form = await readForm(request);
     if (form === undefined) return send(response, failedPage("Not allowed", "The form is not valid.", 400));
-    if (isProved) return await this.#visitServer(response, offer, site, []);
-    if (form.get("proof") === "issuer") return await this.#visitIssuer(response, offer, site);
+    if (isProved) return await this.#redirectToServer(response, link, site, []);
+    if (form.get("proof") === "issuer") return await this.#redirectToIssuer(response, link, site);
     const token = form.get("token") ?? "";
-    if (!(await this.#isTokenOf(request, token, offer.caller)))
-      return send(response, this.#startPage(offer, site, false, `This is not the token of ${offer.caller}.`));
-    await this.#visitServer(response, offer, site, [site.cookies.forCaller(offer.caller)]);
+    if (!(await this.#isTokenOf(request, token, link.caller)))
+      return send(response, this.#startPage(link, site, false, `This is not the token of ${link.caller}.`));
+    await this.#redirectToServer(response, link, site, [site.cookies.forCaller(link.caller)]);
   }
 
-  #startPage(offer: Offer, { base }: Site, isProved: boolean, problem?: string): Page {
-    const { server, caller } = offer;
+  #startPage(link: LoginLink, { base }: Site, isProved: boolean, problem?: string): Page {
+    const { server, caller } = link;
     const issuer = this.#options.settings().oauth?.issuer;
     const proof: StartPage["proof"] = isProved ? "proved" : proofOf(caller, issuer);
-    return startPage({ ...{ server, caller, proof, issuer, problem }, action: `${base}/login/${offer.id}` });
+    return startPage({ ...{ server, caller, proof, issuer, problem }, action: `${base}/login/${link.id}` });
   }
 
   async #isTokenOf(request: HttpRequest, token: string, caller: string): Promise<boolean> {
@@ -110,44 +110,49 @@ export class LoginFront {
   }
 
   /** Sends the browser to the login page of the server. */
-  async #visitServer(response: HttpResponse, offer: Offer, site: Site, cookies: string[]): Promise<void> {
-    const { binding, header } = site.cookies.forVisit();
-    const start = { kind: "login", binding, offer } as const;
+  async #redirectToServer(
+    response: HttpResponse,
+    link: LoginLink,
+    site: Site,
+    cookies: string[],
+  ): Promise<void> {
+    const { binding, header } = site.cookies.forAuthorization();
+    const start = { kind: "login", binding, link } as const;
     try {
-      const address = await this.#visits.begin(start, callbackOf(site), (page) => offer.logIn(page));
+      const address = await this.#pending.begin(start, callbackOf(site), (page) => link.logIn(page));
       if (address !== undefined) return redirect(response, address, [...cookies, header]);
-      this.#offers.end(offer);
-      send(response, donePage(offer.server));
+      this.#links.end(link);
+      send(response, donePage(link.server));
     } catch (error) {
-      send(response, failedPage(`The login at ${offer.server} cannot begin`, describe(error), 502));
+      send(response, failedPage(`The login at ${link.server} cannot begin`, describe(error), 502));
     }
   }
 
   /** Sends the browser to the issuer of the gateway, to learn who the person is. */
-  async #visitIssuer(response: HttpResponse, offer: Offer, site: Site): Promise<void> {
+  async #redirectToIssuer(response: HttpResponse, link: LoginLink, site: Site): Promise<void> {
     const { settings, access, onSecret } = this.#options;
     const { oauth } = settings();
     if (oauth === undefined) return send(response, GONE);
     const { issuer, clientId, clientSecret, scopes = [] } = oauth;
     const resource = oauth.resource ?? `${site.base}/mcp`;
-    const { binding, header } = site.cookies.forVisit();
-    const start = { kind: "identity", binding, offer } as const;
-    const work: Parameters<Visits["begin"]>[2] = async (openLoginPage) => {
+    const { binding, header } = site.cookies.forAuthorization();
+    const start = { kind: "identity", binding, link } as const;
+    const work: Parameters<PendingAuthorizations["begin"]>[2] = async (openLoginPage) => {
       const client = { clientId, clientSecret };
       const options = { name: "the gateway", issuer, resource, scopes, client, openLoginPage, onSecret };
       const token = await signIn(options, this.#clients);
       const result = await access().authenticate({ headers: { authorization: `Bearer ${token}` } });
-      if ("caller" in result && result.caller.name === offer.caller) return;
+      if ("caller" in result && result.caller.name === link.caller) return;
       throw new PortolanError(
         "FORBIDDEN",
-        "You are signed in as another person than the one who got this link.",
+        "This link belongs to another caller: you are signed in as a different person.",
         {
           hint: "Ask for a link of your own in your client.",
         },
       );
     };
     try {
-      const address = await this.#visits.begin(start, callbackOf(site), work);
+      const address = await this.#pending.begin(start, callbackOf(site), work);
       if (address !== undefined) redirect(response, address, [header]);
     } catch (error) {
       send(response, failedPage("The sign-in cannot begin", describe(error), 502));
@@ -157,24 +162,24 @@ export class LoginFront {
   /** An authorization server has sent the browser back. */
   async #comeBack(request: HttpRequest, response: HttpResponse, site: Site): Promise<void> {
     const answer = new URL(`${callbackOf(site)}${queryOf(request.url ?? "")}`);
-    const binding = site.cookies.visitOf(request.headers.cookie);
-    const visit = this.#visits.take(answer.searchParams.get("state") ?? "", binding);
-    if (visit === undefined) return send(response, OTHER_BROWSER);
-    const { offer, kind } = visit;
-    visit.answer(answer);
+    const binding = site.cookies.authorizationOf(request.headers.cookie);
+    const authorization = this.#pending.take(answer.searchParams.get("state") ?? "", binding);
+    if (authorization === undefined) return send(response, OTHER_BROWSER);
+    const { link, kind } = authorization;
+    authorization.answer(answer);
     try {
-      await visit.finished;
+      await authorization.finished;
     } catch (error) {
       // Another link is needed only after a refusal at the server itself.
-      if (kind === "login") this.#offers.end(offer, toPortolanError(error, { server: offer.server }));
+      if (kind === "login") this.#links.end(link, toPortolanError(error, { server: link.server }));
       return send(response, failedPage("The login failed", describe(error), 403));
     }
     if (kind === "identity")
-      return redirect(response, new URL(`${site.base}/login/${offer.id}`), [
-        site.cookies.forCaller(offer.caller),
+      return redirect(response, new URL(`${site.base}/login/${link.id}`), [
+        site.cookies.forCaller(link.caller),
       ]);
-    this.#offers.end(offer);
-    send(response, donePage(offer.server));
+    this.#links.end(link);
+    send(response, donePage(link.server));
   }
 }
 

@@ -1,11 +1,11 @@
-// Parts of the login pages: cookies that cannot be forged, links that end, visits that belong to one browser, pages without injection.
+// Parts of the login pages: cookies that cannot be forged, links that end, authorizations that belong to one browser, pages without injection.
 
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { LoginCookies } from "./cookies.ts";
-import { Offers } from "./offers.ts";
+import { LoginLinks } from "./login-links.ts";
 import { failedPage, startPage } from "./pages.ts";
-import { Visits } from "./visits.ts";
+import { PendingAuthorizations } from "./pending-authorizations.ts";
 
 afterEach(() => vi.useRealTimers());
 
@@ -30,8 +30,8 @@ describe("cookies", () => {
 
   test("are limited to the login pages without https", () => {
     const cookies = new LoginCookies(key, new URL("http://127.0.0.1:7420"));
-    expect(cookies.forVisit().header).toMatch(
-      /^portolan-login-visit=\S+; Path=\/login; HttpOnly; SameSite=Lax; Max-Age=600$/,
+    expect(cookies.forAuthorization().header).toMatch(
+      /^portolan-login-authorization=\S+; Path=\/login; HttpOnly; SameSite=Lax; Max-Age=600$/,
     );
   });
 
@@ -46,42 +46,42 @@ describe("cookies", () => {
   });
 });
 
-describe("offers", () => {
+describe("links", () => {
   const wanted = (server: string) => ({ server, logIn: async () => {} });
   const toUrl = (id: string): string => `https://x/login/${id}`;
 
   test("a caller gets one link for each server, and other callers other ones", () => {
-    const offers = new Offers();
-    const first = offers.make("alice", wanted("notes"), toUrl);
-    expect(offers.make("alice", wanted("notes"), toUrl).url).toBe(first.url);
-    const others = [offers.make("alice", wanted("mail"), toUrl), offers.make("bob", wanted("notes"), toUrl)];
+    const links = new LoginLinks();
+    const first = links.make("alice", wanted("notes"), toUrl);
+    expect(links.make("alice", wanted("notes"), toUrl).url).toBe(first.url);
+    const others = [links.make("alice", wanted("mail"), toUrl), links.make("bob", wanted("notes"), toUrl)];
     expect(new Set([first, ...others].map(({ url }) => url)).size).toBe(3);
-    offers.close();
+    links.close();
   });
 
   test("end after their time, and when a caller has too many", async () => {
     vi.useFakeTimers();
-    const offers = new Offers(1_000);
-    const { id, done } = offers.make("alice", wanted("notes"), toUrl);
+    const links = new LoginLinks(1_000);
+    const { id, done } = links.make("alice", wanted("notes"), toUrl);
     vi.advanceTimersByTime(1_001);
     await expect(done).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
-    expect(offers.find(id)).toBeUndefined();
-    const many = Array.from({ length: 60 }, (_, index) => offers.make("alice", wanted(`s${index}`), toUrl));
-    expect(many.filter((offer) => offers.find(offer.id) !== undefined)).toHaveLength(50);
+    expect(links.find(id)).toBeUndefined();
+    const many = Array.from({ length: 60 }, (_, index) => links.make("alice", wanted(`s${index}`), toUrl));
+    expect(many.filter((link) => links.find(link.id) !== undefined)).toHaveLength(50);
     await expect(many[0]?.done).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
-    offers.close();
+    links.close();
   });
 });
 
-test("a visit is finished once, by the browser that began it", async () => {
-  const offers = new Offers();
-  const { id } = offers.make("alice", { server: "notes", logIn: async () => {} }, String);
-  const offer = offers.find(id);
-  if (offer === undefined) throw new Error("there is no offer");
-  const visits = new Visits();
+test("an authorization is finished once, by the browser that began it", async () => {
+  const links = new LoginLinks();
+  const { id } = links.make("alice", { server: "notes", logIn: async () => {} }, String);
+  const link = links.find(id);
+  if (link === undefined) throw new Error("there is no link");
+  const pending = new PendingAuthorizations();
   let answered: URL | undefined;
-  const address = await visits.begin(
-    { kind: "login", binding: "secret", offer },
+  const address = await pending.begin(
+    { kind: "login", binding: "secret", link },
     "https://x/back",
     async (open) => {
       const page = await open({ server: "notes", redirectUri: undefined });
@@ -89,15 +89,15 @@ test("a visit is finished once, by the browser that began it", async () => {
     },
   );
   expect(address?.href).toBe("https://as/authorize");
-  expect(visits.take("state", undefined)).toBeUndefined();
-  expect(visits.take("state", "another")).toBeUndefined();
-  expect(visits.take("other", "secret")).toBeUndefined();
-  const visit = visits.take("state", "secret");
-  expect(visits.take("state", "secret")).toBeUndefined();
-  visit?.answer(new URL("https://x/back?code=1"));
-  await visit?.finished;
+  expect(pending.take("state", undefined)).toBeUndefined();
+  expect(pending.take("state", "another")).toBeUndefined();
+  expect(pending.take("other", "secret")).toBeUndefined();
+  const authorization = pending.take("state", "secret");
+  expect(pending.take("state", "secret")).toBeUndefined();
+  authorization?.answer(new URL("https://x/back?code=1"));
+  await authorization?.finished;
   expect(answered?.search).toBe("?code=1");
-  offers.close();
+  links.close();
 });
 
 test("names in pages are text", () => {

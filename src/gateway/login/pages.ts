@@ -22,10 +22,10 @@ export function startPage({ server, caller, action, proof, issuer, problem }: St
 <input type="password" name="token" autocomplete="off" required></label></p>
 <button name="proof" value="token">Continue</button>`;
   const host = issuer === undefined ? "" : ` at ${escape(hostOf(issuer))}`;
-  const sign = `<p>First show who you are.</p><button name="proof" value="issuer" formnovalidate>Sign in${host}</button>`;
+  const sign = `<p>First confirm your identity.</p><button name="proof" value="issuer" formnovalidate>Sign in${host}</button>`;
   const forms = {
     proved: `<button name="proof" value="cookie">Continue to ${escape(server)}</button>`,
-    token: `<p>First show who you are.</p>${token}`,
+    token: `<p>First confirm your identity.</p>${token}`,
     issuer: sign,
     both: `${sign}<p>Or:</p>${token}`,
   };

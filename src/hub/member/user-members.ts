@@ -18,8 +18,7 @@ export interface HubUser {
 
 /** True if each caller of a gateway has its own login at the server. */
 export function isPerCaller({ endpoint }: Pick<ServerConfig, "endpoint">): boolean {
-  if (endpoint.transport !== "http" && endpoint.transport !== "sse" && endpoint.transport !== "websocket")
-    return false;
+  if (!("url" in endpoint)) return false;
   return endpoint.auth?.perCaller === true || endpoint.auth?.exchange !== undefined;
 }
 

@@ -39,8 +39,8 @@ const LOGIN_ID = "login-";
 const WAIT_MS = 40_000;
 /** JSON-RPC code of legacy revisions for a request that needs a URL elicitation. */
 const URL_ELICITATION_REQUIRED = -32_042;
-/** A request may need a login to start the server, and another one with more scopes. */
-const MAX_LOGINS = 2;
+/** A request may need a new start, a login to start the server, and another one with more scopes. */
+const MAX_ROUNDS = 3;
 
 /** Handles the error of a request: throws it unless a login of the caller repairs it. */
 export async function repeatAfterLogin(
@@ -49,10 +49,10 @@ export async function repeatAfterLogin(
   context: LoginContext,
 ): Promise<JsonObject> {
   let error = thrown;
-  for (let logins = 0; ; logins += 1) {
+  for (let round = 0; ; round += 1) {
     const needed = toNeededLogin(error);
     const member = needed === undefined ? undefined : context.memberOf(needed.server);
-    if (needed === undefined || member === undefined || logins > MAX_LOGINS) throw error;
+    if (needed === undefined || member === undefined || round >= MAX_ROUNDS) throw error;
     // The login may have been made elsewhere since the start of the server failed.
     const isOld = toPortolanError(error).code === "SERVER_UNAVAILABLE";
     if (isOld) await member.retry();
@@ -82,7 +82,7 @@ async function logIn(
   for (let isRepeated = false; ; isRepeated = true) {
     const message = isRepeated
       ? `The login at ${server} is not finished yet. Finish it in the browser.`
-      : `${server} wants you to log in. Open the page in a browser, and log in there.`;
+      : `${server} requires a login. Open the page in a browser, and log in there.`;
     const params = { mode: "url", message, url: offer.url };
     const identified = { ...params, elicitationId: offer.id };
     if (!isModern && (onServerRequest === undefined || isRepeated))
@@ -120,15 +120,11 @@ async function isDone({ done }: LoginOffer, signal: AbortSignal): Promise<boolea
 
 /** The link in the message too, because many clients show nothing else of an error. */
 function linkError(server: string, { url }: LoginOffer, more = ""): PortolanError {
-  return new PortolanError(
-    "AUTH_REQUIRED",
-    `${server} wants you to log in${more}: open ${url} in a browser`,
-    {
-      server,
-      hint: "Log in on that page, then repeat the call.",
-      data: { login: { server, url } },
-    },
-  );
+  return new PortolanError("AUTH_REQUIRED", `${server} requires a login${more}: open ${url} in a browser`, {
+    server,
+    hint: "Log in on that page, then repeat the call.",
+    data: { login: { server, url } },
+  });
 }
 
 function elicitationRequired(
@@ -142,7 +138,7 @@ function elicitationRequired(
     () => onElicitationComplete?.(offer.id),
     () => {},
   );
-  return new PortolanError("AUTH_REQUIRED", `${server} wants you to log in: open ${offer.url} in a browser`, {
+  return new PortolanError("AUTH_REQUIRED", `${server} requires a login: open ${offer.url} in a browser`, {
     server,
     hint: "Log in on that page, then repeat the call.",
     data: { rpcCode: URL_ELICITATION_REQUIRED, rpcData: { elicitations: [elicitation] } },

@@ -43,7 +43,7 @@ function checked(server: string, issuer: URL, json: Record<string, unknown>, fro
     throw authFailed(
       server,
       `the metadata at ${from.href} belongs to the issuer ${String(said)}, not to ${issuer.href}`,
-      "Report it to the operator of the server: its authorization server must name itself rightly.",
+      "Report it to the operator of the server: the issuer in this metadata must equal the issuer URL.",
     );
   return json as unknown as AuthorizationServer;
 }

@@ -128,5 +128,8 @@ function pageIn(text: string | undefined): URL | undefined {
 }
 
 function expired(server: string): PortolanError {
-  return new PortolanError("TIMEOUT", "nobody entered the code in time", { server, hint: "Log in again." });
+  return new PortolanError("TIMEOUT", "the login timed out: no code was entered", {
+    server,
+    hint: "Log in again.",
+  });
 }

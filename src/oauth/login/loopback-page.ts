@@ -135,5 +135,5 @@ function loopbackUrl(text: string, server: string): URL {
 }
 
 function tooLate(server: string): PortolanError {
-  return new PortolanError("TIMEOUT", "nobody finished the login", { server, hint: "Log in again." });
+  return new PortolanError("TIMEOUT", "the login timed out", { server, hint: "Log in again." });
 }

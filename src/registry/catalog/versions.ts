@@ -83,7 +83,7 @@ export function requireVersion(name: string, found: IndexPackage, wanted?: strin
   if (pinned.length > 1)
     throw new PortolanError(
       "INSTALL_FAILED",
-      `${name}@${wanted ?? ""} is not unique: it begins the hash of ${pinned.join(", ")}`,
+      `${name}@${wanted ?? ""} is ambiguous: the hashes of ${pinned.join(", ")} start with it`,
       {
         hint: "Write more digits of the hash, or the version.",
         data: { name, wanted, versions: pinned.slice(0, 50) },

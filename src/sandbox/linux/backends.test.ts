@@ -32,19 +32,15 @@ import { createUnshare } from "../unshare/backend.ts";
 
 interface Tested {
   readonly create: () => SandboxBackend;
-  readonly needs: "bubblewrap" | "unshare";
   /** The rule that a server with hosts may start no process needs a sandbox in a sandbox. */
   readonly nests: boolean;
   /** The account of an ordinary user: the stubs are made for the user that the tests run as. */
   readonly other: string;
 }
 
-const BACKENDS: Readonly<Record<string, Tested>> = {
-  bubblewrap: {
-    ...{ create: createBubblewrap, needs: "bubblewrap", nests: true },
-    other: isRoot ? "nobody" : "user",
-  },
-  unshare: { create: createUnshare, needs: "unshare", nests: false, other: "user" },
+const BACKENDS: Readonly<Record<"bubblewrap" | "unshare", Tested>> = {
+  bubblewrap: { create: createBubblewrap, nests: true, other: isRoot ? "nobody" : "user" },
+  unshare: { create: createUnshare, nests: false, other: "user" },
 };
 
 let folder = "";
@@ -134,15 +130,16 @@ const MARKED: Wish = {
 };
 const fs = (granted: SandboxConfig["fs"]): Wish => ({ config: { fs: granted } });
 
-for (const [name, tested] of Object.entries(BACKENDS))
-  describe(`a sandbox of ${name}`, needs(tested.needs), () => {
+for (const name of ["bubblewrap", "unshare"] as const)
+  describe(`a sandbox of ${name}`, needs(name), () => {
+    const tested = BACKENDS[name];
     const NAMES: Record<string, string> = { root: "user", "an ordinary user": tested.other };
 
     beforeAll(() => {
       backend = tested.create();
     });
 
-    describe.each(USERS)("for %s", needs(tested.needs, "an ordinary user"), (as) => {
+    describe.each(USERS)("for %s", needs("an ordinary user"), (as) => {
       test("has an own HOME and /tmp, and nothing of the machine's", async () => {
         const { out, code, err } = await shell(
           `echo "$HOME $TMPDIR"; ls -A ~ /tmp; ls / | tr '\\n' ' '; touch ~/x /tmp/y && ls ~ /tmp`,

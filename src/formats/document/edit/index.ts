@@ -1,4 +1,4 @@
-// Public face of changes in place: config files as text whose values can be changed without touching the rest.
+// Public exports of changes in place: config files as text whose values can be changed without touching the rest.
 
 import { JSON_SYNTAX } from "./json-edit.ts";
 import { TextDocument } from "./text-document.ts";

@@ -1,18 +1,18 @@
-// Visits of login pages: a browser is away at an authorization server, and comes back once with the answer.
+// Pending authorization requests: a browser was redirected to an authorization server, and returns once with the response.
 
 import { timingSafeEqual } from "node:crypto";
 import { PortolanError } from "../../errors/index.ts";
 import type { LoginPage, OpenLoginPage } from "../../oauth/index.ts";
-import type { Offer } from "./offers.ts";
+import type { LoginLink } from "./login-links.ts";
 
 const LIFE_MS = 10 * 60_000;
-const MAX_VISITS = 10_000;
+const MAX_PENDING = 10_000;
 
-export interface Visit {
-  /** Why the browser is away: to prove who the person is, or to log in at the server. */
+export interface PendingAuthorization {
+  /** The purpose of the redirect: to prove who the person is, or to log in at the server. */
   readonly kind: "identity" | "login";
-  readonly offer: Offer;
-  /** Secret of the browser that began the visit, in a cookie: another browser cannot finish it. */
+  readonly link: LoginLink;
+  /** Secret of the browser that began the authorization, in a cookie: another browser cannot finish it. */
   readonly binding: string;
   /** Passes the answer of the login page on. */
   readonly answer: (answer: URL) => void;
@@ -20,12 +20,12 @@ export interface Visit {
   readonly finished: Promise<void>;
 }
 
-interface Entry extends Visit {
+interface Entry extends PendingAuthorization {
   readonly abandon: () => void;
   readonly timer: NodeJS.Timeout;
 }
 
-export class Visits {
+export class PendingAuthorizations {
   /** By the `state` of the request to the login page. */
   readonly #entries = new Map<string, Entry>();
 
@@ -34,7 +34,7 @@ export class Visits {
    * known, or to undefined if none was needed. Rejects if `work` fails before that.
    */
   begin(
-    start: Pick<Visit, "binding" | "offer" | "kind">,
+    start: Pick<PendingAuthorization, "binding" | "link" | "kind">,
     redirectUri: string,
     work: (openLoginPage: OpenLoginPage) => Promise<void>,
   ): Promise<URL | undefined> {
@@ -45,10 +45,10 @@ export class Visits {
         show: (address, state) =>
           new Promise<URL>((answer, fail) => {
             own = state;
-            const abandon = (): void => fail(tooLate(start.offer.server));
+            const abandon = (): void => fail(tooLate(start.link.server));
             const timer = setTimeout(abandon, LIFE_MS).unref();
             const [oldest] = this.#entries.keys();
-            if (oldest !== undefined && this.#entries.size >= MAX_VISITS) this.#remove(oldest)?.abandon();
+            if (oldest !== undefined && this.#entries.size >= MAX_PENDING) this.#remove(oldest)?.abandon();
             this.#entries.set(state, { ...start, answer, finished, abandon, timer });
             resolve(address);
           }),
@@ -59,10 +59,11 @@ export class Visits {
     });
   }
 
-  /** Removes and returns the visit of an answer, if this browser began it. */
-  take(state: string, binding: string | undefined): Visit | undefined {
-    const visit = this.#entries.get(state);
-    if (visit === undefined || binding === undefined || !isEqual(visit.binding, binding)) return undefined;
+  /** Removes and returns the authorization of an answer, if this browser began it. */
+  take(state: string, binding: string | undefined): PendingAuthorization | undefined {
+    const authorization = this.#entries.get(state);
+    if (authorization === undefined || binding === undefined || !isEqual(authorization.binding, binding))
+      return undefined;
     return this.#remove(state);
   }
 
@@ -84,7 +85,7 @@ function isEqual(one: string, other: string): boolean {
 }
 
 function tooLate(server: string): PortolanError {
-  return new PortolanError("TIMEOUT", `nobody finished the login at ${server}`, {
+  return new PortolanError("TIMEOUT", `the login at ${server} timed out`, {
     server,
     hint: "Open the link again.",
   });
