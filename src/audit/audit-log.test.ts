@@ -13,9 +13,11 @@ import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Diagnostic } from "../errors/index.ts";
 import type { AuditSettings } from "../model/index.ts";
+import type { CallRecord } from "../telemetry/index.ts";
 import { type Anchor, AnchorFile } from "./anchor.ts";
 import { type AuditLog, openAuditLog } from "./audit-log.ts";
 import { type AuditFolders, chainFiles } from "./folders.ts";
+import { createAuditObserver } from "./observer.ts";
 import { readCalls } from "./read.ts";
 import { ChainVerifier, FileVerifier, verifyAudit } from "./verify.ts";
 
@@ -135,6 +137,47 @@ test("a log that was shortened while no gateway ran is reported at the start, an
   append(log, 1);
   await log.sync();
   expect(await problems()).not.toEqual([]);
+});
+
+test("a changed last line is reported as changed, not as missing records", async () => {
+  await written(10);
+  const text = readFileSync(logFile(), "utf8");
+  const start = text.lastIndexOf("\n", text.length - 2) + 1;
+  writeFileSync(logFile(), `${text.slice(0, start)}${text.slice(start).replace('"closed"', '"opened"')}`);
+  await using log = await open();
+  expect(reported).toMatchObject([
+    { code: "AUDIT_DAMAGED", message: expect.stringContaining("its last line was changed") },
+  ]);
+  await log.sync();
+  expect(await problems()).not.toEqual([]);
+});
+
+test("an entry with long texts is cut, so that its line can be verified", async () => {
+  const long = "ä".repeat(50_000);
+  {
+    await using log = await open();
+    const entry = { type: "call", time: new Date().toISOString(), method: "tools/call", outcome: "ok" };
+    log.append({ ...entry, caller: "ann", target: long, decision: { by: long } });
+    log.append({ ...entry, ...Object.fromEntries(Array.from({ length: 99 }, (_, at) => [`f${at}`, long])) });
+  }
+  const lines = readFileSync(logFile(), "utf8").trimEnd().split("\n");
+  for (const line of lines) expect(Buffer.byteLength(line)).toBeLessThanOrEqual(64 * 1024);
+  expect(JSON.parse(lines[1] ?? "")).toMatchObject({ caller: "ann", target: "ä".repeat(1_000), cut: true });
+  expect(JSON.parse(lines[2] ?? "")).toMatchObject({ type: "call", cut: true });
+  expect(await problems()).toEqual([]);
+});
+
+test("the observer cuts every text that a client chose", async () => {
+  await using log = await open();
+  const long = "x".repeat(5_000);
+  createAuditObserver(log, (text) => text).ended?.({
+    ...{ time: new Date().toISOString(), id: "1", method: "tools/call", target: long, tool: long },
+    ...{ caller: "ann", client: { name: long, version: "1" }, outcome: "ok", durationMs: 1 },
+  } as CallRecord);
+  await log.sync();
+  const line = readFileSync(logFile(), "utf8").trimEnd().split("\n").at(-1) ?? "";
+  const cut = "x".repeat(500);
+  expect(JSON.parse(line)).toMatchObject({ target: cut, tool: cut, client: cut });
 });
 
 test("old files beyond `keep` are removed, and the rest is still intact", async () => {

@@ -105,6 +105,8 @@ export class AuditLog {
   #first: Head;
   #waiting: { readonly line: string; readonly head: Head }[] = [];
   #unflushed = 0;
+  /** Full files that are still open, because they are not flushed yet. */
+  readonly #full: number[] = [];
   #timer: NodeJS.Timeout | undefined;
   #isWriteScheduled = false;
   #flushing: Promise<void> = Promise.resolve();
@@ -149,12 +151,16 @@ export class AuditLog {
     const fd = openSync(path, "a+", 0o600);
     if (end.tornBytes > 0) ftruncateSync(fd, fstatSync(fd).size - end.tornBytes);
     const head = end.head ?? START;
-    const missing = anchor === undefined ? undefined : missingSince(anchor, head);
+    const missing = end.isChanged
+      ? "its last line was changed"
+      : anchor === undefined
+        ? undefined
+        : missingSince(anchor, head);
     const log = new AuditLog(chain, options, anchorFile, release, {
       fd,
       bytes: fstatSync(fd).size,
       // The chain goes on from the anchor, so that the gap stays visible.
-      head: missing === undefined ? head : (anchor as Anchor).last,
+      head: missing === undefined ? head : (anchor?.last ?? head),
       first: anchor?.first ?? START,
     });
     if (missing !== undefined)
@@ -225,7 +231,8 @@ export class AuditLog {
     } catch (error) {
       this.#failed(error);
     } finally {
-      closeSync(this.#fd);
+      await this.#flushing.catch(() => {});
+      for (const fd of [...this.#full, this.#fd]) closeSync(fd);
       this.#anchor.close();
       await this.#release();
     }
@@ -294,11 +301,23 @@ export class AuditLog {
   /** One flush after the other; a flush covers all lines that were written before it began. */
   #flush(): Promise<void> {
     const flush = async (): Promise<void> => {
-      if (this.#unflushed === 0) return;
-      const head = this.#written;
+      const count = this.#unflushed;
+      if (count === 0 && this.#full.length === 0) return;
+      const [head, full, current] = [this.#written, [...this.#full], this.#fd];
       this.#unflushed = 0;
-      await flushFile(this.#fd);
-      this.#writeAnchor(false, head);
+      try {
+        for (const fd of full) {
+          await flushFile(fd);
+          closeSync(fd);
+          this.#full.splice(this.#full.indexOf(fd), 1);
+        }
+        await flushFile(current);
+        this.#writeAnchor(false, head);
+      } catch (error) {
+        // The lines stay unflushed, so that no later flush claims them.
+        this.#unflushed += count;
+        throw error;
+      }
     };
     this.#flushing = this.#flushing.then(flush, flush);
     return this.#flushing;
@@ -310,16 +329,18 @@ export class AuditLog {
 
   #rotate(): void {
     const { log } = this.#options.folders;
-    renameSync(this.path, join(log, rotatedName(this.#chain, this.#written.n)));
-    const old = this.#fd;
-    this.#fd = openSync(this.path, "a+", 0o600);
-    this.#bytes = 0;
+    try {
+      renameSync(this.path, join(log, rotatedName(this.#chain, this.#written.n)));
+    } catch (error) {
+      // An earlier rotation renamed the file, but could not open the next one.
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+    const next = openSync(this.path, "a+", 0o600);
     // The old file is flushed in the background; a flush that is under way keeps its file open.
-    this.#flushing = this.#flushing.then(
-      () => flushAndClose(old),
-      () => flushAndClose(old),
-    );
-    this.#flushing.catch((error: unknown) => this.#failed(error));
+    this.#full.push(this.#fd);
+    this.#fd = next;
+    this.#bytes = 0;
+    this.#flush().catch((error: unknown) => this.#failed(error));
     this.#pruning = this.#pruning.then(() => this.#prune());
   }
 
@@ -353,14 +374,6 @@ export class AuditLog {
       message: `the audit log ${this.path} cannot be written: ${(error as Error).message}`,
       hint: "Calls are still served. Portolan keeps up to 10000 records in memory, and writes them when the disk has space again.",
     });
-  }
-}
-
-async function flushAndClose(fd: number): Promise<void> {
-  try {
-    await flushFile(fd);
-  } finally {
-    closeSync(fd);
   }
 }
 

@@ -19,14 +19,43 @@ export const START: Head = { n: 0, h: GENESIS };
 /** An entry before it gets its number and hashes. */
 export type Entry = { readonly type: string; readonly time: string } & Readonly<Record<string, unknown>>;
 
+/** A line is never longer, so that every line can be verified, also one with texts that a caller chose. */
+const MAX_LINE_BYTES = 64 * 1024;
+const MAX_CUT_CHARS = 1_000;
+/** The longest UTF-8 form of one UTF-16 unit. */
+const MAX_CHAR_BYTES = 3;
+/** Number, hashes and their names. */
+const FRAME_BYTES = 200;
+
 /** With its line feed. */
 export function writeLine(
   entry: Entry,
   { n, h: prev }: Head,
 ): { readonly line: string; readonly head: Head } {
-  const body = `{"n":${n + 1},"prev":"${prev}",${JSON.stringify(entry).slice(1)}`;
+  const body = `{"n":${n + 1},"prev":"${prev}",${entryText(entry).slice(1)}`;
   const h = hash("sha256", body, "base64url");
   return { line: `${body.slice(0, -1)},"h":"${h}"}\n`, head: { n: n + 1, h } };
+}
+
+/** An entry that is too long has its long values cut, and says so with `cut`. */
+function entryText(entry: Entry): string {
+  const text = JSON.stringify(entry);
+  if (isWithin(text)) return text;
+  const { type, time, ...others } = entry;
+  const cut = Object.entries(others).map(([name, value]) => [name, cutValue(value)] as const);
+  const shorter = JSON.stringify({ type, time, ...Object.fromEntries(cut), cut: true });
+  return isWithin(shorter) ? shorter : JSON.stringify({ type, time, cut: true });
+}
+
+function isWithin(text: string): boolean {
+  const max = MAX_LINE_BYTES - FRAME_BYTES;
+  return text.length * MAX_CHAR_BYTES <= max || Buffer.byteLength(text) <= max;
+}
+
+function cutValue(value: unknown): unknown {
+  if (typeof value === "string") return value.slice(0, MAX_CUT_CHARS);
+  const text = JSON.stringify(value);
+  return text === undefined || text.length <= MAX_CUT_CHARS ? value : text.slice(0, MAX_CUT_CHARS);
 }
 
 export type CheckedLine =

@@ -13,7 +13,7 @@ const AUDITED: ReadonlySet<string> = new Set([
 ]);
 
 /** `redact` removes secrets from texts that come from clients. */
-export function createAuditObserver(log: AuditLog, redact: (text: string) => string): CallObserver {
+export function createAuditObserver(log: AuditLog, redact: Redact): CallObserver {
   return {
     needs: { digest: true },
     ended(record) {
@@ -22,19 +22,25 @@ export function createAuditObserver(log: AuditLog, redact: (text: string) => str
   };
 }
 
+/** A text that comes from a client, without secrets, and at most this long. */
+const MAX_TEXT = 500;
+
+type Redact = (text: string) => string;
+
+function clientText(text: string | undefined, redact: Redact): string | undefined {
+  // Redacted before it is cut: the first half of a secret would stay.
+  return typeof text === "string" ? redact(text).slice(0, MAX_TEXT) : undefined;
+}
+
 /** Writes the decision about an approved call, and resolves when it is on the disk. */
-export async function syncApproved(
-  log: AuditLog,
-  observation: Observation,
-  redact: (text: string) => string,
-): Promise<void> {
+export async function syncApproved(log: AuditLog, observation: Observation, redact: Redact): Promise<void> {
   const { id, target, digest, decision, start } = observation;
   log.append({
     type: "decision",
     time: new Date().toISOString(),
     id,
     method: start.method,
-    target: target && redact(target),
+    target: clientText(target, redact),
     caller: start.caller,
     digest,
     decision,
@@ -42,7 +48,7 @@ export async function syncApproved(
   await log.sync();
 }
 
-function toEntry(record: CallRecord, redact: (text: string) => string): Entry {
+function toEntry(record: CallRecord, redact: Redact): Entry {
   const { time, id, method, target, caller, client, server, tool, driver, digest, decision } = record;
   const { outcome, code, rpcCode, durationMs, trace } = record;
   return {
@@ -50,11 +56,11 @@ function toEntry(record: CallRecord, redact: (text: string) => string): Entry {
     time,
     id,
     method,
-    target: target && redact(target),
+    target: clientText(target, redact),
     caller,
-    client: client?.name,
+    client: clientText(client?.name, redact),
     server,
-    tool: tool && redact(tool),
+    tool: clientText(tool, redact),
     driver,
     digest,
     decision,

@@ -4,8 +4,10 @@ import { open } from "node:fs/promises";
 import { checkLine, type Head } from "./line.ts";
 
 export interface LogEnd {
-  /** Undefined if there is no whole line. */
+  /** Undefined if there is no whole line, or if it was changed. */
   readonly head: Head | undefined;
+  /** True if the last whole line is not as it was written. */
+  readonly isChanged: boolean;
   /** Bytes after the last line feed of the last file. */
   readonly tornBytes: number;
 }
@@ -23,10 +25,9 @@ export async function readEnd(files: readonly string[]): Promise<LogEnd> {
     const line = text.slice(text.lastIndexOf("\n", feed - 1) + 1, feed);
     const checked = checkLine(line);
     // A changed last line cannot be continued. The line before it cannot either, because its next number is in use.
-    if (checked.ok) return { head: checked.head, tornBytes };
-    return { head: undefined, tornBytes };
+    return { head: checked.ok ? checked.head : undefined, isChanged: !checked.ok, tornBytes };
   }
-  return { head: undefined, tornBytes };
+  return { head: undefined, isChanged: false, tornBytes };
 }
 
 async function tailOf(file: string): Promise<string> {

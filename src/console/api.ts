@@ -70,7 +70,12 @@ export class ConsoleApi {
         write({ ask: id, name, value });
       });
     const note = (name: string, value: unknown): void => {
-      if (response.writableLength < MAX_WAITING_BYTES) write({ note: name, value });
+      if (response.writableLength >= MAX_WAITING_BYTES) return;
+      try {
+        write({ note: name, value });
+      } catch {
+        // The value is nested too deeply to be serialised, so the note is dropped.
+      }
     };
     request.signal.addEventListener("abort", () => {
       // A server that waits for an answer learns that nobody gives one.

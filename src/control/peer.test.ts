@@ -86,3 +86,25 @@ test("a peer that sends no JSON-RPC is disconnected", async () => {
   raw.write("GET / HTTP/1.1\r\n\r\n");
   await expect.poll(() => client.closed).toBe(true);
 });
+
+/** JSON.parse accepts this depth, but JSON.stringify cannot write it. */
+const tooDeep = (): unknown => JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`);
+
+test("a result, a note, a question or an error that is nested too deeply ends neither the process nor the connection", async () => {
+  const { client } = await pair(async ({ method, note, ask }) => {
+    if (method === "result") return tooDeep();
+    if (method === "note") return note("deep", tooDeep());
+    if (method === "ask") return ask("deep", tooDeep());
+    if (method === "error") throw new PortolanError("TIMEOUT", "late", { data: { deep: tooDeep() } });
+    return "fine";
+  });
+  const notes: string[] = [];
+  const request = (method: string): Promise<unknown> =>
+    client.request(method, {}, { onNote: (name) => notes.push(name) });
+  await expect(request("result")).rejects.toThrow("nested too deeply");
+  await expect(request("note")).resolves.toBeNull();
+  await expect(request("ask")).rejects.toThrow("nested too deeply");
+  await expect(request("error")).rejects.toMatchObject({ code: "TIMEOUT", message: "late" });
+  expect(notes).toEqual([]);
+  await expect(request("another")).resolves.toBe("fine");
+});

@@ -89,7 +89,10 @@ export class Peer {
         resolve: (result) => (done(), resolve(result)),
         reject: (error) => (done(), reject(error)),
       });
-      this.#send({ id, method, params });
+      if (this.#send({ id, method, params })) return;
+      this.#pending.delete(id);
+      done();
+      reject(tooDeep("request"));
     });
   }
 
@@ -110,10 +113,29 @@ export class Peer {
     return this.#socket;
   }
 
-  #send(message: JsonObject): void {
-    if (this.#closed || !this.#socket.writable) return;
-    if (this.#socket.writableLength > MAX_WAITING_BYTES) return this.close();
-    this.#socket.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  /** False if the message cannot be serialised: a server may send JSON that is nested too deeply for JSON.stringify. */
+  #send(message: JsonObject): boolean {
+    if (this.#closed || !this.#socket.writable) return true;
+    if (this.#socket.writableLength > MAX_WAITING_BYTES) {
+      this.close();
+      return true;
+    }
+    let text: string;
+    try {
+      text = JSON.stringify({ jsonrpc: "2.0", ...message });
+    } catch {
+      return false;
+    }
+    this.#socket.write(`${text}\n`);
+    return true;
+  }
+
+  #sendError(id: RequestId, thrown: unknown): void {
+    const error = toPortolanError(thrown);
+    const send = (data: JsonObject): boolean =>
+      this.#send({ id, error: { code: ERROR_CODES[error.code].jsonrpc, message: data["message"], data } });
+    // The data of an error may come from a server, too.
+    if (!send(error.toJSON())) send(new PortolanError(error.code, error.message).toJSON());
   }
 
   #receive(message: RpcMessage): void {
@@ -151,15 +173,13 @@ export class Peer {
     answered
       .then(
         (result) => {
-          this.#send({ id, result: result ?? null });
+          if (!this.#send({ id, result: result ?? null })) return this.#sendError(id, tooDeep("response"));
           if (!this.#closed) taken?.(this.detach());
         },
-        (thrown: unknown) => {
-          const { code } = toPortolanError(thrown);
-          const data = toPortolanError(thrown).toJSON();
-          this.#send({ id, error: { code: ERROR_CODES[code].jsonrpc, message: data["message"], data } });
-        },
+        (thrown: unknown) => this.#sendError(id, thrown),
       )
+      // A fault here ends this connection, not the gateway.
+      .catch(() => this.close())
       .finally(() => this.#running.delete(id));
   }
 
@@ -181,6 +201,16 @@ function cancelled(signal: AbortSignal | undefined): PortolanError {
   const reason: unknown = signal?.reason;
   return toPortolanError(
     reason instanceof PortolanError ? reason : new PortolanError("CANCELLED", "the request was cancelled"),
+  );
+}
+
+function tooDeep(message: "request" | "response"): PortolanError {
+  return new PortolanError(
+    "PROTOCOL_ERROR",
+    `the ${message} of the server is nested too deeply to be forwarded`,
+    {
+      hint: "Report it to the author of the server.",
+    },
   );
 }
 

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { withFileLock } from "./file-lock.ts";
 import { describeThisProcess, type ProcessIdentity, stateOf } from "./process-identity.ts";
 
@@ -48,6 +48,24 @@ describe("the lock", () => {
     );
     expect(most).toBe(1);
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  test("that is held for long is renewed, so that other machines do not take it over", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const age = async (): Promise<number> => Date.now() - (await stat(lockFile())).mtimeMs;
+    const old = new Date(Date.now() - 59_000);
+    await withFileLock(file, async () => {
+      await utimes(lockFile(), old, old);
+      vi.advanceTimersByTime(20_000);
+      await expect.poll(age).toBeLessThan(30_000);
+      // A lock that another owner has taken over is left alone.
+      await writeLock({ token: "another" });
+      await utimes(lockFile(), old, old);
+      vi.advanceTimersByTime(20_000);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(await age()).toBeGreaterThan(30_000);
+    });
   });
 
   test("is given back when the work fails", async () => {

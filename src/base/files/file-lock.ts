@@ -1,7 +1,7 @@
 // Lock between processes: a file `x.lock` beside the locked file `x`, which names its owner. The lock of a dead owner is taken over.
 
 import { constants, type Stats } from "node:fs";
-import { copyFile, link, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { copyFile, link, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describeThisProcess, type ProcessIdentity, stateOf } from "./process-identity.ts";
 
@@ -25,8 +25,9 @@ interface Owner extends ProcessIdentity {
 }
 
 const WAIT_MS = 10_000;
-/** Locks are held for moments. The lock of an owner on another machine or in another container expires after this time. */
+/** The lock of an owner on another machine or in another container expires after this time, unless the owner renews it. */
 const UNKNOWN_OWNER_MS = 60_000;
+const RENEW_MS = UNKNOWN_OWNER_MS / 4;
 /** A crash during a take-over leaves a claim behind, which is a lock itself. This limits how many claims are taken over in a row. */
 const MAX_CLAIMS = 3;
 
@@ -38,10 +39,23 @@ export async function withFileLock<T>(
 ): Promise<T> {
   const path = `${file}.lock`;
   const owner = await takeLock(path, performance.now() + (options.waitMs ?? WAIT_MS), options, 0);
+  const renewing = setInterval(() => void renewLock(path, owner), RENEW_MS).unref();
   try {
     return await work();
   } finally {
+    clearInterval(renewing);
     await releaseLock(path, owner);
+  }
+}
+
+/** Never throws. The lock of another owner, who took this one over, is left alone. */
+async function renewLock(path: string, { token }: Owner): Promise<void> {
+  try {
+    if ((await readOwner(path))?.token !== token) return;
+    const now = new Date();
+    await utimes(path, now, now);
+  } catch {
+    // The next renewal tries again.
   }
 }
 

@@ -23,6 +23,20 @@ it("is read", () => {
   expect(declaresRevision(undefined)).toBe(false);
 });
 
+it("has a client whose name, title and version are short texts, since logs show them", () => {
+  const long = "x".repeat(1_500_000);
+  const read = (clientInfo: unknown) =>
+    readEnvelope({ _meta: { ...FULL, [META.CLIENT_INFO]: clientInfo } }).clientInfo;
+  expect(read({ name: long, title: long, version: long, websiteUrl: "https://a.example" })).toEqual({
+    name: "x".repeat(200),
+    title: "x".repeat(200),
+    version: "x".repeat(200),
+    websiteUrl: "https://a.example",
+  });
+  expect(read({ name: { deep: long }, version: 1 })).toMatchObject({ name: "unnamed", version: "unknown" });
+  expect(read("c")).toBeUndefined();
+});
+
 describe("is refused", () => {
   const without = (key: string): object => ({ ...FULL, [key]: undefined });
   it.each<[string, unknown, number]>([

@@ -50,10 +50,34 @@ export function readEnvelope(params: JsonObject | undefined): Envelope {
     throw invalidMeta(`${META.LOG_LEVEL} is not a log level`);
   return {
     capabilities,
-    clientInfo: isObject(clientInfo) ? (clientInfo as Implementation) : undefined,
+    clientInfo: readClientInfo(clientInfo),
     logLevel,
     progressToken: progressTokenOf(meta),
   };
+}
+
+/** Name, title and version of a client are texts of at most 200 characters, because logs and the console show them. */
+export function readClientInfo(value: unknown): Implementation | undefined {
+  if (!isObject(value)) return undefined;
+  const { name, title, version } = value;
+  if (isShort(name) && isShort(version) && (title === undefined || isShort(title)))
+    return value as Implementation;
+  return {
+    ...value,
+    name: shorten(name) ?? "unnamed",
+    title: shorten(title),
+    version: shorten(version) ?? "unknown",
+  };
+}
+
+const MAX_CLIENT_CHARS = 200;
+
+function isShort(value: unknown): boolean {
+  return typeof value === "string" && value.length <= MAX_CLIENT_CHARS;
+}
+
+function shorten(value: unknown): string | undefined {
+  return typeof value === "string" ? value.slice(0, MAX_CLIENT_CHARS) : undefined;
 }
 
 export function progressTokenOf(meta: unknown): string | number | undefined {

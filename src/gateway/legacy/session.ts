@@ -21,7 +21,7 @@ import type { CallObservers } from "../../telemetry/index.ts";
 import { type ServerRequestHandler, type Call, type Caller, canAnswer } from "../../upstream/index.ts";
 import { ALLOWS_SERVER_REQUESTS, missingFor } from "../common/capabilities.ts";
 import { forLegacy } from "./downgrade.ts";
-import { progressTokenOf, withoutEnvelope } from "../common/envelope.ts";
+import { progressTokenOf, readClientInfo, withoutEnvelope } from "../common/envelope.ts";
 import { LISTS, pageOf } from "../common/lists.ts";
 import { isLogLevel, isWanted, type LogLevels } from "../common/log-levels.ts";
 import {
@@ -97,9 +97,7 @@ export class LegacySession implements ViewListener {
       : LEGACY_REVISION;
     this.#capabilities = isObject(capabilities) ? capabilities : {};
     this.context = { ...context, view: context.view.for(this.#capabilities) };
-    this.#clientInfo = isObject(clientInfo)
-      ? (clientInfo as Implementation)
-      : { name: "unnamed", version: "unknown" };
+    this.#clientInfo = readClientInfo(clientInfo) ?? { name: "unnamed", version: "unknown" };
     this.#upstreamCaller = this.#toUpstreamCaller();
     this.#removeListener = this.context.view.addListener(this);
   }

@@ -261,7 +261,8 @@ export class Processes {
       this.#options.stderrLog.write(text);
     },
     launch: (news) => {
-      if (news.type === "planned") this.plan = news.plan;
+      // The words of a plan contain resolved secrets, and other commands and the console show them.
+      if (news.type === "planned") this.plan = this.#options.redactor.redactValue(news.plan);
       if (news.type === "started") this.groups.add(news.pid);
       const event = toLaunchEvent(this.#alias, news, this.#options.redactor);
       if (event !== undefined) this.#options.events.emit(event);
