@@ -12,7 +12,13 @@ export {
   openAccess,
 } from "./gateway/index.ts";
 export type { BridgeManifest, WorkspaceConfig, WorkspaceFields, WorkspaceSource } from "./hub/index.ts";
-export type { GatewayCaller, GatewaySettings } from "./model/index.ts";
+export type {
+  BudgetAmount,
+  GatewayBudget,
+  GatewayCaller,
+  GatewayLoops,
+  GatewaySettings,
+} from "./model/index.ts";
 
 /**
  * Serves the workspace of a folder, a file or a config as one MCP server, for clients of both protocol eras. Pass the requests of

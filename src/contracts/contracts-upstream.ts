@@ -229,6 +229,7 @@ class ContractsUpstream implements Contracts {
       onLog,
       ask,
       observation: call.observation,
+      charge: call.charge,
     });
     this.#inFlight -= 1;
     return toCallResult(result, driver);

@@ -2,6 +2,7 @@
 
 import type { DriverReport } from "../contracts/index.ts";
 import type { Diagnostic } from "../errors/index.ts";
+import type { BudgetUse } from "../gateway/index.ts";
 import type { OwnName, ServerHealth } from "../hub/index.ts";
 import type { LaunchPlan } from "../launch/index.ts";
 import type { Implementation, JsonObject, ServerConfig } from "../model/index.ts";
@@ -26,6 +27,8 @@ export interface GatewayFacts {
   readonly files?: readonly string[];
   /** Changes of the config files that are not in use, and why. */
   readonly problems: readonly string[];
+  /** How much callers used of their budgets, the fullest first. */
+  readonly budgets?: readonly BudgetUse[];
 }
 
 /** The state of the selected servers at one time. */

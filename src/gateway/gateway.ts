@@ -15,9 +15,11 @@ import {
 import { ANYWHERE, type GatewaySettings } from "../model/index.ts";
 import type { CallObservers } from "../telemetry/index.ts";
 import { withRedactedError } from "../secrets/index.ts";
+import { gatewayFile } from "./access/access-file.ts";
 import { resolveCallerTokens } from "./access/bearer-tokens.ts";
 import { NO_LIMITS } from "./access/caller-limits.ts";
 import type { AuthenticatedCaller } from "./access/types.ts";
+import { Budgets, type BudgetUse } from "./budgets/budgets.ts";
 import { serveStdio } from "./channels/stdio.ts";
 import { AbortPool } from "./common/abort-pool.ts";
 import { declaredCapabilities } from "./common/capabilities.ts";
@@ -84,6 +86,8 @@ export interface OpenedGateway extends Gateway {
   flushTelemetry(): Promise<void>;
   /** The settings in use. */
   readonly settings: GatewaySettings;
+  /** How much callers used of their budgets, the fullest first. */
+  readonly budgets: readonly BudgetUse[];
   /** Why changed settings of the config files are not in use; undefined if they are. */
   readonly settingsProblem: string | undefined;
   /** Reads config files, secrets of callers, and certificates again. */
@@ -124,7 +128,7 @@ export async function openGateway(
 
 async function createGateway(
   workspace: OpenedWorkspace,
-  { access = {}, bare, http: servesHttp = true, path = "", settings: given = {} }: GatewayOptions,
+  { access = {}, bare, http: servesHttp = true, path = "", settings: given = {}, snapshots }: GatewayOptions,
   site: Site | undefined,
 ): Promise<OpenedGateway> {
   const { hub, report, redactor, config } = workspace;
@@ -184,6 +188,14 @@ async function createGateway(
     ...{ name: "portolan", bare },
     offerLogin: (caller) => front?.offerLogin(caller),
   });
+  const budgets = new Budgets({
+    ...{ hub, events: workspace.events, report },
+    file:
+      config.folder === undefined || snapshots === false
+        ? undefined
+        : await gatewayFile(config.folder, ".budgets.json"),
+  });
+  await budgets.use(live.all);
   const stopped = new AbortController();
   let server: HttpServer | undefined;
   if (servesHttp) checkReachable(live.all, token);
@@ -191,6 +203,7 @@ async function createGateway(
     ? await createHttpFront({
         ...{ workspace, live, legacy, modern, views, token, key, site },
         metrics: observation.telemetry.metrics,
+        refusedCalls: () => budgets.refusals,
         path: checkPath(path),
         url: () => (server === undefined ? undefined : `${server.url}${path}/mcp`),
       })
@@ -212,6 +225,7 @@ async function createGateway(
     const useAccess = front?.prepareAccess(next);
     replace(next);
     useAccess?.();
+    await budgets.use(next);
     settingsProblem =
       restart.length === 0
         ? undefined
@@ -270,6 +284,7 @@ async function createGateway(
     stopped.abort();
     front?.close();
     server?.close();
+    await budgets.close();
     await observation.close();
   };
   return {
@@ -281,6 +296,9 @@ async function createGateway(
     },
     get settingsProblem() {
       return settingsProblem;
+    },
+    get budgets() {
+      return budgets.uses;
     },
     reload,
     events: workspace.events,

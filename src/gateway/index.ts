@@ -1,6 +1,7 @@
 // Public exports of the gateway room.
 
 export { type Access, type AccessOptions, createAccess, openAccess } from "./access/access-file.ts";
+export type { BudgetUse } from "./budgets/budgets.ts";
 export {
   type CreateSite,
   type Gateway,

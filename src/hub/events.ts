@@ -135,6 +135,32 @@ export interface GatewayReloadedEvent extends Common {
   readonly problems: readonly string[];
 }
 
+/** A caller used up a budget. One event for each budget, caller and period, with the first call that was refused. */
+export interface BudgetExceededEvent extends Common {
+  readonly type: "gateway.budget_exceeded";
+  readonly tool: string;
+  readonly caller: string;
+  readonly budget: string;
+  readonly kind: "calls" | "cost";
+  readonly used: number;
+  readonly amount: number;
+  readonly periodMs: number;
+  /** ISO time at which the budget is free again. */
+  readonly until: string;
+}
+
+/** The loop breaker refused a call that its caller repeated. One event for each loop, with its first refused call. */
+export interface LoopStoppedEvent extends Common {
+  readonly type: "gateway.loop_stopped";
+  readonly tool: string;
+  readonly caller: string;
+  /** Identical calls that were sent. */
+  readonly calls: number;
+  readonly withinMs: number;
+  /** ISO time at which the call is possible again. */
+  readonly until: string;
+}
+
 /** An audit event of a contract call: the chosen driver, the called tool, the secrets used. `server` is the driver. */
 export type ContractEvent = Common & AuditEvent;
 
@@ -150,6 +176,8 @@ export type HubEvent =
   | SandboxRelaxedEvent
   | GatewayRefusedEvent
   | GatewayReloadedEvent
+  | BudgetExceededEvent
+  | LoopStoppedEvent
   | ContractEvent;
 type Unstamped<E> = E extends HubEvent ? Omit<E, "time"> : never;
 

@@ -7,11 +7,13 @@ export type { Person } from "./drivers/login-page.ts";
 export { type Bridge, createBridge } from "./workspace/bridge.ts";
 export type { ContextItem } from "./workspace/context.ts";
 export {
+  type BudgetExceededEvent,
   type ContractEvent,
   EventBus,
   type GatewayRefusedEvent,
   type GatewayReloadedEvent,
   type HubEvent,
+  type LoopStoppedEvent,
   type PinsComparedEvent,
   type ServerEvent,
   type ToolEvent,

@@ -80,8 +80,11 @@ export {
 } from "./config/package-settings.ts";
 export {
   GATEWAY_DEFAULTS,
+  type BudgetAmount,
+  type GatewayBudget,
   type GatewayCaller,
   type GatewayLimits,
+  type GatewayLoops,
   type GatewayOAuth,
   type GatewayRate,
   type GatewaySettings,

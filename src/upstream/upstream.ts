@@ -71,6 +71,11 @@ export interface Call {
   readonly passInputRequired?: boolean;
   /** Running the call twice does no harm, so it may be repeated after a crash. */
   readonly repeatable?: boolean;
+  /**
+   * Called with the cost units of each attempt of a contract, as its driver declares them. A returned text is the reason not to make
+   * the attempt.
+   */
+  readonly charge?: (units: number | undefined) => string | undefined;
   /** Observes the call on its way; absent if nobody is interested. */
   readonly observation?: Observation;
   /** False when the caller decides itself about repeating: the call is then not repeated after 429 or a lost connection. */

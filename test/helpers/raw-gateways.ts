@@ -191,7 +191,7 @@ export async function startGatewayProcess(folder: string, data: string): Promise
     return address() !== undefined;
   });
   const kept = join(data, "portolan", "gateway");
-  const [file = ""] = readdirSync(kept).filter((name) => name.endsWith(".json"));
+  const [file = ""] = readdirSync(kept).filter((name) => /^[0-9a-f]+\.json$/.test(name));
   const { token } = JSON.parse(readFileSync(join(kept, file), "utf8")) as { token: string };
   return {
     url: address() as string,

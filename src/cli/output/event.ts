@@ -1,6 +1,13 @@
 // Events and log messages of servers, one line each.
 
-import type { ContractEvent, GatewayRefusedEvent, GatewayReloadedEvent, HubEvent } from "../../hub/index.ts";
+import type {
+  BudgetExceededEvent,
+  ContractEvent,
+  GatewayRefusedEvent,
+  GatewayReloadedEvent,
+  HubEvent,
+  LoopStoppedEvent,
+} from "../../hub/index.ts";
 import type { LogMessage } from "../../model/index.ts";
 import type { Colors, Paint } from "../terminal/colors.ts";
 import { count, formatDownload } from "../terminal/layout.ts";
@@ -43,7 +50,7 @@ function paintOf(event: HubEvent, colors: Colors): Paint {
   const { type } = event;
   if (event.type === "mcp.pins_compared") return event.withheld > 0 ? colors.red : colors.yellow;
   if (event.type === "gateway.reloaded") return event.problems.length > 0 ? colors.red : colors.cyan;
-  if (/failed$|denied$|refused$/.test(type)) return colors.red;
+  if (/failed$|denied$|refused$|exceeded$|loop_stopped$/.test(type)) return colors.red;
   if (type.endsWith("relaxed")) return colors.yellow;
   return /ready$|restarted$/.test(type) ? colors.green : colors.cyan;
 }
@@ -75,12 +82,23 @@ function detailOf(event: HubEvent): string {
   if (event.type === "mcp.pins_compared") return pinsDetail(event);
   if (event.type === "gateway.refused") return refusalDetail(event);
   if (event.type === "gateway.reloaded") return reloadDetail(event);
+  if (event.type === "gateway.budget_exceeded") {
+    const { budget, kind, used, amount, until } = event;
+    const noun = kind === "calls" ? "calls" : "cost units";
+    return ` ${plainLine(budget, 80)}: ${used} of ${amount} ${noun} used until ${formatTime(until)}; ${refusedCall(event)}`;
+  }
+  if (event.type === "gateway.loop_stopped")
+    return ` ${count(event.calls, "identical call")} until ${formatTime(event.until)}; ${refusedCall(event)}`;
   if ("ts" in event) return contractDetail(event);
   const reason = event.reason === undefined ? "" : ` ${plainLine(event.reason, 500)}`;
   const code = event.code === undefined ? "" : ` [${event.code}]`;
   if ("tool" in event)
     return ` ${plainLine(event.tool, 80)}${event.caller === undefined ? "" : ` for ${plainLine(event.caller, 80)}`} ${Math.round(event.durationMs)} ms${reason}${code}`;
   return `${reason}${code}`;
+}
+
+function refusedCall({ tool, caller }: BudgetExceededEvent | LoopStoppedEvent): string {
+  return `refused ${plainLine(tool, 80)} for ${plainLine(caller, 80)}`;
 }
 
 function refusalDetail(event: GatewayRefusedEvent): string {

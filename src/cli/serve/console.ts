@@ -7,9 +7,11 @@ import type { GatewaySettings } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import type { Served } from "./served.ts";
 
+type UsedGateway = Pick<OpenedGateway, "reload" | "settingsProblem" | "budgets">;
+
 export interface ServeConsole extends Site {
   /** Connects the console to the gateway, which listens at this URL now. */
-  begin(gateway: Pick<OpenedGateway, "reload" | "settingsProblem">, url: string): void;
+  begin(gateway: UsedGateway, url: string): void;
   /** The address of the console; with a code that signs in once. */
   address(withCode: boolean): string;
 }
@@ -25,7 +27,7 @@ export async function openServeConsole(
   workspace: OpenedWorkspace,
   { access, settings, served }: ServeConsoleOptions,
 ): Promise<ServeConsole> {
-  let gateway: Pick<OpenedGateway, "reload" | "settingsProblem"> | undefined;
+  let gateway: UsedGateway | undefined;
   let address = "";
   const startedAt = new Date().toISOString();
   const site = await openConsole({
@@ -45,6 +47,7 @@ export async function openServeConsole(
         const servers = workspace.hub.members.map(({ config }) => config);
         return { needs: await findNeeds(servers, workspace.secrets) };
       },
+      budgets: async () => ({ budgets: gateway?.budgets ?? [] }),
       packages: async () => (await import("./console-pins.ts")).readPackages(workspace),
       approvePins: async (params) => (await import("./console-pins.ts")).approvePins(workspace, params),
     },

@@ -40,6 +40,7 @@ export async function openControl(
       ...{ version: cli.io.version, workspace: gateway.workspace },
       serveClient: (input, output) => gateway.serveStdio(input, output),
       reload: () => gateway.reload(),
+      budgets: () => gateway.budgets,
       problems: () => (gateway.settingsProblem === undefined ? [] : [gateway.settingsProblem]),
     });
   } catch (thrown) {

@@ -45,6 +45,7 @@ export function createServeEvents(
   let running = false;
   let ended = false;
   const isNews = (event: HubEvent): boolean => {
+    if (event.type === "gateway.budget_exceeded" || event.type === "gateway.loop_stopped") return true;
     // The connections of single callers come and go.
     if ("caller" in event && event.caller !== undefined) return false;
     switch (event.type) {

@@ -14,6 +14,7 @@ import { pathLabeller } from "../workspace/folder.ts";
 import { brokenDrivers, diagnosticsAbout } from "../workspace/left-out.ts";
 import { BROKEN, loadSourceOrRunning, withServers } from "../workspace/running.ts";
 import { rightsIn, type Source, sourceNote } from "../workspace/source.ts";
+import { describeBudgets } from "./budgets.ts";
 import {
   describeDrivers,
   DOWN,
@@ -105,6 +106,7 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
               }),
             ]),
         ...(drivers.length === 0 ? [] : [describeDrivers(drivers, explained, { colors, width })]),
+        ...(gateway?.budgets === undefined ? [] : [describeBudgets(gateway.budgets, { colors, width })]),
         ...(relaxed === undefined ? [] : [colors.yellow(wrap(relaxed, width))]),
         ...(shown.length === 0
           ? []

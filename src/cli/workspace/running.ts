@@ -2,9 +2,10 @@
 
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { RemoteWorkspace, RunningGateway } from "../../control/index.ts";
+import type { GatewayFacts, RemoteWorkspace, RunningGateway } from "../../control/index.ts";
 import type { DriverReport } from "../../contracts/index.ts";
 import { type Diagnostic, isPortolanError } from "../../errors/index.ts";
+import type { BudgetUse } from "../../gateway/index.ts";
 import type { Workspace } from "../../hub/index.ts";
 import type { Cli } from "../context.ts";
 import { createHandlers, answersRequests } from "../input/handlers.ts";
@@ -33,6 +34,8 @@ export interface GatewayField {
   readonly url?: string;
   /** Changes of the config files that the gateway does not use, and why. */
   readonly problems?: readonly string[];
+  /** How much callers used of their budgets, the fullest first. */
+  readonly budgets?: readonly BudgetUse[];
 }
 
 /** Uses the servers of the running gateway if there is one; otherwise opens the workspace. */
@@ -166,8 +169,16 @@ export function gatewayLabel({ kind, url, pid }: RunningGateway): string {
   return `${kind === "stdio" ? "on stdio" : `at ${plainLine(url ?? "", 200)}`} (process ${pid})`;
 }
 
-export function toGatewayField({ pid, url }: RunningGateway, problems: readonly string[] = []): GatewayField {
-  return { pid, url, problems: problems.length === 0 ? undefined : problems };
+export function toGatewayField(
+  { pid, url }: RunningGateway,
+  { problems = [], budgets = [] }: Partial<Pick<GatewayFacts, "problems" | "budgets">> = {},
+): GatewayField {
+  return {
+    pid,
+    url,
+    problems: problems.length === 0 ? undefined : problems,
+    budgets: budgets.length === 0 ? undefined : budgets,
+  };
 }
 
 /** In a pipe, stderr is for errors; the JSON output has the field `gateway`. */
@@ -242,7 +253,7 @@ async function withRemote<T>(
       await waitFor(workspace, options.waitMs ?? cli.options.waitMs, interrupt.signal, spinner);
       return await use({
         workspace,
-        gateway: toGatewayField(gateway, workspace.gateway.facts.problems),
+        gateway: toGatewayField(gateway, workspace.gateway.facts),
         drivers: () => workspace.drivers(),
         request: requestProgress(cli, spinner),
         diagnostics: () => [...source.diagnostics, ...workspace.diagnostics],

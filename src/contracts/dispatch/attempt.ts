@@ -70,6 +70,8 @@ export class Attempt {
 
   send(): Promise<unknown> {
     if (this.retries > 0) this.#left = this.#deadline - performance.now();
+    const refusal = this.#checked.call.charge?.(this.bound.cost.unitsPerCall);
+    if (refusal !== undefined) throw fail("policy_violation", refusal, { retryable: false });
     return this.#upstream === undefined ? this.#execute() : this.#upstream.request(this.#request());
   }
 

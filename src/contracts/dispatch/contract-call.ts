@@ -26,6 +26,7 @@ export interface ContractCall {
   readonly onLog?: (message: LogMessage) => void;
   readonly ask?: ServerRequestHandler;
   readonly observation?: Call["observation"];
+  readonly charge?: Call["charge"];
 }
 
 export interface ApprovalRequest {

@@ -8,6 +8,7 @@ import { PassThrough, type Readable, type Writable } from "node:stream";
 import { writeAtomic } from "../../base/files/atomic-write.ts";
 import { describeThisProcess } from "../../base/files/process-identity.ts";
 import type { HubEvent } from "../../hub/index.ts";
+import type { GatewayFacts } from "../messages.ts";
 import { Peer } from "../peer.ts";
 import { createPrivateFolder, createSocketPath, removeSocket, stateFolder } from "../state/folders.ts";
 import type { GatewayState } from "../state/state-file.ts";
@@ -20,6 +21,7 @@ export interface GatewayControls extends Pick<
 > {
   /** Changes of the config files that are not in use, and why. */
   problems(): readonly string[];
+  budgets(): GatewayFacts["budgets"];
   /** Serves one MCP client on these streams, as on stdio. Resolves when it has disconnected. */
   serveClient(input: Readable, output: Writable): Promise<void>;
 }
@@ -44,6 +46,7 @@ export interface ControlServer extends AsyncDisposable {
 /** Each connected client may have one. */
 const MAX_CONNECTIONS = 200;
 const MAX_EVENTS = 200;
+const MAX_BUDGETS = 200;
 /** A connection without a valid first request is ended after this time. */
 const HELLO_MS = 5_000;
 
@@ -76,6 +79,7 @@ export async function serveControl(options: ControlServerOptions): Promise<Contr
       servers: workspace.hub.members.map(({ alias }) => alias),
       files: [...new Set(workspace.hub.members.map(({ config }) => config.origin.file))],
       problems: options.problems(),
+      budgets: options.budgets()?.slice(0, MAX_BUDGETS),
     }),
   };
   const accept = (socket: Socket): void => {

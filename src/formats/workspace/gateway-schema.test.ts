@@ -54,6 +54,9 @@ test("everything a gateway can say", () => {
     session_idle: 5m
     suspended: 3
     suspended_for: 90
+  budgets:
+    github: {callers: [agent@ci, local], tools: ["github.*"], calls: 100/h, cost: 0.5 / 30d, units_per_call: 2}
+  loops: {identical: 5, within: 1m, except: ["*_status"]}
   transports: {sse: true, websocket: false}
   page_size: 50
   max_result_bytes: 0
@@ -100,6 +103,16 @@ servers:
       suspended: 3,
       suspendedForMs: 90_000,
     },
+    budgets: {
+      github: {
+        callers: ["agent@ci", "local"],
+        tools: ["github.*"],
+        calls: { amount: 100, periodMs: 3_600_000 },
+        cost: { amount: 0.5, periodMs: 30 * 86_400_000 },
+        unitsPerCall: 2,
+      },
+    },
+    loops: { identical: 5, withinMs: 60_000, except: ["*_status"] },
     transports: { sse: true, websocket: false },
     pageSize: 50,
     maxResultBytes: 0,
@@ -142,6 +155,24 @@ test.each([
   [
     "gateway: {limits: {rate: 0/s}}",
     '1:26 gateway.limits.rate must say how many requests in which time, not "0/s"',
+  ],
+  ["gateway: {budgets: {a: {calls: 100}}}", "1:32 gateway.budgets.a.calls must be text, not the number 100"],
+  [
+    "gateway: {budgets: {a: {calls: 1.5/h}}}",
+    '1:32 gateway.budgets.a.calls must say how many calls in which time, not "1.5/h"',
+  ],
+  [
+    "gateway: {budgets: {a: {cost: 5/400d}}}",
+    '1:31 gateway.budgets.a.cost must say how much in which time, not "5/400d"',
+  ],
+  ["gateway: {budgets: {a: {callers: [local]}}}", "1:24 gateway.budgets.a says neither calls nor cost"],
+  ["gateway: {budgets: {a: {callers: [nobody], calls: 1/h}}}", '1:35 no caller is named "nobody"'],
+  ["gateway: {budgets: {'a b': {calls: 1/h}}}", '1:28 "a b" cannot be the name of a budget'],
+  ["gateway: {budgets: {a: {calls: 1/h, units_per_call: 3}}}", "1:53 units_per_call counts only for cost"],
+  ["gateway: {loops: {identical: 5}}", "1:18 within is missing in gateway.loops"],
+  [
+    "gateway: {loops: {identical: 0, within: 1m}}",
+    '1:30 gateway.loops.identical must be a whole number of at least 1, not "0"',
   ],
   [
     "gateway: {limits: {rate: 5}}",

@@ -2,6 +2,7 @@
 
 import { isHttpUrl, isSecureUrl, parseUrl } from "../../base/net/urls.ts";
 import { GATEWAY_DEFAULTS, type GatewayRate } from "../../model/index.ts";
+import { BUDGETS, checkBudgets, LOOPS } from "./budget-schema.ts";
 import { nodeAt, type Place, quoted, type TextNode, toLabel } from "../document/index.ts";
 import {
   duration,
@@ -280,6 +281,8 @@ export const GATEWAY = object(
       ),
       suspendedForMs: duration("How long such a call waits (default 10m).").key("suspended_for"),
     }),
+    budgets: BUDGETS,
+    loops: LOOPS,
     transports: object("Older ways to reach the gateway, beside Streamable HTTP.", {
       sse: flag("HTTP+SSE (default false)."),
       websocket: flag("WebSocket (default false)."),
@@ -306,6 +309,7 @@ export const GATEWAY = object(
           "Write the URL under which clients reach it, such as resource: https://tools.example.com/mcp.",
         );
       checkCallers(at.node, oauth !== undefined, at);
+      checkBudgets(at.node, RESERVED_NAMES, at);
       if (draft.auth !== "none") return;
       for (const name of ["oauth", "callers"] as const)
         if (at.entry(name) !== undefined)

@@ -39,8 +39,7 @@ const KEY = /^[\w-]{43}$/;
 export async function openAccess(workspacePath: string, options: AccessOptions = {}): Promise<KeptAccess> {
   const { report = () => {}, renew = false } = options;
   const folder = options.folder ?? (await defaultFolder());
-  const workspace = await realpath(resolve(workspacePath)).catch(() => resolve(workspacePath));
-  const name = createHash("sha256").update(workspace).digest("hex").slice(0, 32);
+  const { workspace, name } = await nameOf(workspacePath);
   const file = join(folder, `${name}.json`);
   try {
     const kept = renew ? undefined : await read(file, report);
@@ -147,6 +146,16 @@ function isWide(mode: number): boolean {
 function narrowed(file: string, hint: string): Parameters<Report>[0] {
   const message = "other users could read this; the gateway has restricted the permissions";
   return { code: "FILE_FAILED", severity: "warning", message, file, hint };
+}
+
+async function nameOf(workspacePath: string): Promise<{ readonly workspace: string; readonly name: string }> {
+  const workspace = await realpath(resolve(workspacePath)).catch(() => resolve(workspacePath));
+  return { workspace, name: createHash("sha256").update(workspace).digest("hex").slice(0, 32) };
+}
+
+/** A file of the workspace's gateway beside its access file. */
+export async function gatewayFile(workspacePath: string, suffix: string): Promise<string> {
+  return join(await defaultFolder(), `${(await nameOf(workspacePath)).name}${suffix}`);
 }
 
 async function defaultFolder(): Promise<string> {

@@ -17,6 +17,7 @@ import { Intake } from "../common/intake.ts";
 import type { GatewayViews } from "../common/view.ts";
 import { LegacyHttpFront } from "../legacy/http-front.ts";
 import { LoginFront } from "../login/front.ts";
+import type { Budgets } from "../budgets/budgets.ts";
 import type { LegacyOptions } from "../legacy/session.ts";
 import type { ModernFront } from "../modern/front.ts";
 import type { LiveSettings } from "../settings.ts";
@@ -37,6 +38,8 @@ export interface HttpFrontOptions {
   readonly key: Buffer;
   /** The metrics of calls, for `/metrics`. */
   readonly metrics: CallMetrics | undefined;
+  /** Calls that budgets and the loop breaker refused, for `/metrics`. */
+  readonly refusedCalls: () => Budgets["refusals"];
   /** The path before all routes, such as `/tools`, or empty. */
   readonly path: string;
   /** The URL of `/mcp` at which the gateway listens; undefined while it does not listen. */
@@ -123,7 +126,10 @@ export async function createHttpFront(options: HttpFrontOptions): Promise<HttpFr
     metrics:
       metrics === undefined || prometheus === undefined
         ? undefined
-        : createMetricsPage({ settings: prometheus, metrics, workspace, refusals }),
+        : createMetricsPage({
+            ...{ settings: prometheus, metrics, workspace, refusals },
+            refusedCalls: options.refusedCalls,
+          }),
     get maxBodyBytes() {
       return live.bodyBytes;
     },

@@ -5,6 +5,7 @@ import type { OpenedWorkspace } from "../../hub/index.ts";
 import type { PrometheusSettings } from "../../model/index.ts";
 import type { CallMetrics, Gauge } from "../../telemetry/index.ts";
 import type { AuthenticatedCaller } from "../access/types.ts";
+import type { Budgets } from "../budgets/budgets.ts";
 
 export interface MetricsPage {
   /** True if no token is needed. */
@@ -19,6 +20,8 @@ export interface MetricsPageOptions {
   readonly workspace: OpenedWorkspace;
   /** Number of refused requests, by error code. */
   readonly refusals: ReadonlyMap<string, number>;
+  /** Number of calls that budgets and the loop breaker refused. */
+  readonly refusedCalls: () => Budgets["refusals"];
 }
 
 /** The callers of the gateway's own token, of stdio, and of a gateway without tokens. */
@@ -29,6 +32,7 @@ export function createMetricsPage({
   metrics,
   workspace,
   refusals,
+  refusedCalls,
 }: MetricsPageOptions): MetricsPage {
   const { callers = [] } = settings;
   return {
@@ -36,11 +40,15 @@ export function createMetricsPage({
     // Callers that are found by OAuth claims are named `<caller>|<subject>`.
     admits: ({ name }) =>
       OWNERS.has(name) || callers.some((caller) => name === caller || name.startsWith(`${caller}|`)),
-    text: () => metrics.text(gaugesOf(workspace, refusals)),
+    text: () => metrics.text(gaugesOf(workspace, refusals, refusedCalls())),
   };
 }
 
-function gaugesOf({ hub }: OpenedWorkspace, refusals: ReadonlyMap<string, number>): Gauge[] {
+function gaugesOf(
+  { hub }: OpenedWorkspace,
+  refusals: ReadonlyMap<string, number>,
+  refusedCalls: Budgets["refusals"],
+): Gauge[] {
   const servers = hub.members.filter(({ config }) => config.enabled);
   const ofServers = (value: (member: (typeof servers)[number]) => number): Gauge["samples"] =>
     servers.map((member) => ({ labels: { server: member.alias }, value: value(member) }));
@@ -69,6 +77,15 @@ function gaugesOf({ hub }: OpenedWorkspace, refusals: ReadonlyMap<string, number
       help: "Requests that access control refused.",
       type: "counter",
       samples: [...refusals].map(([code, value]) => ({ labels: { code }, value })),
+    },
+    {
+      name: "portolan_refused_calls_total",
+      help: "Tool calls that a budget or the loop breaker refused.",
+      type: "counter",
+      samples: refusedCalls.map(({ decision: { kind, rule = "" }, value }) => ({
+        labels: { decision: kind, rule },
+        value,
+      })),
     },
     {
       name: "process_cpu_seconds_total",

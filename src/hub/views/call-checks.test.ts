@@ -3,6 +3,7 @@ import type { Call } from "../../upstream/index.ts";
 import { CallChecks, type RoutedCall } from "./call-checks.ts";
 
 const call: Call = { method: "tools/call", params: { name: "files_read" } };
+const isContract = false;
 const tool: RoutedCall["tool"] = {
   name: "mcp_files_read",
   own: "read",
@@ -23,7 +24,7 @@ describe("checks of a call", () => {
       seen.push(routed.call.timeoutMs);
       return send({ ...routed.call, maxTimeoutMs: 2 });
     });
-    const result = await checks.run({ call, tool }, async (sent) => ({ sent }));
+    const result = await checks.run({ call, tool, isContract }, async (sent) => ({ sent }));
     expect(seen).toEqual(["mcp_files_read", undefined, 1]);
     expect(result.sent).toMatchObject({ timeoutMs: 1, maxTimeoutMs: 2 });
   });
@@ -33,7 +34,7 @@ describe("checks of a call", () => {
     checks.add(async () => ({ isError: true }));
     checks.add(async () => Promise.reject(new Error("the second check must not run")));
     const send = async (): Promise<never> => Promise.reject(new Error("the call must not be sent"));
-    expect(await checks.run({ call, tool }, send)).toEqual({ isError: true });
+    expect(await checks.run({ call, tool, isContract }, send)).toEqual({ isError: true });
   });
 
   test("are not repeated with a call that is sent again after a login", async () => {
@@ -43,8 +44,10 @@ describe("checks of a call", () => {
       runs += 1;
       return send({ ...routed.call, timeoutMs: 7 });
     });
-    await expect(checks.run({ call, tool }, () => Promise.reject(new Error("log in")))).rejects.toThrow();
-    expect(await checks.run({ call, tool }, async ({ timeoutMs }) => ({ timeoutMs }))).toEqual({
+    await expect(
+      checks.run({ call, tool, isContract }, () => Promise.reject(new Error("log in"))),
+    ).rejects.toThrow();
+    expect(await checks.run({ call, tool, isContract }, async ({ timeoutMs }) => ({ timeoutMs }))).toEqual({
       timeoutMs: 7,
     });
     expect(runs).toBe(1);

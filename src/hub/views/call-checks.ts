@@ -10,6 +10,8 @@ export interface RoutedCall {
   readonly call: Call;
   /** The tool as access rules see it: `name` is its name in the whole hub, whatever the address in use. */
   readonly tool: ViewTool;
+  /** The tool is a contract: the driver that serves it is chosen later. */
+  readonly isContract: boolean;
 }
 
 export type SendCall = (call: Call) => Promise<JsonObject>;
@@ -32,7 +34,7 @@ export class CallChecks {
     return () => void (this.#checks = this.#checks.filter((one) => one !== check));
   }
 
-  run({ call, tool }: RoutedCall, send: SendCall): Promise<JsonObject> {
+  run({ call, ...routed }: RoutedCall, send: SendCall): Promise<JsonObject> {
     const passed = this.#passed.get(call);
     if (passed !== undefined) return send(passed);
     const last: SendCall = (checked) => {
@@ -40,7 +42,7 @@ export class CallChecks {
       return send(checked);
     };
     return this.#checks.reduceRight<SendCall>(
-      (next, check) => (checked) => check({ call: checked, tool }, next),
+      (next, check) => (checked) => check({ ...routed, call: checked }, next),
       last,
     )(call);
   }

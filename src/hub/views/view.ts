@@ -12,7 +12,7 @@ import {
   type UpstreamStats,
 } from "../../upstream/index.ts";
 import { trackPhase } from "../../telemetry/index.ts";
-import type { CallChecks } from "./call-checks.ts";
+import type { CallChecks, RoutedCall } from "./call-checks.ts";
 import { describeAlone, describeTogether } from "./description.ts";
 import type { EventBus } from "../events.ts";
 import { perform } from "./extra-tools.ts";
@@ -257,7 +257,7 @@ export class HubView implements Upstream {
     const { events, checks } = this.#source;
     const called = checks.isEmpty
       ? this.#named(member, perform(member, action, call))
-      : checks.run({ call, tool: this.#toViewTool(route) }, (checked) =>
+      : checks.run(this.#toRouted(call, route), (checked) =>
           this.#named(member, perform(member, action, checked)),
         );
     return events.hearsCalls
@@ -265,9 +265,11 @@ export class HubView implements Upstream {
       : called;
   }
 
-  #toViewTool({ member, own, annotations }: ToolRoute): ViewTool {
-    const { alias } = member;
-    return { name: this.#source.fullToolName(alias, own), own, alias, ...member.tagsOf(own), annotations };
+  #toRouted(call: Call, { member, own, annotations }: ToolRoute): RoutedCall {
+    const { alias, config } = member;
+    const name = this.#source.fullToolName(alias, own);
+    const isContract = config.endpoint.transport === "contracts";
+    return { call, tool: { name, own, alias, ...member.tagsOf(own), annotations }, isContract };
   }
 
   /** Adds the alias to task ids in the result. */

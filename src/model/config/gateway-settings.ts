@@ -18,6 +18,9 @@ export interface GatewaySettings {
   readonly oauth?: GatewayOAuth;
   readonly callers?: readonly GatewayCaller[];
   readonly limits?: GatewayLimits;
+  /** Budgets of callers, by name. */
+  readonly budgets?: Readonly<Record<string, GatewayBudget>>;
+  readonly loops?: GatewayLoops;
   readonly transports?: GatewayTransports;
   /** Number of entries in one page of a list. */
   readonly pageSize?: number;
@@ -102,6 +105,34 @@ export interface GatewayLimits {
   /** Number of calls of one caller that wait for the response to a server request. */
   readonly suspended?: number;
   readonly suspendedForMs?: number;
+}
+
+/** How much each caller may use some tools. Every caller has an amount of its own. A call must fit into all its budgets. */
+export interface GatewayBudget {
+  /** Names of callers. The default is every caller. */
+  readonly callers?: readonly string[];
+  /** Patterns with `*` for tool names at the gateway, or for `alias.tool`. The default is every tool. */
+  readonly tools?: readonly string[];
+  readonly calls?: BudgetAmount;
+  /** Cost units, as drivers declare them (`cost_units_per_call`). */
+  readonly cost?: BudgetAmount;
+  /** Cost units of a call whose driver declares none, and of tools that are no contract. The default is 0. */
+  readonly unitsPerCall?: number;
+}
+
+/** An amount for a period, which begins with the first call in it. */
+export interface BudgetAmount {
+  readonly amount: number;
+  readonly periodMs: number;
+}
+
+/** Loop breaker: refuses a call that a caller repeats with the same arguments. */
+export interface GatewayLoops {
+  /** How many identical calls are sent within the time. */
+  readonly identical: number;
+  readonly withinMs: number;
+  /** Patterns of tools that may be repeated. */
+  readonly except?: readonly string[];
 }
 
 /** Older transports, beside Streamable HTTP. */

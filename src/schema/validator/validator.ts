@@ -20,7 +20,7 @@ export interface SchemaValidator {
 }
 
 export interface ValidatorOptions {
-  /** Maximum time of one check. The default is 40. */
+  /** Maximum time of one check. The default is 40. The preparation may take as long, and at least 100. */
   readonly budgetMs?: number;
 }
 
@@ -55,7 +55,7 @@ export async function createValidator(
       prepareEngine(schema, bounds.facts, dialectOf(schema), cfworker, re2?.RE2JS);
     const prepared = isSmall(bounds.facts)
       ? ({ ok: true, value: prepare() } as const)
-      : withinBudget(PREPARE_MS, prepare);
+      : withinBudget(Math.max(PREPARE_MS, options.budgetMs ?? 0), prepare);
     if (!prepared.ok) return undecided("the schema is not checked: it takes too long to prepare");
     return new Checker(prepared.value, bounds.facts, compileFastTest(schema), options.budgetMs ?? BUDGET_MS);
   } catch (error) {

@@ -1,0 +1,81 @@
+// Tool results for calls that a budget or the loop breaker refuses: errors that a model can read and act on.
+
+import type { BudgetAmount, JsonObject } from "../../model/index.ts";
+import type { BudgetKind } from "./counters.ts";
+
+export interface BudgetRefusal {
+  readonly budget: string;
+  readonly kind: BudgetKind;
+  readonly amount: BudgetAmount;
+  readonly used: number;
+  /** Cost units that the call needs. */
+  readonly units?: number;
+  /** Milliseconds since 1970. */
+  readonly until: number;
+}
+
+export function budgetText({ budget, kind, amount, used, units, until }: BudgetRefusal, now: number): string {
+  const noun = kind === "calls" ? "calls" : "cost units";
+  const need = units === undefined ? "" : ` and this call needs ${round(units)}`;
+  return (
+    `This call was not sent: the budget "${budget}" is used up. ` +
+    `${round(used)} of ${round(amount.amount)} ${noun} in ${formatPeriod(amount.periodMs)} are used${need}. ` +
+    `The budget is free again at ${formatUntil(until, now)}. ` +
+    "Do not repeat the call before that: continue without it, or tell the user. " +
+    `The operator sets this limit in portolan.yaml, gateway.budgets.${budget}.`
+  );
+}
+
+export function loopText(
+  { tool, calls, until }: { readonly tool: string; readonly calls: number; readonly until: number },
+  withinMs: number,
+  now: number,
+): string {
+  return (
+    `This call was not sent: it repeats an earlier one. ${tool} was called ${calls === 1 ? "once" : `${calls} times`} ` +
+    `with the same arguments within ${formatPeriod(withinMs)}. ` +
+    "Use the earlier result, change the arguments, or do something else. " +
+    `The same call is possible again at ${formatUntil(until, now)}. ` +
+    "The operator sets this limit in portolan.yaml, gateway.loops."
+  );
+}
+
+export function refusalResult(
+  code: "over_budget" | "loop",
+  message: string,
+  retryAfterMs: number,
+): JsonObject {
+  return {
+    content: [{ type: "text", text: message }],
+    isError: true,
+    _meta: { "portolan/error": { code, message, retryable: true, retryAfterMs } },
+  };
+}
+
+/** `2026-03-01T14:05:09Z (in 23 minutes)` */
+function formatUntil(until: number, now: number): string {
+  const time = new Date(until).toISOString().replace(/\.\d+Z$/, "Z");
+  return `${time} (in ${formatPeriod(Math.max(1_000, until - now))})`;
+}
+
+const UNITS = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1_000],
+] as const;
+
+/** `1 hour`, `30 minutes`, `23 minutes`: in the largest unit that is not rounded by more than a tenth, never too short. */
+export function formatPeriod(ms: number): string {
+  const [noun, size] = UNITS.find(([, unit]) => ms >= unit && (Math.ceil(ms / unit) * unit) / ms <= 1.1) ?? [
+    "second",
+    1_000,
+  ];
+  const times = Math.ceil(ms / size);
+  return `${times} ${noun}${times === 1 ? "" : "s"}`;
+}
+
+/** Sums of fractions have rounding errors, which say nothing. */
+function round(value: number): number {
+  return Math.round(value * 1_000) / 1_000;
+}
