@@ -11,9 +11,9 @@ const WORKSPACE = ["catalog/index", "formats/workspace/index", "hub/index", "pro
 
 /** For each start, the modules that it begins with, and those that it imports with `import()` on every run. */
 const STARTS = {
-  command: ["cli/main"],
+  command: ["cli/start"],
   "call-once": [
-    "cli/main",
+    "cli/start",
     "cli/run-command",
     "cli/call/call",
     "cli/grants/notice",
@@ -22,7 +22,7 @@ const STARTS = {
   ],
   workspace: [
     ...[
-      "cli/main",
+      "cli/start",
       "cli/run-command",
       "cli/call/call",
       "cli/list/list",
@@ -33,7 +33,7 @@ const STARTS = {
     ...STDIO,
   ],
   serve: [
-    ...["cli/main", "cli/run-command", "cli/serve/serve", "cli/serve/own-servers", "console/console"],
+    ...["cli/start", "cli/run-command", "cli/serve/serve", "cli/serve/own-servers", "console/console"],
     ...["control/server/control-server", ...WORKSPACE, ...STDIO],
   ],
   library: ["index"],

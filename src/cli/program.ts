@@ -34,35 +34,39 @@ import { addStatusCommands } from "./status/command.ts";
 import { addValidateCommand } from "./validate/command.ts";
 import { addWhyCommand } from "./why/command.ts";
 
-/** Every command, in the order of the help. */
-const COMMANDS: readonly ((host: CommandHost) => void)[] = [
-  addListCommand,
-  addCallCommands,
-  addRunCommand,
-  addServeCommands,
-  addControlCommands,
-  addServiceCommands,
-  addStatusCommands,
-  addWhyCommand,
-  addDoctorCommand,
-  addEditCommands,
-  addGrantCommands,
-  addPackageCommands,
-  addAuditCommand,
-  addInstallCommand,
-  addPinCommands,
-  addValidateCommand,
-  addConnectCommands,
-  addImportCommand,
-  addExportCommand,
-  addSecretsCommands,
-  addLoginCommands,
-  addConvertCommands,
-  addDriverCommands,
-  addAuthorCommand,
-  addPackCommand,
-  addRegistryCommands,
-  addCompletionCommand,
+/**
+ * Every command, in the order of the help, with the names that a command line may begin with: for one of these, only its
+ * entry is defined, because the options of all commands take longer to define than many commands take to run.
+ * `completion` prints the words of all commands, and so has no name here.
+ */
+export const COMMANDS: readonly (readonly [names: string, add: (host: CommandHost) => void])[] = [
+  ["list", addListCommand],
+  ["call read prompt", addCallCommands],
+  ["run", addRunCommand],
+  ["serve token", addServeCommands],
+  ["restart logs reload console stop", addControlCommands],
+  ["service", addServiceCommands],
+  ["status events", addStatusCommands],
+  ["why", addWhyCommand],
+  ["doctor", addDoctorCommand],
+  ["add remove", addEditCommands],
+  ["grant revoke", addGrantCommands],
+  ["update", addPackageCommands],
+  ["audit", addAuditCommand],
+  ["install", addInstallCommand],
+  ["pin pins", addPinCommands],
+  ["validate", addValidateCommand],
+  ["connect disconnect", addConnectCommands],
+  ["import", addImportCommand],
+  ["export", addExportCommand],
+  ["secrets", addSecretsCommands],
+  ["login logout accounts", addLoginCommands],
+  ["init convert", addConvertCommands],
+  ["resolve diff test drivers", addDriverCommands],
+  ["author", addAuthorCommand],
+  ["pack", addPackCommand],
+  ["search info versions advisories publish deprecate unpublish star registry", addRegistryCommands],
+  ["", addCompletionCommand],
 ];
 
 /** Runs one command line (without `node` and the script) and returns the exit code. Never throws. */
@@ -71,7 +75,7 @@ export async function run(argv: readonly string[], io: CliIo): Promise<number> {
   const words = cut < 0 ? argv : argv.slice(0, cut);
   const state: State = { io, server: cut < 0 ? undefined : argv.slice(cut + 1), code: 0 };
   try {
-    await createProgram(state).parseAsync([...words], { from: "user" });
+    await createProgram(state, words[0]).parseAsync([...words], { from: "user" });
     return state.code;
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0;
@@ -100,7 +104,7 @@ interface State {
   code: number;
 }
 
-function createProgram(state: State): Command {
+function createProgram(state: State, first: string | undefined): Command {
   const { io } = state;
   const outWidth = io.stdout.columns || 100;
   const errWidth = io.stderr.columns || 100;
@@ -147,7 +151,8 @@ function createProgram(state: State): Command {
     ],
     sections: [TARGETS, REQUEST_EXIT_CODES, "Run portolan <command> --help for the options of a command."],
   });
-  for (const addCommand of COMMANDS) addCommand(host);
+  const named = COMMANDS.filter(([names]) => first !== undefined && names.split(" ").includes(first));
+  for (const [, addCommand] of named.length > 0 ? named : COMMANDS) addCommand(host);
   return program;
 }
 
