@@ -5,13 +5,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { Command } from "commander";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { McpConfig, McpConnection, RequestOptions } from "../client/index.ts";
 import { PortolanError } from "../errors/index.ts";
 import type { CallToolResult, JsonObject, PromptDefinition, ToolDefinition } from "../model/index.ts";
 import type { CliIo } from "./context.ts";
-import { COMMANDS, run } from "./program.ts";
+import { run } from "./program.ts";
 
 const URL_TARGET = "https://mcp.example.com/mcp?key=s3cret";
 let cwd: string;
@@ -163,17 +162,6 @@ async function portolan(
 
 const error = (ran: Ran): JsonObject =>
   (JSON.parse(ran.err.trimEnd().split("\n").at(-1) ?? "") as { error: JsonObject }).error;
-
-test("the names of each entry are those of the commands that it defines", () => {
-  const defined = COMMANDS.map(([, add]) => {
-    const program = new Command();
-    add({ program, server: undefined, explain: (command) => command, run: async () => {} });
-    return program.commands.map((command) => command.name()).join(" ");
-  });
-  // All commands are defined for `completion`, which prints their words.
-  expect(defined.at(-1)).toBe("completion");
-  expect(COMMANDS.map(([names]) => names)).toEqual([...defined.slice(0, -1), ""]);
-});
 
 describe("the program", () => {
   test("help and version", async () => {

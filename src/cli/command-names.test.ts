@@ -1,0 +1,16 @@
+// The names in the list of commands, by which a command line finds the definition of its command.
+
+import { Command } from "commander";
+import { expect, test } from "vitest";
+import { COMMANDS } from "./program.ts";
+
+test("the names of each entry are those of the commands that it defines", () => {
+  const defined = COMMANDS.map(([, add]) => {
+    const program = new Command();
+    add({ program, server: undefined, explain: (command) => command, run: async () => {} });
+    return program.commands.map((command) => command.name()).join(" ");
+  });
+  // All commands are defined for `completion`, which prints their words.
+  expect(defined.at(-1)).toBe("completion");
+  expect(COMMANDS.map(([names]) => names)).toEqual([...defined.slice(0, -1), ""]);
+});
