@@ -7,6 +7,7 @@ import { isSignedIn, signOut } from "./api.ts";
 import { ServerPage } from "./pages/server.tsx";
 import { ServersPage } from "./pages/servers.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
+import { followApprovals, waiting } from "./state/approvals.ts";
 import { connect, connection, disconnect, facts, isOutdated, servers } from "./state/live.ts";
 import { href, route } from "./state/router.ts";
 import { nextTheme, theme } from "./state/theme.ts";
@@ -70,7 +71,11 @@ export function App({ codeFailed }: { readonly codeFailed: boolean }): JSX.Eleme
   useEffect(() => {
     if (!isSignedIn.value) return;
     connect();
-    return disconnect;
+    const stopFollowing = followApprovals();
+    return () => {
+      stopFollowing();
+      disconnect();
+    };
   }, [isSignedIn.value]);
   if (!isSignedIn.value) return <SignInPage codeFailed={codeFailed} />;
   return (
@@ -104,6 +109,7 @@ function skip(event: Event): void {
 function Sidebar(): JSX.Element {
   const isOpen = useSignal(false);
   const current = route.value[0] ?? "servers";
+  const waits = waiting.value?.length ?? 0;
   const down = servers.value?.filter((server) => toneOf(server) === "bad").length ?? 0;
   useEffect(() => {
     isOpen.value = false;
@@ -135,6 +141,12 @@ function Sidebar(): JSX.Element {
                   <a href={href(page)} aria-current={page === current ? "page" : undefined}>
                     <Icon name={icon} />
                     {label}
+                    {page === "approvals" && waits > 0 && (
+                      <span class="count warn">
+                        {waits}
+                        <span class="hidden-label"> waiting</span>
+                      </span>
+                    )}
                     {page === "servers" && down > 0 && (
                       <span class="count bad">
                         {down}

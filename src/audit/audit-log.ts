@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
-import { LockHeldError, withFileLock } from "../base/files/file-lock.ts";
+import { holdFileLock } from "../base/files/file-lock.ts";
 import { PortolanError, type Report } from "../errors/index.ts";
 import type { AuditSettings } from "../model/index.ts";
 import { type Anchor, AnchorFile } from "./anchor.ts";
@@ -62,32 +62,15 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
 }
 
 /** Undefined if another gateway writes this chain. */
-function tryChain(chain: string, options: AuditLogOptions): Promise<AuditLog | undefined> {
-  return new Promise((resolve, reject) => {
-    let release = (): void => {};
-    const released = new Promise<void>((done) => {
-      release = done;
-    });
-    const locked = withFileLock(
-      join(options.folders.log, chain),
-      async () => {
-        try {
-          resolve(await AuditLog.open(chain, options, () => (release(), locked)));
-          await released;
-        } catch (error) {
-          reject(asError(error));
-        }
-      },
-      { waitMs: 0 },
-    ).catch((error: unknown) => {
-      if (error instanceof LockHeldError) resolve(undefined);
-      else reject(asError(error));
-    });
-  });
-}
-
-function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
+async function tryChain(chain: string, options: AuditLogOptions): Promise<AuditLog | undefined> {
+  const release = await holdFileLock(join(options.folders.log, chain));
+  if (release === undefined) return undefined;
+  try {
+    return await AuditLog.open(chain, options, release);
+  } catch (error) {
+    await release();
+    throw error;
+  }
 }
 
 export class AuditLog {

@@ -7,7 +7,7 @@ import {
   type ReloadResult,
 } from "../control/index.ts";
 import { PortolanError } from "../errors/index.ts";
-import type { HttpRequest, HttpResponse, Site } from "../gateway/index.ts";
+import type { Approvals, HttpRequest, HttpResponse, Site } from "../gateway/index.ts";
 import type { OpenedWorkspace } from "../hub/index.ts";
 import { APPS_CAPABILITY, type JsonObject } from "../model/index.ts";
 import { ConsoleApi, readJson } from "./api.ts";
@@ -31,6 +31,8 @@ export interface ConsoleOptions {
   readonly reload: () => Promise<ReloadResult>;
   /** True if the gateway serves HTTPS: the cookie is then never sent without it. */
   readonly isTls: boolean;
+  /** Calls that wait for a person; undefined while the gateway is starting. */
+  readonly approvals: () => Pick<Approvals, "list" | "decide"> | undefined;
   readonly methods?: ConsoleMethods;
 }
 
@@ -70,10 +72,11 @@ class ConsoleSite implements Console {
     this.#options = options;
     this.#sessions = sessions;
     this.#signIn = signIn;
-    const { facts, reload } = options;
+    const { facts, reload, approvals } = options;
     this.#feed = new LiveFeed({ workspace, facts, series: this.#series });
     this.#session = new ControlSession({
       ...{ workspace, facts, reload, id: "console", token: undefined, transport: "http" },
+      ...{ approvals, way: "console" },
       recentEvents: () => this.#feed.recent,
       stop: () => {},
       appTools: true,

@@ -230,6 +230,7 @@ class ContractsUpstream implements Contracts {
       ask,
       observation: call.observation,
       charge: call.charge,
+      approved: call.approved,
     });
     this.#inFlight -= 1;
     return toCallResult(result, driver);

@@ -2,7 +2,7 @@
 
 import type { DriverReport } from "../contracts/index.ts";
 import type { Diagnostic } from "../errors/index.ts";
-import type { BudgetUse } from "../gateway/index.ts";
+import type { BudgetUse, ShownApproval, Verdict } from "../gateway/index.ts";
 import type { OwnName, ServerHealth } from "../hub/index.ts";
 import type { LaunchPlan } from "../launch/index.ts";
 import type { Implementation, JsonObject, ServerConfig } from "../model/index.ts";
@@ -87,6 +87,15 @@ export interface SandboxResult {
   readonly plans: readonly LaunchPlan[];
 }
 
+export interface ApprovalsResult {
+  readonly waiting: readonly ShownApproval[];
+}
+
+/** A decision about a waiting call. */
+export interface DecideParams extends Omit<Verdict, "approve"> {
+  readonly decision: "approve" | "deny";
+}
+
 export const METHODS = {
   hello: "hello",
   snapshot: "snapshot",
@@ -100,6 +109,8 @@ export const METHODS = {
   stopServer: "stopServer",
   consoleLink: "consoleLink",
   sandbox: "sandbox",
+  approvals: "approvals",
+  decide: "decide",
   logs: "logs",
   client: "client",
   reload: "reload",

@@ -21,6 +21,7 @@ export type ErrorCode =
   | "NAME_AMBIGUOUS"
   | "FILE_FAILED"
   | "AUDIT_DAMAGED"
+  | "APPROVAL_UNKNOWN"
   | "USAGE"
   | "TARGET_INVALID"
   | "INPUT_INVALID"
@@ -85,6 +86,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
   ),
   FILE_FAILED: entry(2, 500, -32603, "Check that the file exists and may be read and written."),
   AUDIT_DAMAGED: entry(2, 500, -32603, "See which records are missing: portolan audit calls --verify."),
+  APPROVAL_UNKNOWN: entry(2, 404, -32602, "See the calls that wait: portolan approve."),
   USAGE: entry(2, 400, -32602, "Run the command with --help."),
   TARGET_INVALID: entry(2, 400, -32602, "A target is a URL or a quoted command."),
   INPUT_INVALID: entry(2, 400, -32602, "Correct the named fields; the tool's inputSchema lists them."),

@@ -16,6 +16,7 @@ import { ANYWHERE, type GatewaySettings } from "../model/index.ts";
 import type { CallObservers } from "../telemetry/index.ts";
 import { withRedactedError } from "../secrets/index.ts";
 import { gatewayFile } from "./access/access-file.ts";
+import { Approvals } from "./approval/approvals.ts";
 import { resolveCallerTokens } from "./access/bearer-tokens.ts";
 import { NO_LIMITS } from "./access/caller-limits.ts";
 import type { AuthenticatedCaller } from "./access/types.ts";
@@ -44,9 +45,10 @@ export interface GatewayOptions extends Omit<
   readonly settings?: GatewaySettings | ((configured: GatewaySettings) => GatewaySettings);
   /**
    * The gateway's own token, whose caller sees every tool, and the key that signs task ids and suspended calls. `openAccess()` keeps
-   * both in a file. Without a key, a random one is used, and task ids are no longer valid after a restart.
+   * both in a file. Without a key, a random one is used, and task ids are no longer valid after a restart. Approvals of calls are
+   * stored beside the file; without one, they end with the gateway.
    */
-  readonly access?: { readonly token?: string; readonly key?: Buffer };
+  readonly access?: { readonly token?: string; readonly key?: Buffer; readonly file?: string };
   /** The path under which a program that embeds the gateway serves it, such as `/tools`: MCP is then at `/tools/mcp`. */
   readonly path?: string;
   /** `false` for a gateway that serves only stdio: settings about HTTP are then neither checked nor used. */
@@ -84,6 +86,8 @@ export interface OpenedGateway extends Gateway {
   readonly calls: CallObservers;
   /** Sends the spans and metrics that wait to be exported. Rejects if the receiver does not accept them. */
   flushTelemetry(): Promise<void>;
+  /** Calls that wait for a person. */
+  readonly approvals: Approvals;
   /** The settings in use. */
   readonly settings: GatewaySettings;
   /** How much callers used of their budgets, the fullest first. */
@@ -150,6 +154,11 @@ async function createGateway(
   const { settings: configured } = workspace.gateway;
   const { live, replace } = createLiveSettings(await resolve(toSettings(configured)));
   const { token, key = randomBytes(32) } = access;
+  const approvals = new Approvals(workspace, async () => {
+    const { ApprovalStore } = await import("./approval/store.ts");
+    const file = access.file?.replace(/(\.json)?$/, ".approvals.json");
+    return ApprovalStore.open({ key, file, report });
+  });
   const legacy: LegacyOptions = {
     get pageSize() {
       return live.pageSize;
@@ -196,6 +205,8 @@ async function createGateway(
         : await gatewayFile(config.folder, ".budgets.json"),
   });
   await budgets.use(live.all);
+  // After the budgets, so that nobody is asked about a call that a budget refuses.
+  approvals.useRules(live.all.approval);
   const stopped = new AbortController();
   let server: HttpServer | undefined;
   if (servesHttp) checkReachable(live.all, token);
@@ -226,6 +237,7 @@ async function createGateway(
     replace(next);
     useAccess?.();
     await budgets.use(next);
+    approvals.useRules(next.approval);
     settingsProblem =
       restart.length === 0
         ? undefined
@@ -276,6 +288,7 @@ async function createGateway(
 
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
+    await approvals.close();
     // The server still listens, so that new requests and /readyz learn that the gateway is stopping.
     await Promise.race([front?.drain(), delay(DRAIN_MS, undefined, { ref: false })]);
     modern.close();
@@ -290,6 +303,7 @@ async function createGateway(
   return {
     workspace,
     calls: workspace.calls,
+    approvals,
     flushTelemetry: () => observation.telemetry.flush(),
     get settings() {
       return live.all;

@@ -3,7 +3,7 @@
 import type { AuditEvent } from "../contracts/index.ts";
 import type { ErrorCode } from "../errors/index.ts";
 import type { LaunchNews } from "../launch/index.ts";
-import type { PinMode, SandboxMode } from "../model/index.ts";
+import type { ApprovalWay, PinMode, SandboxMode } from "../model/index.ts";
 import type { Redactor } from "../secrets/index.ts";
 
 interface Common {
@@ -161,6 +161,30 @@ export interface LoopStoppedEvent extends Common {
   readonly until: string;
 }
 
+/** A call waits for approval, was decided about, or waits no longer. `server` and `tool` are those of the call. */
+export interface ApprovalEvent extends Common {
+  readonly type:
+    | "gateway.approval_requested"
+    | "gateway.approval_granted"
+    | "gateway.approval_denied"
+    /** Nobody decided in time. */
+    | "gateway.approval_expired"
+    /** The client cancelled the call. */
+    | "gateway.approval_withdrawn";
+  readonly id: string;
+  readonly tool: string;
+  /** The account of the caller. */
+  readonly caller: string;
+  /** The rule that asks for the approval. */
+  readonly rule: string;
+  /** Where a person decided. */
+  readonly by?: ApprovalWay;
+  /** Why the call needs approval, or why it was denied. */
+  readonly reason?: string;
+  /** ISO time at which the call stops to wait. */
+  readonly expires?: string;
+}
+
 /** An audit event of a contract call: the chosen driver, the called tool, the secrets used. `server` is the driver. */
 export type ContractEvent = Common & AuditEvent;
 
@@ -178,6 +202,7 @@ export type HubEvent =
   | GatewayReloadedEvent
   | BudgetExceededEvent
   | LoopStoppedEvent
+  | ApprovalEvent
   | ContractEvent;
 type Unstamped<E> = E extends HubEvent ? Omit<E, "time"> : never;
 

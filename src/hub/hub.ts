@@ -1,7 +1,7 @@
 // Hub: many servers as one upstream. It contains the members and the views of them.
 
 import { type Diagnostic, type Report, unknownServer } from "../errors/index.ts";
-import type { Contracts } from "../contracts/index.ts";
+import type { Approve, Contracts } from "../contracts/index.ts";
 import type { JsonObject, LogLevel, LogMessage } from "../model/index.ts";
 import type { Call, Description, Upstream, UpstreamEvents, UpstreamStats } from "../upstream/index.ts";
 import type { EventBus } from "./events.ts";
@@ -30,6 +30,8 @@ export class Hub implements Upstream, ViewSource {
   readonly checks: CallChecks = new CallChecks();
   settings: MergeSettings;
   closed = false;
+  /** Decides about contract calls that need approval. Default: an elicitation. */
+  approve: Approve | undefined;
   readonly #members = new Map<string, Member>();
   /** Generations that are starting, and old ones that finish their calls. */
   readonly #aside = new Set<Member>();

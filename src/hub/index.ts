@@ -2,11 +2,19 @@
 
 import type * as packaged from "./processes/packaged-server.ts";
 
-export { APPROVAL_ID } from "./drivers/approval.ts";
+export {
+  APPROVAL_ID,
+  contractApprovalMessage,
+  elicitApproval,
+  type ShownArguments,
+  shownArguments,
+  withRest,
+} from "./drivers/approval.ts";
 export type { Person } from "./drivers/login-page.ts";
 export { type Bridge, createBridge } from "./workspace/bridge.ts";
 export type { ContextItem } from "./workspace/context.ts";
 export {
+  type ApprovalEvent,
   type BudgetExceededEvent,
   type ContractEvent,
   EventBus,

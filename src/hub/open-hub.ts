@@ -132,6 +132,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     person: options.person,
     audit: auditTo(events),
     approve: (request: ApprovalRequest) =>
+      hub.approve?.(request) ??
       approveByElicitation(request, options.attended === false ? undefined : onServerRequest, redactor),
     onServerRequest,
     caller: {

@@ -90,6 +90,8 @@ export {
   type GatewaySettings,
   type GatewayTls,
   type GatewayTokenRule,
+  type ApprovalRule,
+  type ApprovalWay,
   type GatewayToolRules,
   type GatewayTransports,
   type ToolTrait,

@@ -74,6 +74,12 @@ export class Observation {
 
   decide(decision: Decision): void {
     this.#decision = decision;
+    this.#next?.decide(decision);
+  }
+
+  /** The request that the client waits for: this one, or the one that continues it. */
+  get current(): Observation {
+    return this.#next?.current ?? this;
   }
 
   phase(start: PhaseStart): OpenPhase {

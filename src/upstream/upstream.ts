@@ -76,6 +76,8 @@ export interface Call {
    * the attempt.
    */
   readonly charge?: (units: number | undefined) => string | undefined;
+  /** True when a person approved this call. */
+  readonly approved?: boolean;
   /** Observes the call on its way; absent if nobody is interested. */
   readonly observation?: Observation;
   /** False when the caller decides itself about repeating: the call is then not repeated after 429 or a lost connection. */

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import type { Cli } from "../../src/cli/context.ts";
 import { openServeConsole, type ServeConsole } from "../../src/cli/serve/console.ts";
 import { type OpenedGateway, openAccess, openGateway } from "../../src/gateway/index.ts";
+import type { GatewaySettings } from "../../src/model/index.ts";
 import { stdioCommand } from "../fixtures/processes.mjs";
 
 const DEFINITION_SERVER = fileURLToPath(new URL("../fixtures/definition-server.mjs", import.meta.url));
@@ -49,7 +50,10 @@ const INPUTS = {
 };
 
 /** The caller stops it. `more` are further servers, as in a config file. */
-export async function startConsole(more: Readonly<Record<string, object>> = {}): Promise<TestConsole> {
+export async function startConsole(
+  more: Readonly<Record<string, object>> = {},
+  gatewaySettings: GatewaySettings = {},
+): Promise<TestConsole> {
   const folder = mkdtempSync(join(tmpdir(), "portolan-console-"));
   const definitions = join(folder, "tools.json");
   writeFileSync(definitions, JSON.stringify({ tools: [INPUTS] }));
@@ -66,7 +70,7 @@ export async function startConsole(more: Readonly<Record<string, object>> = {}):
   const start = async (): Promise<void> => {
     let site: ServeConsole | undefined;
     const cli = { io: { version: "0.0.0" } } as Cli;
-    const settings = { port };
+    const settings = { ...gatewaySettings, port };
     const gateway = await openGateway(
       folder,
       { access, settings, snapshots: false, waitMs: 5_000 },

@@ -43,7 +43,7 @@ it("answers every method without the values of secrets in arguments and environm
     recentEvents: () => events,
     reload: async () => ({ hasFiles: true, problems: [] }),
     stop: () => {},
-    ...{ token: undefined, transport: "http", id: "test" },
+    ...{ token: undefined, approvals: () => undefined, way: "console", transport: "http", id: "test" },
   });
   onTestFinished(() => session.close());
   const answers = new Map<string, string>();

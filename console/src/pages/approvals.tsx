@@ -2,61 +2,125 @@
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { ApiError, call } from "../api.ts";
-import { useLoaded } from "../state/loaded.ts";
-import type { Json } from "../types.ts";
-import { formatTime } from "../ui/format.ts";
+import { useEffect } from "preact/hooks";
+import { call } from "../api.ts";
+import { loadApprovals, loadError, waiting } from "../state/approvals.ts";
+import type { Json, ShownApproval } from "../types.ts";
+import { formatAge, formatTime } from "../ui/format.ts";
 import { JsonTree } from "../ui/json-tree.tsx";
 import { Badge, Button, Empty, ErrorMessage, Loading, Page } from "../ui/parts.tsx";
 
-interface Waiting {
-  readonly id: string;
-  readonly time: string;
-  readonly caller?: string;
-  readonly tool: string;
-  readonly arguments?: Json;
+interface Decision {
+  readonly decision: "approve" | "deny";
+  readonly forMs?: number;
   readonly reason?: string;
-  readonly expires?: string;
 }
 
 export function ApprovalsPage(): JSX.Element {
-  const { value, error, load } = useLoaded<{ waiting: Waiting[] }>("approvals");
   const failed = useSignal<unknown>(undefined);
-  const isMissing = error.value instanceof ApiError && error.value.code === "NOT_SUPPORTED";
-  const decide = async (id: string, decision: "approve" | "deny"): Promise<void> => {
+  const now = useSignal(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => (now.value = Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  const decide = async (id: string, decision: Decision): Promise<void> => {
     failed.value = undefined;
-    await call("decide", { id, decision }).catch((thrown: unknown) => (failed.value = thrown));
-    await load();
+    await call("decide", { id, ...decision }).catch((thrown: unknown) => (failed.value = thrown));
+    await loadApprovals();
   };
-  const waiting = value.value?.waiting ?? (isMissing ? [] : undefined);
+  const shown = waiting.value?.filter(({ expires }) => Date.parse(expires) > now.value);
   return (
     <Page title="Approvals" lead="Calls that wait for your decision. Nothing runs before you approve it.">
-      {error.value !== undefined && !isMissing && <ErrorMessage error={error.value} />}
+      {loadError.value !== undefined && <ErrorMessage error={loadError.value} />}
       {failed.value !== undefined && <ErrorMessage error={failed.value} />}
-      {waiting === undefined && error.value === undefined && <Loading />}
-      {waiting?.length === 0 && <Empty title="No call waits for approval." />}
-      {waiting?.map((one) => (
-        <section key={one.id} class="card" aria-label={`Call of ${one.tool}`}>
-          <div class="card-head">
-            <h2>{one.tool}</h2>
-            <Badge tone="warn">waits</Badge>
-          </div>
-          <p class="muted">
-            {one.caller && `By ${one.caller} `}at {formatTime(one.time)}
-            {one.expires && `, until ${formatTime(one.expires)}`}
-          </p>
-          {one.reason && <p>{one.reason}</p>}
-          {one.arguments !== undefined && <JsonTree value={one.arguments} />}
-          <div class="actions">
-            <Button kind="primary" onClick={() => decide(one.id, "approve")}>
-              Approve once
-            </Button>
-            <Button kind="danger" onClick={() => decide(one.id, "deny")}>
-              Deny
-            </Button>
-          </div>
-        </section>
+      {shown === undefined && loadError.value === undefined && <Loading />}
+      {shown?.length === 0 && (
+        <Empty title="No call waits for approval.">
+          <p>Rules below gateway.approval in portolan.yaml make calls wait here.</p>
+        </Empty>
+      )}
+      {shown?.map((one) => (
+        <WaitingCall
+          key={one.id}
+          call={one}
+          now={now.value}
+          decide={(decision) => decide(one.id, decision)}
+        />
       ))}
     </Page>
+  );
+}
+
+function WaitingCall(props: {
+  readonly call: ShownApproval;
+  readonly now: number;
+  readonly decide: (decision: Decision) => Promise<void>;
+}): JSX.Element {
+  const { call: one, now, decide } = props;
+  const reason = useSignal("");
+  const isDeciding = useSignal(false);
+  const run = async (decision: Decision): Promise<void> => {
+    isDeciding.value = true;
+    await decide(decision);
+    isDeciding.value = false;
+  };
+  const { maxForMs, rule } = one;
+  const isAllowed = one.by.includes("console");
+  return (
+    <section class="card" aria-label={`Call of ${one.tool}`}>
+      <div class="card-head">
+        <h2>
+          {one.server}.{one.tool}
+        </h2>
+        <Badge tone={one.isConnected ? "warn" : "idle"}>{one.isConnected ? "waits" : "client is away"}</Badge>
+      </div>
+      <p class="muted">
+        Called by {one.caller} at {formatTime(one.time)}. Expires in{" "}
+        {formatAge(Date.parse(one.expires) - now)}.
+      </p>
+      <p>{one.reason}.</p>
+      <ShownArguments text={one.arguments} cut={one.cut} />
+      {!one.isConnected && <p>The approval is for the next call with the same arguments.</p>}
+      {!isAllowed && <p>{`${rule} allows approval only by: ${one.by.join(", ")}.`}</p>}
+      <label class="field">
+        Reason of a denial, which the caller reads
+        <input
+          type="text"
+          maxLength={500}
+          value={reason.value}
+          onInput={(event) => (reason.value = event.currentTarget.value)}
+        />
+      </label>
+      <div class="actions">
+        {isAllowed && (
+          <Button kind="primary" disabled={isDeciding.value} onClick={() => run({ decision: "approve" })}>
+            Approve once
+          </Button>
+        )}
+        {isAllowed && maxForMs !== undefined && (
+          <Button disabled={isDeciding.value} onClick={() => run({ decision: "approve", forMs: maxForMs })}>
+            Approve for {formatAge(maxForMs)}
+          </Button>
+        )}
+        <Button
+          kind="danger"
+          disabled={isDeciding.value}
+          onClick={() => run({ decision: "deny", reason: reason.value || undefined })}
+        >
+          Deny
+        </Button>
+      </div>
+    </section>
+  );
+}
+
+/** Arguments that are cut are no JSON any more. */
+function ShownArguments({ text, cut }: { readonly text: string; readonly cut: number }): JSX.Element {
+  if (cut === 0) return <JsonTree value={JSON.parse(text) as Json} />;
+  return (
+    <div>
+      <pre>{text}</pre>
+      <p class="muted">{cut} more characters are not shown.</p>
+    </div>
   );
 }

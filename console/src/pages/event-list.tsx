@@ -46,8 +46,8 @@ const EventRow = memo(function EventRow(props: {
 
 export function toneOf({ type }: LiveEvent): Tone {
   if (/failed$|denied$|refused$/.test(type)) return "bad";
-  if (/relaxed$|pins_compared$|withheld/.test(type)) return "warn";
-  return /ready$|restarted$|called$/.test(type) ? "ok" : "accent";
+  if (/relaxed$|pins_compared$|withheld|approval_(?:requested|expired)$/.test(type)) return "warn";
+  return /ready$|restarted$|called$|granted$/.test(type) ? "ok" : "accent";
 }
 
 export function wordOf({ type }: LiveEvent): string {
@@ -76,6 +76,14 @@ export function detailOf(event: LiveEvent): string {
       return `${event.path} ${event.reason}`;
     case "gateway.reloaded":
       return [...event.changed, ...event.problems].join(", ");
+    case "gateway.approval_requested":
+    case "gateway.approval_granted":
+    case "gateway.approval_denied":
+    case "gateway.approval_expired":
+    case "gateway.approval_withdrawn":
+      return [event.tool, `by ${event.caller}`, event.by && `in the ${event.by}`, event.reason]
+        .filter(Boolean)
+        .join(" · ");
     case "driver.resolved":
       return `${event.tool} → ${event.selected ?? "no driver"}`;
     case "driver.invoked":

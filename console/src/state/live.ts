@@ -15,6 +15,8 @@ export const events = signal<readonly LiveEvent[]>([]);
 export const calls = signal<readonly CallRecord[]>([]);
 /** Grows when lists of tools, prompts or resources may have changed. */
 export const listVersion = signal(0);
+/** Grows when a call begins or ceases to wait for approval. */
+export const approvalVersion = signal(0);
 export const samples = signal<ReadonlyMap<string, readonly Sample[]>>(new Map());
 export const gatewayMemory = signal<readonly number[]>([]);
 /** True when the gateway was replaced by another version than the page's. */
@@ -63,6 +65,7 @@ export function connect(): void {
     facts.value = value;
     connection.value = "open";
     listVersion.value += 1;
+    approvalVersion.value += 1;
   });
   on(stream, "servers", (value: ServerHealth[]) => (servers.value = value));
   on(stream, "lists", () => (listVersion.value += 1));
@@ -96,6 +99,7 @@ function on(stream: EventSource, name: string, listener: (value: never) => void)
 
 function addEvents(added: readonly HubEvent[]): void {
   if (added.length === 0) return;
+  if (added.some(({ type }) => type.startsWith("gateway.approval_"))) approvalVersion.value += 1;
   const numbered: LiveEvent[] = added.map((event) => ({ ...event, key: (key += 1) })).toReversed();
   newEvents = [...numbered, ...newEvents].slice(0, MAX_EVENTS);
   show();

@@ -48,6 +48,22 @@ export async function withFileLock<T>(
   }
 }
 
+/** Takes the lock of `file` for as long as the process wants it. Undefined if another process holds it; otherwise the release. */
+export async function holdFileLock(file: string): Promise<(() => Promise<void>) | undefined> {
+  const path = `${file}.lock`;
+  try {
+    const owner = await takeLock(path, performance.now(), {}, 0);
+    const renewing = setInterval(() => void renewLock(path, owner), RENEW_MS).unref();
+    return () => {
+      clearInterval(renewing);
+      return releaseLock(path, owner);
+    };
+  } catch (error) {
+    if (error instanceof LockHeldError) return undefined;
+    throw error;
+  }
+}
+
 /** Never throws. The lock of another owner, who took this one over, is left alone. */
 async function renewLock(path: string, { token }: Owner): Promise<void> {
   try {

@@ -4,6 +4,7 @@ import { type ClientId, CLIENTS } from "../../formats/clients/index.ts";
 import type { ServerConfig, ToolDefinition } from "../../model/index.ts";
 import { enumOf, type Property, resolveSchema, shapeOf, typesOf } from "../arguments/json-schema.ts";
 import type { CliIo } from "../context.ts";
+import { workspaceFolder } from "../workspace/folder.ts";
 import { loadSource, namesInFile } from "../workspace/source.ts";
 
 const CLIENT_COMMANDS = new Set(["connect", "disconnect", "import"]);
@@ -37,6 +38,7 @@ async function find(words: readonly string[], io: CliIo): Promise<readonly strin
   const current = rest.at(-1) ?? "";
   const option = before.at(-1) ?? "";
   if (rest.length === 0) return [];
+  if (command === "approve") return option === "--for" ? [] : waitingIds(words, io);
   if (CLIENT_OPTIONS.has(option)) return Object.keys(CLIENTS);
   const positional = plainWords(before);
   if (CLIENT_COMMANDS.has(command))
@@ -57,6 +59,16 @@ const VALUE_OPTIONS = new Set([
   ...["-w", "--workspace", "--timeout", "--start-timeout", "--max-time", "--wait", "--sandbox", "--out"],
   ...["--args", "--header", "--env", "--cwd", "--root", "--allow-net", "--allow-read", "--allow-write"],
 ]);
+
+/** The ids of calls that wait for approval in running gateways. */
+async function waitingIds(words: readonly string[], io: CliIo): Promise<readonly string[]> {
+  const at = words.findIndex((word) => word === "-w" || word === "--workspace");
+  const workspace = at < 0 ? undefined : words[at + 1];
+  const { gateways } = await io.findGateways(workspaceFolder(io, { workspace }));
+  const { withGateway } = await import("../control/find.ts");
+  const found = gateways.map((gateway) => withGateway(gateway, (client) => client.approvals()));
+  return (await Promise.all(found)).flat().map(({ id }) => id);
+}
 
 async function serversOf(words: readonly string[], io: CliIo): Promise<readonly ServerConfig[]> {
   const at = words.findIndex((word) => word === "-w" || word === "--workspace");

@@ -1,9 +1,10 @@
-// `portolan restart`, `logs`, `reload`, `console` and `stop`: definitions and help.
+// `portolan approve`, `restart`, `logs`, `reload`, `console` and `stop`: definitions and help.
 
 import type { Command } from "commander";
 import type { CommandHost } from "../context.ts";
 import { defineCommand, outputOptions, workspaceOption } from "../options/groups.ts";
 import { exitCodes } from "../output/help.ts";
+import type { RawApproveOptions } from "./approve.ts";
 import type { RawConsoleOptions } from "./console.ts";
 import type { RawControlOptions } from "./find.ts";
 import type { RawLogsOptions } from "./logs.ts";
@@ -22,6 +23,38 @@ const pidOption = (command: Command): Command =>
   command.option("--pid <pid>", "the gateway with this process id, if several run");
 
 export function addControlCommands({ program, explain, run }: CommandHost): void {
+  const approve = defineCommand(program, {
+    name: "approve",
+    summary: "list the calls that wait for approval, and approve or deny one",
+    argument: "[id...]",
+    groups: [outputOptions, workspaceOption],
+  })
+    .usage("[id] [options]")
+    .option("--for <time>", "approve the same call again and again for this time, as its rule allows")
+    .option("--deny", "deny the call")
+    .option("--reason <text>", "with --deny: the reason, which the caller reads")
+    .action((words: string[], raw: RawApproveOptions) =>
+      run(raw, async (cli) => (await import("./approve.ts")).approve(cli, words, raw)),
+    );
+  explain(pidOption(approve), {
+    examples: [
+      "portolan approve",
+      "portolan approve k7m2xq4p",
+      "portolan approve k7m2xq4p --for 10m",
+      'portolan approve k7m2xq4p --deny --reason "not this file"',
+    ],
+    sections: [
+      GATEWAY,
+      "Rules below gateway.approval of portolan.yaml make calls wait. An approval is for one caller, one tool and exactly the arguments that are shown.",
+      exitCodes({
+        0: "done",
+        2: "wrong usage, or no such call waits",
+        3: "no gateway runs, or it does not answer",
+        5: "the rule does not allow approval in the terminal",
+      }),
+    ],
+  });
+
   const restart = defineCommand(program, {
     name: "restart",
     summary: "restart a server of the running gateway",

@@ -1,6 +1,7 @@
 // Events and log messages of servers, one line each.
 
 import type {
+  ApprovalEvent,
   BudgetExceededEvent,
   ContractEvent,
   GatewayRefusedEvent,
@@ -51,8 +52,8 @@ function paintOf(event: HubEvent, colors: Colors): Paint {
   if (event.type === "mcp.pins_compared") return event.withheld > 0 ? colors.red : colors.yellow;
   if (event.type === "gateway.reloaded") return event.problems.length > 0 ? colors.red : colors.cyan;
   if (/failed$|denied$|refused$|exceeded$|loop_stopped$/.test(type)) return colors.red;
-  if (type.endsWith("relaxed")) return colors.yellow;
-  return /ready$|restarted$/.test(type) ? colors.green : colors.cyan;
+  if (/relaxed$|requested$|expired$/.test(type)) return colors.yellow;
+  return /ready$|restarted$|granted$/.test(type) ? colors.green : colors.cyan;
 }
 
 function detailOf(event: HubEvent): string {
@@ -90,6 +91,7 @@ function detailOf(event: HubEvent): string {
   if (event.type === "gateway.loop_stopped")
     return ` ${count(event.calls, "identical call")} until ${formatTime(event.until)}; ${refusedCall(event)}`;
   if ("ts" in event) return contractDetail(event);
+  if ("rule" in event) return approvalDetail(event);
   const reason = event.reason === undefined ? "" : ` ${plainLine(event.reason, 500)}`;
   const code = event.code === undefined ? "" : ` [${event.code}]`;
   if ("tool" in event)
@@ -99,6 +101,13 @@ function detailOf(event: HubEvent): string {
 
 function refusedCall({ tool, caller }: BudgetExceededEvent | LoopStoppedEvent): string {
   return `refused ${plainLine(tool, 80)} for ${plainLine(caller, 80)}`;
+}
+
+function approvalDetail({ type, tool, caller, id, by, reason }: ApprovalEvent): string {
+  const how = by === undefined ? "" : ` (${by})`;
+  const why = reason === undefined ? "" : `: ${plainLine(reason, 300)}`;
+  const next = type === "gateway.approval_requested" ? `. Decide: portolan approve ${plainLine(id, 20)}` : "";
+  return ` ${plainLine(tool, 80)} for ${plainLine(caller, 80)}${how}${why}${next}`;
 }
 
 function refusalDetail(event: GatewayRefusedEvent): string {

@@ -7,7 +7,7 @@ import type { GatewaySettings } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import type { Served } from "./served.ts";
 
-type UsedGateway = Pick<OpenedGateway, "reload" | "settingsProblem" | "budgets">;
+type UsedGateway = Pick<OpenedGateway, "reload" | "settingsProblem" | "budgets" | "approvals">;
 
 export interface ServeConsole extends Site {
   /** Connects the console to the gateway, which listens at this URL now. */
@@ -41,6 +41,7 @@ export async function openServeConsole(
       problems: gateway?.settingsProblem === undefined ? [] : [gateway.settingsProblem],
     }),
     reload: async () => (await gateway?.reload()) ?? { hasFiles: false, problems: [] },
+    approvals: () => gateway?.approvals,
     methods: {
       secrets: async () => {
         const { findNeeds } = await import("../secrets/needs.ts");
@@ -57,6 +58,7 @@ export async function openServeConsole(
     close: () => site.close(),
     begin(opened, url) {
       gateway = opened;
+      opened.approvals.addWay("console");
       address = url;
     },
     address: (withCode) => (withCode ? site.createLink(address) : `${address}/`),

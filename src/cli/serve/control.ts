@@ -38,6 +38,7 @@ export async function openControl(
     return await serveControl({
       ...{ path, kind, url, log, stop, isPartial, consoleLink },
       ...{ version: cli.io.version, workspace: gateway.workspace },
+      approvals: () => gateway.approvals,
       serveClient: (input, output) => gateway.serveStdio(input, output),
       reload: () => gateway.reload(),
       budgets: () => gateway.budgets,

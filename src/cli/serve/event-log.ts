@@ -10,6 +10,7 @@ const TROUBLE: ReadonlySet<string> = new Set([
   "mcp.server_failed",
   "mcp.sandbox_denied",
   "mcp.pins_compared",
+  "gateway.approval_requested",
 ]);
 
 /** Limits the memory for servers that try many hosts. */
@@ -46,6 +47,7 @@ export function createServeEvents(
   let ended = false;
   const isNews = (event: HubEvent): boolean => {
     if (event.type === "gateway.budget_exceeded" || event.type === "gateway.loop_stopped") return true;
+    if (event.type.startsWith("gateway.approval_")) return true;
     // The connections of single callers come and go.
     if ("caller" in event && event.caller !== undefined) return false;
     switch (event.type) {

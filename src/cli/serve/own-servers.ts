@@ -120,6 +120,8 @@ export async function serveOwn(
   let controlled: Awaited<ReturnType<typeof openControl>>;
   try {
     if (interrupt.signal.aborted) return 0;
+    // Other commands find only a gateway that serves a path.
+    if (served.path !== undefined) gateway.approvals.addWay("terminal");
     if (options.stdio) {
       noteFailures(gateway, log);
       events.begin(servedServers(gateway.workspace));

@@ -21,13 +21,15 @@ export function approvalReason(
 
 /** Throws unless the call is approved, or the policy allows calls that nobody can approve. */
 export async function requireApproval(
-  { call: { signal, ask }, prepared: { contract }, input, context }: CheckedCall,
+  { call, prepared: { contract }, input, context }: CheckedCall,
   driver: string,
   reason: string,
   { policy, approve }: DispatchParts,
 ): Promise<void> {
-  const answer = await approve?.({ contract, driver, input, context, reason, signal, ask });
-  if (answer === true || (answer === undefined && policy.unattended === "allow")) return;
+  if (call.approved === true) return;
+  const mayRunUnattended = policy.unattended === "allow";
+  const answer = await approve?.({ contract, driver, input, context, reason, call, mayRunUnattended });
+  if (answer === true || (answer === undefined && mayRunUnattended)) return;
   if (answer === undefined)
     throw fail("unauthorised", `This call needs approval, and nobody is there to give it: ${reason}.`);
   throw fail("unauthorised", `The call was not approved${typeof answer === "string" ? `: ${answer}` : "."}`);

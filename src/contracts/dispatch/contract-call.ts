@@ -27,6 +27,8 @@ export interface ContractCall {
   readonly ask?: ServerRequestHandler;
   readonly observation?: Call["observation"];
   readonly charge?: Call["charge"];
+  /** True when a person has approved this call before. */
+  readonly approved?: boolean;
 }
 
 export interface ApprovalRequest {
@@ -36,9 +38,10 @@ export interface ApprovalRequest {
   readonly context: CallContext;
   /** Why the call needs approval. */
   readonly reason: string;
-  readonly signal?: AbortSignal;
-  /** Sends a server request to the client that made the call. */
-  readonly ask?: ServerRequestHandler;
+  /** The call, with its caller and the function that sends server requests to its client. */
+  readonly call: ContractCall;
+  /** True when the policy allows calls that nobody can approve. */
+  readonly mayRunUnattended: boolean;
 }
 
 /** True approves the call; a text is the reason of a refusal; undefined: nobody is there to decide. */

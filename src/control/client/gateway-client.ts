@@ -5,8 +5,11 @@ import type { Duplex } from "node:stream";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import type { HubEvent, LogLine, ServerHealth, ServerPins } from "../../hub/index.ts";
 import type { JsonObject } from "../../model/index.ts";
+import type { WaitingCall } from "../../gateway/index.ts";
 import {
+  type ApprovalsResult,
   type ConfigResult,
+  type DecideParams,
   type DriversResult,
   type GatewayFacts,
   METHODS,
@@ -82,6 +85,16 @@ export class GatewayClient implements AsyncDisposable {
   /** Resolves with the state of the server when it is ready again or has failed. */
   restart(server: string, signal?: AbortSignal): Promise<ServerHealth> {
     return this.#peer.request(METHODS.restart, { server }, { signal }) as Promise<ServerHealth>;
+  }
+
+  /** The calls that wait for approval. */
+  async approvals(): Promise<ApprovalsResult["waiting"]> {
+    return ((await this.#peer.request(METHODS.approvals)) as ApprovalsResult).waiting;
+  }
+
+  /** Approves or denies a waiting call, and returns it. */
+  decide(params: DecideParams): Promise<WaitingCall> {
+    return this.#peer.request(METHODS.decide, { ...params }) as Promise<WaitingCall>;
   }
 
   /** A link that signs in to the console of the gateway once. */

@@ -17,7 +17,7 @@ import { ControlSession, type SessionOptions } from "./session.ts";
 /** The parts of a gateway that other processes control. */
 export interface GatewayControls extends Pick<
   SessionOptions,
-  "workspace" | "reload" | "stop" | "consoleLink"
+  "workspace" | "reload" | "stop" | "consoleLink" | "approvals"
 > {
   /** Changes of the config files that are not in use, and why. */
   problems(): readonly string[];
@@ -72,7 +72,7 @@ export async function serveControl(options: ControlServerOptions): Promise<Contr
       clients.set(socket, { input, done });
       socket.pipe(input);
     },
-    transport: "stdio",
+    ...{ transport: "stdio", way: "terminal" },
     recentEvents: () => events,
     facts: () => ({
       ...{ pid: process.pid, version, kind, url, path, startedAt, log, isPartial },

@@ -15,7 +15,9 @@ import {
 import { isObject, type JsonObject, MODERN_REVISION } from "../../model/index.ts";
 import type { ClientTransport, Observation } from "../../telemetry/index.ts";
 import { type Caller, canAnswer, type ServerRequestHandler } from "../../upstream/index.ts";
+import type { Approvals } from "../../gateway/index.ts";
 import {
+  type ApprovalsResult,
   type ConfigResult,
   type DriversResult,
   type ForwardedRequest,
@@ -39,6 +41,10 @@ export interface SessionOptions {
   readonly serveClient?: (socket: Socket) => void;
   /** Creates a link that signs in to the console once; absent if the gateway has no console. */
   readonly consoleLink?: () => string;
+  /** Calls that wait for a person; undefined while the gateway is starting. */
+  readonly approvals: () => Pick<Approvals, "list" | "decide"> | undefined;
+  /** Where a person decides who uses this connection. */
+  readonly way: "console" | "terminal";
   /** The token of the first request; undefined if the client was authenticated before. */
   readonly token: string | undefined;
   /** How the client reaches the gateway, for records of its calls. */
@@ -102,6 +108,10 @@ export class ControlSession {
         return this.#sandbox();
       case METHODS.logs:
         return this.#logs(request);
+      case METHODS.approvals:
+        return this.#approvals();
+      case METHODS.decide:
+        return this.#decide(params);
       case METHODS.client:
         if (request.takeOver !== undefined && this.#options.serveClient !== undefined)
           return request.takeOver(this.#options.serveClient);
@@ -297,6 +307,24 @@ export class ControlSession {
   #sandbox(): SandboxResult {
     const members = this.#selected().members.filter(({ processes }) => processes.plan !== undefined);
     return { plans: members.flatMap(({ processes: { plan } }) => (plan === undefined ? [] : [plan])) };
+  }
+
+  async #approvals(): Promise<ApprovalsResult> {
+    const all = (await this.#options.approvals()?.list()) ?? [];
+    return { waiting: all };
+  }
+
+  #decide({ id, decision, forMs, reason }: JsonObject): Promise<unknown> {
+    const approvals = this.#options.approvals();
+    if (typeof id !== "string" || (decision !== "approve" && decision !== "deny") || approvals === undefined)
+      throw new PortolanError("INPUT_INVALID", "a decision has an id, and is approve or deny");
+    if (forMs !== undefined && (typeof forMs !== "number" || !Number.isSafeInteger(forMs) || forMs <= 0))
+      throw new PortolanError("INPUT_INVALID", "forMs must be a number of milliseconds");
+    const verdict = {
+      ...{ id, approve: decision === "approve", forMs },
+      reason: typeof reason === "string" && reason.trim() !== "" ? reason.trim() : undefined,
+    };
+    return approvals.decide(verdict, this.#options.way);
   }
 
   /** The last lines of stderr; with `follow`, later ones as notes until the request is cancelled. */

@@ -18,6 +18,7 @@ import {
   text,
   union,
 } from "../schema-builder/index.ts";
+import { APPROVAL_RULE, checkApprovalCallers, TOOL_RULE_FIELDS } from "./approval-schema.ts";
 
 const RATE = /^\d+(\.\d+)?\s*\/\s*(s|m|h)$/;
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
@@ -87,24 +88,7 @@ const CALLER_LIMITS = {
   concurrency: count(1, "How many requests of a caller may run at the same time."),
 };
 
-const TOOL_RULES = object("", {
-  tools: list("Names that the gateway offers, or alias.tool; * stands for anything.", text()),
-  servers: list("Aliases of servers.", text()),
-  tags: list("Tags of servers.", text()),
-  annotations: list(
-    "What the server itself says about its tools.",
-    oneOf("", [
-      "read-only",
-      "not-read-only",
-      "destructive",
-      "not-destructive",
-      "idempotent",
-      "not-idempotent",
-      "open-world",
-      "not-open-world",
-    ]),
-  ),
-});
+const TOOL_RULES = object("", TOOL_RULE_FIELDS);
 
 const CALLER = object(
   "",
@@ -268,6 +252,10 @@ export const GATEWAY = object(
       "The URL under which browsers reach the gateway, before /mcp; links to logins use it.",
     ).transform(checkUrl(false)),
     callers: list("Who else may use the gateway, and which tools they see.", CALLER),
+    approval: list(
+      "Calls that wait for a person before they run; the first rule that matches applies.",
+      APPROVAL_RULE,
+    ),
     limits: object("rate and concurrency hold for each caller that says nothing itself.", {
       ...CALLER_LIMITS,
       bodyBytes: count(1, `The largest request (default ${bodyBytes}).`),
@@ -310,6 +298,7 @@ export const GATEWAY = object(
         );
       checkCallers(at.node, oauth !== undefined, at);
       checkBudgets(at.node, RESERVED_NAMES, at);
+      checkApprovalCallers(at.node, RESERVED_NAMES, at);
       if (draft.auth !== "none") return;
       for (const name of ["oauth", "callers"] as const)
         if (at.entry(name) !== undefined)
@@ -328,9 +317,12 @@ function isAbsent(node: TextNode | undefined): boolean {
 
 /** The nodes of the access rules that name servers. They are checked once all servers are known. */
 export function serversNamedByGateway(gateway: TextNode | undefined): TextNode[] {
-  const callers = nodeAt(gateway, "callers");
-  if (callers?.kind !== "list") return [];
-  return callers.items.flatMap((caller) =>
+  const itemsOf = (name: string): readonly TextNode[] => {
+    const list = nodeAt(gateway, name);
+    return list?.kind === "list" ? list.items : [];
+  };
+  const ofCallers = itemsOf("callers").flatMap((caller) =>
     ["allow", "deny"].flatMap((rules) => nodeAt(caller, rules, "servers") ?? []),
   );
+  return [...ofCallers, ...itemsOf("approval").flatMap((rule) => nodeAt(rule, "servers") ?? [])];
 }

@@ -18,7 +18,7 @@ export function createToolFilter({
   deny,
 }: Pick<GatewayCaller, "allow" | "deny">): ToolFilter | undefined {
   const allowed = toTests(allow, ({ tags }) => tags);
-  const denied = toTests(deny, ({ tags, possibleTags = [] }) => [...tags, ...possibleTags]);
+  const denied = toTests(deny, everyTag);
   const rules = [...allowed.tools, ...allowed.servers, ...denied.tools, ...denied.servers];
   if (rules.length === 0) return undefined;
   const admitsServer: ServerTest = (server) =>
@@ -32,6 +32,16 @@ export function createToolFilter({
       allowed.tools.every((test) => test(tool)) &&
       !denied.tools.some((test) => test(tool)),
   };
+}
+
+/** True for tools that match every kind of rule that is given, with any tag that they may have. */
+export function createToolTest(rules: GatewayToolRules): ToolTest {
+  const { tools, servers } = toTests(rules, everyTag);
+  return (tool) => servers.every((test) => test(tool)) && tools.every((test) => test(tool));
+}
+
+function everyTag({ tags, possibleTags = [] }: FilteredServer): readonly string[] {
+  return [...tags, ...possibleTags];
 }
 
 /** One test per kind of rule; it passes when any entry of the list matches. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { contract } from "../../../test/helpers/contracts.ts";
-import type { ApprovalRequest } from "../../contracts/index.ts";
+import type { ApprovalRequest, ContractCall } from "../../contracts/index.ts";
 import { createRedactor, Secret } from "../../secrets/index.ts";
 import type { ServerRequest } from "../../upstream/index.ts";
 import { approveByElicitation } from "./approval.ts";
@@ -21,7 +21,8 @@ async function asked(input: ApprovalRequest["input"], more: object = {}): Promis
     input,
     context: {},
     reason: "del asks for approval of every call",
-    ask: ask as ApprovalRequest["ask"],
+    call: { tool: "del", ask: ask as ContractCall["ask"] },
+    mayRunUnattended: false,
     ...more,
   };
   expect(await approveByElicitation(request, undefined, redactor)).toBe(true);
@@ -51,10 +52,13 @@ test("what it changes is not said twice", async () => {
 test("arguments that cannot be shown are not approved", async () => {
   const circle: Record<string, unknown> = {};
   circle.self = circle;
-  const request = { contract: contract(), driver: "d", input: circle, context: {}, reason: "r" };
   const ask = async (): Promise<object> => ({ action: "accept", content: { allow: true } });
   const answer = await approveByElicitation(
-    { ...request, ask: ask as ApprovalRequest["ask"] },
+    {
+      ...{ contract: contract(), driver: "d", input: circle, context: {}, reason: "r" },
+      call: { tool: "d", ask: ask as ContractCall["ask"] },
+      mayRunUnattended: false,
+    },
     undefined,
     createRedactor(),
   );

@@ -17,6 +17,8 @@ export interface GatewaySettings {
   readonly publicUrl?: string;
   readonly oauth?: GatewayOAuth;
   readonly callers?: readonly GatewayCaller[];
+  /** Calls that wait for a person before they run. The first rule that matches a call applies. */
+  readonly approval?: readonly ApprovalRule[];
   readonly limits?: GatewayLimits;
   /** Budgets of callers, by name. */
   readonly budgets?: Readonly<Record<string, GatewayBudget>>;
@@ -87,6 +89,25 @@ export interface GatewayToolRules {
 /** Annotation of a tool by its server; `not-` negates it. */
 export type ToolTrait = `${"" | "not-"}${"read-only" | "destructive" | "idempotent" | "open-world"}`;
 
+/** Where a person decides about a call; `caller` is an elicitation that the calling client answers. */
+export type ApprovalWay = "console" | "terminal" | "caller";
+
+/** Calls that need approval: every given field must match. A rule without such fields matches every call of a tool. */
+export interface ApprovalRule extends GatewayToolRules {
+  /** True: only calls for which a contract, or the policy of contracts, asks for approval. */
+  readonly contract?: boolean;
+  /** Names of callers, with `*` for anything. Default: every caller. */
+  readonly callers?: readonly string[];
+  /** Default: console and terminal. */
+  readonly by?: readonly ApprovalWay[];
+  /** The longest time for which a person may approve repetitions of the call. Without it, an approval is for one call. */
+  readonly forMs?: number;
+  /** How long a call waits. */
+  readonly timeoutMs?: number;
+  /** The reason that the person reads. */
+  readonly reason?: string;
+}
+
 export interface GatewayRate {
   readonly perSecond: number;
   /** Number of requests that may arrive at once after a pause. */
@@ -151,6 +172,7 @@ export const GATEWAY_DEFAULTS: {
   readonly suspendedForMs: number;
   readonly pageSize: number;
   readonly maxResultBytes: number;
+  readonly approvalTimeoutMs: number;
   /** Number of dedicated processes of a server that sends server requests. */
   readonly lanes: number;
 } = {
@@ -163,5 +185,6 @@ export const GATEWAY_DEFAULTS: {
   suspendedForMs: 10 * 60_000,
   pageSize: 1_000,
   maxResultBytes: 1024 * 1024,
+  approvalTimeoutMs: 5 * 60_000,
   lanes: 15,
 };

@@ -1,0 +1,125 @@
+// `portolan approve`: lists the calls that wait for approval in the running gateways of the workspace, and decides about one.
+
+import type { RunningGateway } from "../../control/index.ts";
+import { PortolanError } from "../../errors/index.ts";
+import type { ShownApproval, WaitingCall } from "../../gateway/index.ts";
+import type { Cli } from "../context.ts";
+import { parseTime } from "../options/parse.ts";
+import { formatDuration } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { toGatewayField } from "../workspace/running.ts";
+import { findControlled, type RawControlOptions, requireGateway, withGateway } from "./find.ts";
+
+export interface RawApproveOptions extends RawControlOptions {
+  for?: string;
+  deny?: boolean;
+  reason?: string;
+}
+
+const MAX_ARGUMENTS = 2_000;
+
+/** Without an id, lists what waits. */
+export async function approve(cli: Cli, words: readonly string[], raw: RawApproveOptions): Promise<number> {
+  const [id, ...more] = words;
+  checkUsage(id, more, raw);
+  if (id === undefined) return list(cli, await waitingOf(cli, raw));
+  const forMs = raw.for === undefined ? undefined : readTime(raw.for);
+  const all = await waitingOf(cli, raw);
+  const found = all.find(({ call }) => call.id === id);
+  if (found === undefined)
+    throw new PortolanError(
+      "APPROVAL_UNKNOWN",
+      `No call with the id ${JSON.stringify(id)} waits for approval.`,
+      {
+        hint:
+          all.length === 0
+            ? "No call waits. Calls that nobody approved in time, and calls whose client has gone, are not listed."
+            : `These wait: ${all.map(({ call }) => call.id).join(", ")}. See them with: portolan approve`,
+      },
+    );
+  const decision = raw.deny === true ? "deny" : "approve";
+  const call = await withGateway(found.gateway, (client) =>
+    client.decide({ id, decision, forMs, reason: raw.reason }),
+  );
+  if (cli.output.form === "json") {
+    cli.output.json({ decision, call, gateway: toGatewayField(found.gateway), forMs });
+    return 0;
+  }
+  cli.output.print(`${describeDecision(raw, forMs)}: ${nameOf(call)}.`);
+  if (decision === "approve" && !found.call.isConnected)
+    cli.output.note("Its client waits no longer. The approval is for the next call with the same arguments.");
+  return 0;
+}
+
+function checkUsage(id: string | undefined, more: readonly string[], raw: RawApproveOptions): void {
+  const hint = "portolan approve [id] [--for 10m | --deny [--reason <text>]]";
+  if (more.length > 0) throw new PortolanError("USAGE", "approve takes one id.", { hint });
+  if (id === undefined && (raw.for !== undefined || raw.deny === true || raw.reason !== undefined))
+    throw new PortolanError("USAGE", "A decision needs the id of a call; portolan approve shows the ids.", {
+      hint,
+    });
+  if (raw.deny === true && raw.for !== undefined)
+    throw new PortolanError("USAGE", "--for does not go with --deny.", { hint });
+  if (raw.deny !== true && raw.reason !== undefined)
+    throw new PortolanError("USAGE", "--reason goes with --deny.", { hint });
+}
+
+function readTime(text: string): number {
+  const ms = parseTime(text);
+  if (ms !== undefined && ms > 0) return ms;
+  throw new PortolanError("USAGE", `--for must be a time such as 10m or 1h, got ${JSON.stringify(text)}.`);
+}
+
+interface FoundCall {
+  readonly call: ShownApproval;
+  readonly gateway: RunningGateway;
+}
+
+/** The calls of every gateway of the workspace: clients on stdio may each have one. */
+async function waitingOf(cli: Cli, raw: RawApproveOptions): Promise<readonly FoundCall[]> {
+  const gateways = await findControlled(cli, raw);
+  // Throws if none runs.
+  if (gateways.length === 0) await requireGateway(cli, raw);
+  const found = await Promise.all(
+    gateways.map(async (gateway) => {
+      const waiting = await withGateway(gateway, (client) => client.approvals());
+      return waiting.map((call) => ({ call, gateway }));
+    }),
+  );
+  return found.flat().toSorted((a, b) => (a.call.time < b.call.time ? -1 : 1));
+}
+
+function list({ output }: Cli, all: readonly FoundCall[]): number {
+  if (output.form === "json") {
+    output.json({ waiting: all.map(({ call, gateway }) => ({ ...call, gateway: toGatewayField(gateway) })) });
+    return 0;
+  }
+  if (all.length === 0) {
+    output.print("No call waits for approval.");
+    return 0;
+  }
+  const { colors } = output;
+  const blocks = all.map(({ call }) => {
+    const left = Math.max(0, Math.round((Date.parse(call.expires) - Date.now()) / 1_000));
+    const cut = call.cut === 0 ? "" : ` (and ${call.cut} more characters)`;
+    const gone = call.isConnected ? "" : "\n  Its client waits no longer: the approval is for its next call.";
+    const times = call.maxForMs === undefined ? "" : `, or --for up to ${formatDuration(call.maxForMs)}`;
+    return [
+      `${colors.bold(call.id)}  ${nameOf(call)}  ${colors.dim(`${left} s left`)}`,
+      `  ${plainLine(call.reason, 500)}.${gone}`,
+      `  Arguments: ${plainLine(call.arguments, MAX_ARGUMENTS)}${cut}`,
+      colors.dim(`  portolan approve ${call.id}${times}; portolan approve ${call.id} --deny`),
+    ].join("\n");
+  });
+  output.print(blocks.join("\n\n"));
+  return 0;
+}
+
+function nameOf({ server, tool, caller }: WaitingCall): string {
+  return `${plainLine(server, 60)}.${plainLine(tool, 80)} for ${plainLine(caller, 80)}`;
+}
+
+function describeDecision({ deny }: RawApproveOptions, forMs: number | undefined): string {
+  if (deny === true) return "Denied";
+  return forMs === undefined ? "Approved once" : `Approved for ${formatDuration(forMs)}`;
+}

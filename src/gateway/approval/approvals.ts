@@ -1,0 +1,299 @@
+// Approvals of a gateway: calls wait here for a person, who decides in the console, in the terminal or in the calling client. No call
+// runs before its grant is used up and the decision is in the audit log.
+
+import { randomInt } from "node:crypto";
+import type { ApprovalRequest } from "../../contracts/index.ts";
+import { PortolanError } from "../../errors/index.ts";
+import {
+  type CallCheck,
+  contractApprovalMessage,
+  type OpenedWorkspace,
+  shownArguments,
+  type ViewTool,
+  withRest,
+} from "../../hub/index.ts";
+import type { ApprovalRule, ApprovalWay } from "../../model/index.ts";
+import { argumentDigest } from "../../telemetry/index.ts";
+import type { Call } from "../../upstream/index.ts";
+import { contractRequirement, createApprovalPolicy, type Requirement } from "./policy.ts";
+import type { ApprovalStore } from "./store.ts";
+import { describeRefusal, type Outcome, toRefusal } from "./outcome.ts";
+import { type Binding, type Grant, isSame, type Verdict, type WaitingCall } from "./types.ts";
+import { waitForDecision } from "./wait.ts";
+
+/** A call that needs approval. */
+interface WantedCall {
+  readonly caller: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly input: unknown;
+  readonly requirement: Requirement;
+  readonly call: Pick<Call, "signal" | "onProgress" | "observation" | "onServerRequest">;
+  /** The text of an elicitation. */
+  readonly message: (shown: string) => string;
+  /** True for a call that runs if the client cannot be asked. */
+  readonly mayRunUnattended: boolean;
+}
+
+/** A waiting call as the console and the terminal show it. */
+export type ShownApproval = WaitingCall & {
+  /** True while the client waits for the result. Without it, the grant is for the next call of the same kind. */
+  readonly isConnected: boolean;
+};
+
+type Workspace = Pick<OpenedWorkspace, "hub" | "events" | "calls" | "redactor">;
+
+/** Letters and digits that nobody confuses. */
+const LETTERS = "23456789abcdefghjkmnpqrstuvwxyz";
+const ID_LENGTH = 8;
+const MAX_SHOWN_CHARS = 8_000;
+const MAX_ELICITED_CHARS = 1_000;
+const MAX_REASON_CHARS = 500;
+
+export class Approvals {
+  readonly #workspace: Workspace;
+  readonly #openStore: () => Promise<ApprovalStore>;
+  readonly #now: () => number;
+  readonly #ways = new Set<ApprovalWay>();
+  /** Calls whose client waits, by id. */
+  readonly #waiters = new Map<string, (outcome: Outcome) => void>();
+  #policy = createApprovalPolicy();
+  #removeCheck: (() => void) | undefined;
+  #store: Promise<ApprovalStore> | undefined;
+  #isClosed = false;
+
+  constructor(workspace: Workspace, openStore: () => Promise<ApprovalStore>, now: () => number = Date.now) {
+    this.#workspace = workspace;
+    this.#openStore = openStore;
+    this.#now = now;
+    workspace.hub.approve = (request) => this.#approveContract(request);
+  }
+
+  /** Applies changed rules. Calls that wait keep the rule under which they began to wait. */
+  useRules(rules: readonly ApprovalRule[] | undefined): void {
+    this.#policy = createApprovalPolicy(rules);
+    // Without rules, calls do not pass here.
+    if (this.#policy.forTools !== undefined)
+      this.#removeCheck ??= this.#workspace.hub.checks.add(this.#check);
+    else {
+      this.#removeCheck?.();
+      this.#removeCheck = undefined;
+    }
+  }
+
+  /** A person can decide there from now on. */
+  addWay(way: "console" | "terminal"): void {
+    this.#ways.add(way);
+  }
+
+  async list(): Promise<readonly ShownApproval[]> {
+    const { waiting } = await this.#opened();
+    return waiting.map((one) => ({ ...one, isConnected: this.#waiters.has(one.id) }));
+  }
+
+  /** Throws if no such call waits, or if its rule does not allow this decision. */
+  async decide({ id, approve, forMs, reason }: Verdict, way: ApprovalWay): Promise<WaitingCall> {
+    const store = await this.#opened();
+    const call = store.waiting.find((one) => one.id === id);
+    if (call === undefined) throw unknownApproval(id);
+    if (approve && !call.by.includes(way))
+      throw new PortolanError("FORBIDDEN", `${call.rule} does not allow approval by ${way}`, {
+        hint: `It allows: ${call.by.join(", ")}.`,
+      });
+    if (approve) checkTime(call, forMs);
+    const lifeMs = forMs ?? Date.parse(call.expires) - Date.parse(call.time);
+    const isDone = approve
+      ? await store.approve(id, ({ caller, server, tool, digest }) => ({
+          ...{ id, caller, server, tool, digest, by: way, once: forMs === undefined },
+          expires: new Date(this.#now() + lifeMs).toISOString(),
+        }))
+      : await store.remove(id);
+    if (!isDone) throw unknownApproval(id);
+    const why = reason?.slice(0, MAX_REASON_CHARS);
+    this.#emit(approve ? "gateway.approval_granted" : "gateway.approval_denied", call, {
+      by: way,
+      reason: approve ? undefined : why,
+    });
+    this.#waiters.get(id)?.(approve ? { kind: "approved" } : { kind: "denied", by: way, reason: why });
+    return call;
+  }
+
+  /** Calls that wait stay in the store: their clients repeat them after the restart. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const settle of [...this.#waiters.values()]) settle({ kind: "stopped" });
+    await (await this.#store)?.close();
+  }
+
+  readonly #check: CallCheck = ({ call, tool }, send) => {
+    const caller = callerOf(call.caller);
+    const { alias: server, own } = tool;
+    const requirement = this.#policy.forTools?.(tool, caller);
+    if (requirement === undefined) return send(call);
+    const message = (shown: string): string =>
+      `Allow ${caller} to call ${own} of ${server}? ${requirement.reason}. Arguments: ${shown}`;
+    const input = call.params?.arguments;
+    const wanted = { caller, server, tool: own, input, requirement, call, message, mayRunUnattended: false };
+    return this.#obtain(wanted).then((outcome) =>
+      outcome.kind === "approved"
+        ? send({ ...call, approved: true })
+        : toRefusal(outcome, `${server}.${own}`),
+    );
+  };
+
+  async #approveContract(request: ApprovalRequest): Promise<boolean | string | undefined> {
+    const { contract, driver, input, reason, call, mayRunUnattended } = request;
+    const caller = callerOf(call.caller);
+    const requirement =
+      this.#policy.forContracts(this.#contractTool(contract.id), caller) ??
+      contractRequirement(contract.id, reason);
+    const outcome = await this.#obtain({
+      ...{ caller, server: driver, tool: contract.id, input, requirement, mayRunUnattended },
+      call: { ...call, onServerRequest: call.ask },
+      message: (shown) => contractApprovalMessage(request, shown),
+    });
+    if (outcome.kind === "approved") return true;
+    return outcome.kind === "unavailable" ? undefined : describeRefusal(outcome);
+  }
+
+  /** The tool of a contract, as rules see it. */
+  #contractTool(own: string): ViewTool {
+    const { hub } = this.#workspace;
+    const member = hub.members.find(({ config }) => config.endpoint.transport === "contracts");
+    if (member === undefined) return { name: own, own, alias: "contracts", tags: [], annotations: undefined };
+    const { alias, inventory } = member;
+    const annotations = inventory.tools.find(({ name }) => name === own)?.annotations;
+    return { name: hub.fullToolName(alias, own), own, alias, ...member.tagsOf(own), annotations };
+  }
+
+  /** Resolves when the call may run, or must not. Rejects when its client cancelled it, or the decision cannot be written. */
+  async #obtain(wanted: WantedCall): Promise<Outcome> {
+    const { caller, server, tool, input, requirement, call } = wanted;
+    const { observation } = call;
+    const { rule } = requirement;
+    const digest = argumentDigest(input);
+    const shown = shownArguments(input ?? {}, this.#workspace.redactor, MAX_SHOWN_CHARS);
+    let outcome: Outcome;
+    let grant: Grant | undefined;
+    if (this.#isClosed) outcome = { kind: "stopped" };
+    else if (digest === undefined || shown === undefined) outcome = { kind: "unbound" };
+    else {
+      const binding = { caller, server, tool, digest };
+      const store = await this.#opened();
+      for (;;) {
+        grant = await store.take(binding);
+        outcome = grant === undefined ? await this.#wait(binding, shown, wanted) : { kind: "approved" };
+        // Another call with the same arguments may have used the grant first.
+        if (grant !== undefined || outcome.kind !== "approved") break;
+      }
+    }
+    if (outcome.kind === "approved") {
+      observation?.current.decide({ kind: "approved", by: grant?.by, rule, grant: grant?.id });
+      if (observation !== undefined) await this.#workspace.calls.beforeApproved(observation.current);
+    } else if (outcome.kind !== "unavailable" || !wanted.mayRunUnattended) {
+      const by = outcome.kind === "denied" ? outcome.by : undefined;
+      observation?.current.decide({ kind: outcome.kind === "expired" ? "expired" : "denied", by, rule });
+    }
+    return outcome;
+  }
+
+  async #wait(
+    binding: Binding,
+    shown: NonNullable<ReturnType<typeof shownArguments>>,
+    { requirement, call, message, mayRunUnattended }: WantedCall,
+  ): Promise<Outcome> {
+    const { by, timeoutMs, maxForMs, rule, reason } = requirement;
+    const ask = by.includes("caller") ? call.onServerRequest : undefined;
+    const hasPerson = by.some((way) => this.#ways.has(way));
+    if (!hasPerson && ask === undefined) return { kind: "unavailable", by };
+    if (mayRunUnattended && ask === undefined) return { kind: "unavailable", by };
+    const store = await this.#opened();
+    // A call that waited before a restart of the gateway, or before its client lost the connection.
+    let waiting = store.waiting.find((one) => isSame(one, binding) && !this.#waiters.has(one.id));
+    let early: Outcome | undefined;
+    if (waiting === undefined) {
+      waiting = {
+        ...{ id: createId(), ...binding, arguments: shown.text, cut: shown.cut, reason, rule, by, maxForMs },
+        time: new Date(this.#now()).toISOString(),
+        expires: new Date(this.#now() + timeoutMs).toISOString(),
+      };
+      const { id } = waiting;
+      // From now on no other call takes it over, and no decision is missed.
+      this.#waiters.set(id, (outcome) => (early = outcome));
+      await store.add(waiting).catch((error: unknown) => {
+        this.#waiters.delete(id);
+        throw error;
+      });
+    }
+    const { id, expires } = waiting;
+    const shortText = message(withRest(cutTo(shown, MAX_ELICITED_CHARS)));
+    try {
+      this.#emit("gateway.approval_requested", waiting, { reason, expires });
+      return await waitForDecision({
+        ...{ id, tool: binding.tool, call, by, ask, hasPerson, mayRunUnattended, message: shortText },
+        untilMs: Date.parse(expires) - this.#now(),
+        onSettle: (settle) => {
+          this.#waiters.set(id, settle);
+          if (early !== undefined) settle(early);
+        },
+        decide: (approve) => this.decide({ id, approve }, "caller"),
+        expire: async () => {
+          await store.remove(id);
+          this.#emit("gateway.approval_expired", waiting, {});
+        },
+        withdraw: async () => {
+          if (!this.#isClosed && (await store.remove(id)))
+            this.#emit("gateway.approval_withdrawn", waiting, {});
+        },
+      });
+    } finally {
+      this.#waiters.delete(id);
+    }
+  }
+
+  #opened(): Promise<ApprovalStore> {
+    this.#store ??= this.#openStore();
+    return this.#store;
+  }
+
+  #emit(
+    type: `gateway.approval_${"requested" | "granted" | "denied" | "expired" | "withdrawn"}`,
+    { id, server, tool, caller, rule }: WaitingCall,
+    more: { readonly by?: ApprovalWay; readonly reason?: string; readonly expires?: string },
+  ): void {
+    this.#workspace.events.emit({ type, server, tool, caller, id, rule, ...more });
+  }
+}
+
+function callerOf(caller: Call["caller"]): string {
+  return caller?.account ?? "local";
+}
+
+function createId(): string {
+  return Array.from({ length: ID_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join("");
+}
+
+function cutTo({ text, cut }: { text: string; cut: number }, max: number): { text: string; cut: number } {
+  if (text.length <= max) return { text, cut };
+  const shown = text.slice(0, max).replace(/[\uD800-\uDBFF]$/, "");
+  return { text: shown, cut: cut + text.length - shown.length };
+}
+
+function checkTime({ maxForMs, rule }: WaitingCall, forMs: number | undefined): void {
+  if (forMs === undefined) return;
+  const limit =
+    maxForMs === undefined
+      ? "approves single calls only"
+      : `approves for ${maxForMs / 1_000} seconds at most`;
+  if (maxForMs !== undefined && forMs > 0 && forMs <= maxForMs) return;
+  throw new PortolanError("INPUT_INVALID", `${rule} ${limit}`, {
+    hint: "Approve without a time, or change `for` of the rule in portolan.yaml.",
+  });
+}
+
+function unknownApproval(id: string): PortolanError {
+  return new PortolanError(
+    "APPROVAL_UNKNOWN",
+    `no call with the id ${JSON.stringify(id.slice(0, 40))} waits for approval`,
+  );
+}

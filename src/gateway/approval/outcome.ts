@@ -1,0 +1,54 @@
+// Outcome of an approval, and the tool error that a client gets for a call that was not approved.
+
+import type { ApprovalWay, CallToolResult } from "../../model/index.ts";
+
+export type Outcome =
+  | { readonly kind: "approved" }
+  | { readonly kind: "denied"; readonly by: ApprovalWay; readonly reason?: string }
+  /** Nobody decided in time. */
+  | { readonly kind: "expired"; readonly afterMs: number }
+  /** No person can decide. */
+  | { readonly kind: "unavailable"; readonly by: readonly ApprovalWay[] }
+  /** No approval can be bound to the arguments. */
+  | { readonly kind: "unbound" }
+  /** The gateway stopped. */
+  | { readonly kind: "stopped" };
+
+export type Refused = Exclude<Outcome, { readonly kind: "approved" }>;
+
+const PLACES: Readonly<Record<ApprovalWay, string>> = {
+  console: "in the console",
+  terminal: "in the terminal",
+  caller: "in this client",
+};
+
+export function toRefusal(outcome: Refused, tool: string): CallToolResult {
+  const text = `${tool} did not run: ${describeRefusal(outcome)}`;
+  return { content: [{ type: "text", text }], isError: true };
+}
+
+/** Sentences for a model, which say whether to repeat the call. */
+export function describeRefusal(outcome: Refused): string {
+  switch (outcome.kind) {
+    case "denied": {
+      const reason = outcome.reason === undefined ? "" : ` The person gave this reason: ${outcome.reason}`;
+      return `a person denied the call ${PLACES[outcome.by]}.${reason || " Do not repeat it without asking the user."}`;
+    }
+    case "expired":
+      return `nobody approved the call within ${formatTime(outcome.afterMs)}. Ask the user to approve it, then send the same call again.`;
+    case "unavailable":
+      return outcome.by.includes("caller")
+        ? "the call needs approval, but this client cannot be asked, and nobody else is there to decide."
+        : `the call needs approval by ${outcome.by.join(" or ")}, which this gateway does not have.`;
+    case "unbound":
+      return "the call needs approval, which cannot be bound to arguments that are nested too deeply or contain broken characters.";
+    case "stopped":
+      return "the gateway stopped while the call waited for approval. Send the same call again when the gateway runs.";
+  }
+}
+
+function formatTime(ms: number): string {
+  const seconds = Math.max(1, Math.round(ms / 1_000));
+  if (seconds === 1) return "a second";
+  return seconds < 120 ? `${seconds} seconds` : `${Math.round(seconds / 60)} minutes`;
+}

@@ -1,0 +1,92 @@
+// Waits for the decision about one call: with progress for its client, an elicitation if its rule allows one, and an end.
+
+import { elicitApproval } from "../../hub/index.ts";
+import type { ApprovalWay } from "../../model/index.ts";
+import type { Call, ServerRequestHandler } from "../../upstream/index.ts";
+import type { Outcome } from "./outcome.ts";
+
+export interface WaitOptions {
+  readonly id: string;
+  readonly tool: string;
+  readonly call: Pick<Call, "signal" | "onProgress">;
+  readonly by: readonly ApprovalWay[];
+  /** Asks the client of the call; undefined if the rule does not allow it, or the client cannot be asked. */
+  readonly ask: ServerRequestHandler | undefined;
+  /** True if a person can decide in the console or in the terminal. */
+  readonly hasPerson: boolean;
+  /** True for a call that runs if the client cannot be asked. */
+  readonly mayRunUnattended: boolean;
+  readonly message: string;
+  readonly untilMs: number;
+  /** Gets the function that ends the wait. */
+  readonly onSettle: (settle: (outcome: Outcome) => void) => void;
+  /** Records the answer of the client. */
+  readonly decide: (approve: boolean) => Promise<unknown>;
+  readonly expire: () => Promise<void>;
+  /** The client has gone. */
+  readonly withdraw: () => Promise<void>;
+}
+
+/** Clients that reset their timeout with progress usually wait a minute. */
+const PROGRESS_MS = 10_000;
+/** Smaller than the progress that the server itself reports later, because progress must increase. */
+const PROGRESS_STEP = 1e-6;
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Rejects with the reason of the signal when the client cancels the call. */
+export async function waitForDecision(options: WaitOptions): Promise<Outcome> {
+  const { id, call, by, untilMs } = options;
+  const { signal, onProgress } = call;
+  const ended = new AbortController();
+  const places = by
+    .filter((way) => way !== "caller")
+    .map((way) => (way === "terminal" ? `portolan approve ${id}` : way));
+  const message = `Waits for approval${places.length === 0 ? "" : `: ${places.join(" or ")}`}`;
+  let steps = 0;
+  const report = (): void => onProgress?.({ progress: (steps += 1) * PROGRESS_STEP, message });
+  const progress = onProgress && setInterval(report, PROGRESS_MS).unref();
+  let timer: NodeJS.Timeout | undefined;
+  let onAbort = (): void => {};
+  try {
+    signal?.throwIfAborted();
+    report();
+    return await new Promise<Outcome>((resolve, reject) => {
+      options.onSettle(resolve);
+      timer = setTimeout(
+        () => {
+          options.expire().then(() => resolve({ kind: "expired", afterMs: untilMs }), reject);
+        },
+        Math.min(Math.max(untilMs, 0), MAX_TIMER_MS),
+      );
+      onAbort = () => reject(signal?.reason as Error);
+      signal?.addEventListener("abort", onAbort, { once: true });
+      if (options.ask !== undefined) elicit(options, options.ask, ended.signal, resolve).catch(reject);
+    });
+  } catch (error) {
+    if (signal?.aborted === true) await options.withdraw();
+    throw error;
+  } finally {
+    clearInterval(progress);
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+    // An elicitation that is still open is cancelled.
+    ended.abort();
+  }
+}
+
+async function elicit(
+  { tool, message, by, hasPerson, mayRunUnattended, decide }: WaitOptions,
+  ask: ServerRequestHandler,
+  ended: AbortSignal,
+  resolve: (outcome: Outcome) => void,
+): Promise<void> {
+  const answer = await elicitApproval(ask, tool, message, ended).catch(() => undefined);
+  if (ended.aborted) return;
+  if (typeof answer === "boolean") {
+    // A person elsewhere may have decided at the same time, and that decision counts.
+    await decide(answer).catch((error: unknown) => {
+      if (!ended.aborted) throw error;
+    });
+  } else if (!hasPerson || (mayRunUnattended && answer === undefined))
+    resolve(answer === undefined ? { kind: "unavailable", by } : { kind: "denied", by: "caller" });
+}

@@ -1,0 +1,176 @@
+// `portolan approve` beside a running gateway: the list, the decisions, restarts, several gateways, and clients of every kind.
+
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { MAIN, portolan, type Ran, temporaryFolder } from "../helpers/cli.ts";
+import { until } from "../helpers/connect.ts";
+import { RawModern, textOf } from "../helpers/raw-clients.ts";
+import { stdioCommand } from "../fixtures/processes.mjs";
+
+const AGENT = "token-of-the-agent-0123456789";
+const RESULT = { result: { content: [{ type: "text", text: "given" }] } };
+const CALL = { name: "mcp_main_give", arguments: RESULT };
+
+interface Listed {
+  readonly waiting: readonly {
+    readonly id: string;
+    readonly caller: string;
+    readonly isConnected: boolean;
+  }[];
+}
+
+function setUp(approval: object[], callers: object[] = [{ name: "agent", token: AGENT }]) {
+  const top = temporaryFolder();
+  const cwd = join(top, "project");
+  mkdirSync(cwd);
+  const runs = join(top, "runs");
+  const { command, args } = stdioCommand(`--runs=${runs}`);
+  const gateway = { port: 0, callers, approval };
+  writeFileSync(
+    join(cwd, "portolan.yaml"),
+    JSON.stringify({ version: 1, servers: { main: { command, args: [...args], sandbox: "off" } }, gateway }),
+  );
+  const env = {
+    HOME: top,
+    XDG_CACHE_HOME: join(top, "cache"),
+    XDG_CONFIG_HOME: join(top, "config"),
+    XDG_DATA_HOME: join(top, "data"),
+    XDG_STATE_HOME: join(top, "state"),
+    XDG_RUNTIME_DIR: top,
+  };
+  const run = (...words: string[]): Promise<Ran> => portolan(words, { cwd, env });
+  const waiting = async (): Promise<Listed["waiting"]> =>
+    (JSON.parse((await run("approve", "--json")).out) as Listed).waiting;
+  const ran = (): number => {
+    try {
+      return readFileSync(runs, "utf8").split('"called":"give"').length - 1;
+    } catch {
+      return 0;
+    }
+  };
+  const firstWaiting = async (): Promise<Listed["waiting"][number]> => {
+    let found: Listed["waiting"] = [];
+    await until(async () => (found = await waiting()).length > 0);
+    return found[0] as Listed["waiting"][number];
+  };
+  const serve = async (...words: string[]) => {
+    const child = spawn(process.execPath, [MAIN, "serve", ...words], {
+      cwd,
+      env: { PATH: process.env["PATH"] ?? "", ...env },
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    let [err, out] = ["", ""];
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text));
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
+    const url = (): string => /http:\/\/127\.0\.0\.1:\d+/.exec(err)?.[0] ?? "";
+    const isStdio = words.includes("--stdio");
+    if (!isStdio) await until(() => url() !== "" && err.includes("portolan"));
+    await until(async () => (await run("approve")).code === 0);
+    const ended = new Promise((resolve) => child.once("close", resolve));
+    return { child, url: url(), err: () => err, out: () => out, ended };
+  };
+  return { run, serve, waiting, firstWaiting, ran, cwd, env };
+}
+
+const RULE = [{ annotations: ["destructive"], for: "10m" }];
+
+describe("portolan approve", () => {
+  it("lists what waits, approves and denies it", async () => {
+    const place = setUp(RULE);
+    expect(await place.run("approve")).toMatchObject({ code: 3 });
+    const served = await place.serve();
+    expect((await place.run("approve", "--text")).out).toContain("No call waits for approval.");
+    const agent = new RawModern(served.url, { token: AGENT });
+    const first = agent.post("tools/call", CALL);
+    const { id } = await place.firstWaiting();
+    const listed = await place.run("approve", "--text");
+    expect(listed.out).toContain(`${id}  main.give for agent`);
+    expect(listed.out).toContain(`Arguments: ${JSON.stringify(RESULT)}`);
+    expect(listed.out).toContain(`portolan approve ${id}, or --for up to 10 minutes`);
+    // The gateway's own log says the same.
+    expect(served.err()).toContain(`portolan approve ${id}`);
+    expect(place.ran()).toBe(0);
+    expect(await place.run("approve", "nosuchid")).toMatchObject({ code: 2 });
+    expect((await place.run("approve", id, "--for", "11m")).err).toContain("600 seconds at most");
+    expect(await place.run("approve", id, "--text")).toMatchObject({
+      code: 0,
+      out: "Approved once: main.give for agent.\n",
+    });
+    expect(textOf(await first.answer())).toBe("given");
+    expect(await place.run("approve", id)).toMatchObject({ code: 2 });
+    const second = agent.post("tools/call", CALL);
+    const again = await place.firstWaiting();
+    expect(await place.run("approve", again.id, "--deny", "--reason", "not now")).toMatchObject({ code: 0 });
+    expect(textOf(await second.answer())).toContain("not now");
+    expect(place.ran()).toBe(1);
+    const third = agent.post("tools/call", CALL);
+    expect((await place.run("completion", "words", "--", "approve", "")).out.trim()).toBe(
+      (await place.firstWaiting()).id,
+    );
+    await place.run("approve", (await place.firstWaiting()).id, "--for", "10m");
+    expect(textOf(await third.answer())).toBe("given");
+    expect(textOf(await agent.ask("tools/call", CALL))).toBe("given");
+    const wrong = [
+      ["--deny"],
+      ["a", "b"],
+      ["a", "--deny", "--for", "1m"],
+      ["a", "--reason", "x"],
+      ["a", "--for", "x"],
+    ];
+    for (const words of wrong) expect((await place.run("approve", ...words)).code, words.join()).toBe(2);
+  });
+
+  it("approves after a restart of the gateway, and the repeated call runs", async () => {
+    const place = setUp(RULE);
+    const before = await place.serve();
+    new RawModern(before.url, { token: AGENT }).post("tools/call", CALL);
+    const { id } = await place.firstWaiting();
+    // Killed: nothing can be stored at the end.
+    before.child.kill("SIGKILL");
+    await before.ended;
+    const after = await place.serve();
+    expect(await place.firstWaiting()).toMatchObject({ id, isConnected: false });
+    expect((await place.run("approve", id, "--text")).err).toContain("the next call with the same arguments");
+    const agent = new RawModern(after.url, { token: AGENT });
+    expect(textOf(await agent.ask("tools/call", CALL))).toBe("given");
+    expect(place.ran()).toBe(1);
+  });
+
+  it("decides about calls of a gateway on stdio, beside one on HTTP", async () => {
+    const place = setUp(RULE);
+    const http = await place.serve();
+    const stdio = await place.serve("--stdio", "--standalone");
+    const meta = {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientCapabilities": {},
+      "io.modelcontextprotocol/clientInfo": { name: "t", version: "1" },
+    };
+    stdio.child.stdin.write(
+      `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { ...CALL, _meta: meta } })}\n`,
+    );
+    new RawModern(http.url, { token: AGENT }).post("tools/call", CALL);
+    await until(async () => (await place.waiting()).length === 2);
+    const own = (await place.waiting()).find(({ caller }) => caller === "stdio");
+    expect(await place.run("approve", own?.id ?? "")).toMatchObject({ code: 0 });
+    await until(() => stdio.out().includes('"given"'));
+    expect((await place.waiting()).map(({ caller }) => caller)).toEqual(["agent"]);
+  });
+
+  it("portolan call beside the gateway waits like every other caller", async () => {
+    const place = setUp([{ annotations: ["destructive"], callers: ["local"] }]);
+    await place.serve();
+    const called = place.run("call", "main.give", "--args", JSON.stringify(RESULT));
+    const { id, caller } = await place.firstWaiting();
+    expect(caller).toBe("local");
+    expect(place.ran()).toBe(0);
+    await place.run("approve", id, "--deny");
+    const denied = await called;
+    expect(denied.code).toBe(1);
+    expect(`${denied.out}${denied.err}`).toContain(
+      "main.give did not run: a person denied the call in the terminal",
+    );
+  });
+});
