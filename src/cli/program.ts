@@ -44,7 +44,7 @@ export const COMMANDS: readonly (readonly [names: string, add: (host: CommandHos
   ["call read prompt", addCallCommands],
   ["run", addRunCommand],
   ["serve token", addServeCommands],
-  ["restart logs reload console stop", addControlCommands],
+  ["approve restart logs reload console stop", addControlCommands],
   ["service", addServiceCommands],
   ["status events", addStatusCommands],
   ["why", addWhyCommand],
