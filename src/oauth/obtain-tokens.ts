@@ -14,7 +14,7 @@ import { requestTokens, type Tokens } from "./grants/token-request.ts";
 import type { OAuthHttp } from "./http.ts";
 import type { OpenLoginPage } from "./login/login-page.ts";
 import { authFailed } from "./problems.ts";
-import type { Credential } from "./store/credential.ts";
+import type { Credential, CredentialStore } from "./store/credential.ts";
 
 export interface ObtainOptions {
   readonly server: string;
@@ -26,6 +26,8 @@ export interface ObtainOptions {
   readonly additional: string | undefined;
   /** The stored login, whose client is used again. */
   readonly known: Credential | undefined;
+  /** Changes the client that the users of a gateway share; undefined for a login with a client of its own. */
+  readonly updateClient?: CredentialStore["updateClient"];
   readonly openLoginPage?: OpenLoginPage;
   readonly showDeviceCode?: ShowDeviceCode;
   readonly onSecret?: (value: string) => void;
@@ -148,29 +150,66 @@ async function byLoginPage(
   try {
     const { redirectUri } = page;
     const client = await clientFor(options, { redirectUri });
-    const tokens = await requestByCode(endpointOf(client), {
-      ...{ redirectUri, scope, resource: discovered.resource, onSecret },
-      show: (address, state) => page.show(address, state),
-    });
-    return { client, tokens };
+    try {
+      const tokens = await requestByCode(endpointOf(client), {
+        ...{ redirectUri, scope, resource: discovered.resource, onSecret },
+        show: (address, state) => page.show(address, state),
+      });
+      return { client, tokens };
+    } catch (error) {
+      await forgetClient(options, redirectUri, client, error);
+      throw error;
+    }
   } finally {
     await page.close();
   }
 }
 
 /** The client of the settings, the one that was registered for the same use before, or a new one. */
-async function clientFor(
-  { server, settings, discovered: { authorizationServer }, http, known }: ObtainOptions,
-  use: ClientUse,
-): Promise<OAuthClient> {
+async function clientFor(options: ObtainOptions, use: ClientUse): Promise<OAuthClient> {
+  const { server, settings, discovered, http, known, updateClient } = options;
+  const { authorizationServer } = discovered;
   const configured = configuredClient({ settings, authorizationServer });
   if (configured !== undefined) return configured;
   const { client } = known ?? {};
-  const isSame =
-    use === "device-code" ? client?.usesDeviceCodes === true : client?.registeredFor === use.redirectUri;
-  const isValid = client?.expiresAt === undefined || client.expiresAt * 1_000 > Date.now();
-  if (client !== undefined && isSame && isValid) return client;
-  return await registerClient({ server, authorizationServer, http }, use);
+  if (client !== undefined && isUsable(client, use)) return client;
+  const register = (): Promise<OAuthClient> => registerClient({ server, authorizationServer, http }, use);
+  if (updateClient === undefined || use === "device-code") return await register();
+  const shared = await updateClient(sharedName(options, use.redirectUri), async (current) => {
+    // The authorization server may have forgotten the client of this login, which is then marked as expired.
+    const isForgotten = current?.clientId === client?.clientId;
+    return current !== undefined && isUsable(current, use) && !isForgotten ? current : await register();
+  });
+  return shared ?? (await register());
+}
+
+function isUsable({ usesDeviceCodes, registeredFor, expiresAt }: OAuthClient, use: ClientUse): boolean {
+  const isSame = use === "device-code" ? usesDeviceCodes === true : registeredFor === use.redirectUri;
+  return isSame && (expiresAt === undefined || expiresAt * 1_000 > Date.now());
+}
+
+/**
+ * A login that ends without an answer may have failed because the authorization server does not know the client any more, and shows
+ * that only in the browser. The next login then registers a new one. Logins that exist keep their client.
+ */
+async function forgetClient(
+  options: ObtainOptions,
+  redirectUri: string,
+  { clientId }: OAuthClient,
+  error: unknown,
+): Promise<void> {
+  const isKnown =
+    error instanceof GrantRefused
+      ? !/^(?:invalid|unauthorized)_client$/.test(error.error)
+      : isPortolanError(error) && error.code === "AUTH_FAILED";
+  if (isKnown || options.updateClient === undefined) return;
+  await options.updateClient(sharedName(options, redirectUri), async (current) =>
+    current?.clientId === clientId ? undefined : current,
+  );
+}
+
+function sharedName({ discovered }: ObtainOptions, redirectUri: string): string {
+  return JSON.stringify([discovered.authorizationServer.issuer, redirectUri]);
 }
 
 function unknownClient({ server, discovered }: ObtainOptions): Error {

@@ -54,6 +54,8 @@ export class ServerLogin implements RequestAuth {
   #headers: AuthHeaders | undefined;
   #prover: DpopProver | undefined;
   #isLoaded = false;
+  /** The version of the stored login that is in memory. */
+  #version: unknown;
   /** The work that obtains tokens. All requests that need them wait for the same one. */
   #obtaining: Promise<void> | undefined;
   /** The same work, while a person logs in. */
@@ -70,7 +72,7 @@ export class ServerLogin implements RequestAuth {
   }
 
   headers(request: AuthorizedRequest): AuthHeaders | undefined | Promise<AuthHeaders | undefined> {
-    if (this.#isLoaded && !this.#expiresSoon()) return this.#proved(request);
+    if (this.#isCurrent() && !this.#expiresSoon()) return this.#proved(request);
     return this.#refreshed().then(() => this.#proved(request));
   }
 
@@ -144,8 +146,17 @@ export class ServerLogin implements RequestAuth {
   }
 
   async #load(): Promise<void> {
-    if (this.#isLoaded) return;
-    this.#use(await this.#options.store.read(this.#key));
+    if (this.#isCurrent()) return;
+    const { store } = this.#options;
+    // Read before the login itself, so that a change in between is noticed.
+    const version = store.version?.(this.#key);
+    this.#use(await store.read(this.#key));
+    this.#version = version;
+  }
+
+  /** False if another process has logged out, logged in or refreshed the tokens. */
+  #isCurrent(): boolean {
+    return this.#isLoaded && this.#options.store.version?.(this.#key) === this.#version;
   }
 
   #use(credential: Credential | undefined): void {
@@ -279,6 +290,7 @@ export class ServerLogin implements RequestAuth {
     const work = obtainTokens({
       ...{ server, settings, openLoginPage, showDeviceCode, onSecret, signal, http: this.#http },
       ...{ discovered, challenge, additional, known: this.#credential },
+      updateClient: user === undefined ? undefined : store.updateClient,
     });
     if (isPerson) this.#person = work.catch(() => {});
     try {

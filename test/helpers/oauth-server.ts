@@ -41,6 +41,8 @@ export interface OAuthServer {
   revokeAccess(): void;
   /** The authorization server does not accept the refresh tokens that it gave so far. */
   revokeRefresh(): void;
+  /** The authorization server refuses the clients that it registered so far when they request tokens. */
+  forgetClients(): void;
   /** Every token, code and secret that it gave. */
   readonly secrets: Set<string>;
   close(): Promise<void>;
@@ -49,6 +51,7 @@ export interface OAuthServer {
 export async function startOAuthServer(): Promise<OAuthServer> {
   const codes = new Map<string, { challenge: string; redirectUri: string; client: string; user: string }>();
   const clients = new Map<string, string[]>();
+  const forgotten = new Set<string>();
   const access = new Map<string, string>();
   const sessions = new Map<string, string>();
   const refresh = new Map<string, { family: string; used: boolean; user: string }>();
@@ -74,6 +77,9 @@ export async function startOAuthServer(): Promise<OAuthServer> {
     deviceExpiresIn: 60,
     revokeAccess: () => access.clear(),
     revokeRefresh: () => refresh.clear(),
+    forgetClients: () => {
+      for (const client of clients.keys()) forgotten.add(client);
+    },
     secrets: new Set(),
     close: async () => {
       listener.closeAllConnections();
@@ -166,6 +172,7 @@ export async function startOAuthServer(): Promise<OAuthServer> {
       return send(server.tokenStatus, { error: "temporarily_unavailable" });
     if (asked.get("grant_type") === "urn:ietf:params:oauth:grant-type:token-exchange")
       return exchange(asked, request, send);
+    if (forgotten.has(asked.get("client_id") ?? "")) return send(401, { error: "invalid_client" });
     if (asked.get("resource") !== server.url) return send(400, { error: "invalid_target" });
     if (asked.get("grant_type") === "refresh_token") {
       const given = refresh.get(asked.get("refresh_token") ?? "");

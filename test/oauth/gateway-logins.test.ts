@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { HubEvent } from "../../src/hub/index.ts";
 import type { OAuthSettings } from "../../src/model/index.ts";
 import { openPage, startBrowser } from "../helpers/browser.ts";
-import { start, temporaryFolder } from "../helpers/cli.ts";
+import { portolan, start, temporaryFolder } from "../helpers/cli.ts";
 import { HttpBrowser, type Shown } from "../helpers/http-browser.ts";
 import { needs } from "../helpers/needs.ts";
 import { type OAuthServer, startOAuthServer } from "../helpers/oauth-server.ts";
@@ -268,6 +268,53 @@ test("a login survives a restart of the gateway, and its end at the server", asy
   const { error } = await quiet.ask("tools/call", { name: WHOAMI, arguments: {} });
   expect(error?.data).toMatchObject({ code: "AUTH_REQUIRED" });
   expect(text(await new RawModern(url, options).tool(WHOAMI))).toBe("it is alice");
+});
+
+test("a logout in another process ends the use of the token at once", async () => {
+  const { url } = await open();
+  for (const caller of ["alice", "bob"]) {
+    const options = { token: tokenOf(caller), capabilities: CAPABILITIES, answer: person(caller).answer };
+    expect(text(await new RawModern(url, options).tool(WHOAMI))).toBe(`it is ${caller}`);
+  }
+  const cwd = temporaryFolder();
+  writeFileSync(
+    join(cwd, "portolan.yaml"),
+    `servers:\n  notes: { url: "${server.url}", auth: { per_caller: true } }\n`,
+  );
+  const env = { XDG_DATA_HOME: process.env["XDG_DATA_HOME"] ?? "", DBUS_SESSION_BUS_ADDRESS: "" };
+  // This authorization server does not end a token that is revoked.
+  const { code, out } = await portolan(["logout", "notes", "--user", "alice"], { cwd, env });
+  expect([code, JSON.parse(out)]).toEqual([0, { server: "notes", loggedOut: true }]);
+  const alice = new RawModern(url, { token: tokenOf("alice"), capabilities: {} });
+  const { error } = await alice.ask("tools/call", { name: WHOAMI, arguments: {} });
+  expect(error?.data).toMatchObject({ code: "AUTH_REQUIRED", server: "notes" });
+  const bob = new RawModern(url, { token: tokenOf("bob"), capabilities: {} });
+  expect(text(await bob.tool(WHOAMI))).toBe("it is bob");
+});
+
+test("the callers share one registered client, also when they log in at the same moment", async () => {
+  const { url } = await open();
+  await Promise.all(
+    ["alice", "bob", "carol"].map(async (caller) => {
+      const options = { token: tokenOf(caller), capabilities: CAPABILITIES, answer: person(caller).answer };
+      expect(text(await new RawModern(url, options).tool(WHOAMI))).toBe(`it is ${caller}`);
+    }),
+  );
+  expect(server.count.get("/register")).toBe(1);
+  expect(server.mixed).toBe(0);
+});
+
+test("a client that the authorization server forgot is registered anew", async () => {
+  const { url } = await open();
+  const call = (caller: string): Promise<Message> => {
+    const options = { token: tokenOf(caller), capabilities: CAPABILITIES, answer: person(caller).answer };
+    return new RawModern(url, options).tool(WHOAMI);
+  };
+  expect(text(await call("alice"))).toBe("it is alice");
+  server.forgetClients();
+  expect((await call("bob")).error).toMatchObject({ data: { code: "AUTH_FAILED" } });
+  expect(text(await call("bob"))).toBe("it is bob");
+  expect(server.count.get("/register")).toBe(2);
 });
 
 test("no token, code or verifier leaves the store of logins", async () => {

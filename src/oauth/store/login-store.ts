@@ -13,6 +13,7 @@ export interface LoginStoreOptions {
 
 export function createLoginStore({ report, folder, keyring = "auto" }: LoginStoreOptions): FileStore {
   let loading: Promise<FileStore> | undefined;
+  let loaded: FileStore | undefined;
   const store = (): Promise<FileStore> => (loading ??= load());
 
   async function load(): Promise<FileStore> {
@@ -20,13 +21,17 @@ export function createLoginStore({ report, folder, keyring = "auto" }: LoginStor
       import("./file-store.ts"),
       folder ?? defaultFolder(),
     ]);
-    return createFileStore(path, keyring === "off" ? undefined : createKeyring({ report }));
+    loaded = createFileStore(path, keyring === "off" ? undefined : createKeyring({ report }));
+    return loaded;
   }
 
   return {
     read: async (key) => (await store()).read(key),
     update: async (key, change) => (await store()).update(key, change),
     list: async () => (await store()).list(),
+    // Before the first access there is nothing in memory that could be out of date.
+    version: (key) => loaded?.version(key),
+    updateClient: async (name, change) => (await store()).updateClient(name, change),
     describe: async () => (await store()).describe(),
   };
 }
