@@ -1,12 +1,13 @@
 // Servers of a registry with the official MCP registry API: added as npm package, bundle or URL. Real processes, and real sockets.
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { startHttpServer } from "../fixtures/http-server.mjs";
 import { makeZip } from "../fixtures/lib/zip.mjs";
 import { startRegistry as startNpm } from "../fixtures/npm-registry.mjs";
 import { envelope, portolan, type Ran, resultText, temporaryFolder } from "../helpers/cli.ts";
+import { needs } from "../helpers/needs.ts";
 import { filePackage, SERVER_SCRIPT, sri, startFileServer } from "../helpers/packages.ts";
 import { type Loose, startRegistry } from "../helpers/registry.ts";
 
@@ -274,6 +275,29 @@ it("refuses a foreign answer, a reference to a secret of this machine, and what 
   expect(envelope(await run("add", "alice/notes")).hint).toContain("@alice/notes");
   expect(read("portolan.yaml") + read("portolan.lock")).toBe("");
 });
+
+it(
+  "a Python package whose start fetches from a host that is not granted: the error names the option of this command",
+  needs("bubblewrap"),
+  async () => {
+    const programs = temporaryFolder();
+    const uvx = join(programs, "uvx");
+    writeFileSync(uvx, "#!/bin/sh\ngetent hosts packages.example.com\necho 'cannot fetch' >&2\nexit 2\n");
+    chmodSync(uvx, 0o755);
+    const pypi = { registryType: "pypi", identifier: "notes", version: "1.2.0", transport: { type: "stdio" } };
+    const web = await startOfficial({ server: { packages: [pypi] } });
+    const path = [programs, process.env["PATH"] ?? ""].join(delimiter);
+    const { run, read } = user({ PORTOLAN_SANDBOX: "enforce", PATH: path });
+    const ran = await run("add", NAME, "--registry", web.url, "--yes", "--allow", "none");
+    const { code, hint } = envelope(ran);
+    expect([ran.code, code]).toEqual([3, "SERVER_START_FAILED"]);
+    expect(hint).toContain("`uv tool install notes@1.2.0`");
+    expect(hint).toContain("--allow-net packages.example.com");
+    // The server is not in portolan.yaml yet.
+    expect(hint).not.toContain("portolan grant");
+    expect(read("portolan.yaml")).toBe("");
+  },
+);
 
 it("a package that was published to a registry of Portolan is added by its official name", async () => {
   const [registry, files] = [await startRegistry(), await startFileServer()];

@@ -94,10 +94,11 @@ function fromHere(source: string, folder: string): string {
 }
 
 /** The server as the future portolan.yaml has it, with the lock file of the trial and the values of new secrets. */
-function toServer({ alias, text, file, folder, values }: TrialRequest, lock: string): ServerConfig {
+function toServer(request: TrialRequest, lock: string): ServerConfig {
+  const { alias, text, file, folder, values, command } = request;
   const { servers, diagnostics } = parseWorkspace(text, file);
-  const found = servers.find((server) => server.alias === alias);
-  if (found === undefined) {
+  const written = servers.find((server) => server.alias === alias);
+  if (written === undefined) {
     const problem = diagnostics.find(({ severity }) => severity === "error");
     throw new PortolanError(
       "FILE_INVALID",
@@ -107,6 +108,11 @@ function toServer({ alias, text, file, folder, values }: TrialRequest, lock: str
       },
     );
   }
+  // Hints name the options of this command, because `portolan grant` does not know the server yet.
+  const isNew = command !== undefined;
+  const found: ServerConfig = isNew
+    ? { ...written, origin: { ...written.origin, format: "command line" } }
+    : written;
   if (found.endpoint.transport !== "stdio") return { ...found, enabled: true };
   if (found.endpoint.kind !== "package") {
     const { endpoint } = found;

@@ -133,12 +133,15 @@ export function createLaunchDiagnostics(
       const atStart = error.code === "SERVER_START_FAILED" ? (plan?.notGranted ?? []) : [];
       const [path] = [...failedIn(words), ...hiddenIn(argumentsOf(call)), ...atStart].map(withConfigured);
       const then = lately.filter(({ at }) => at >= since).map(({ denied }) => denied);
+      const denied = deniedHint(then, granted, command);
+      const fetcher = fetching(plan, error);
       const hint =
         limitHint(plan, error) ??
-        fetching(plan, error) ??
+        // The hosts are named too, for a server that is to fetch its package.
+        (fetcher === undefined || denied === undefined ? fetcher : `${fetcher} ${denied}`) ??
         nativeHint(plan, error) ??
         missingFileHint(plan, error) ??
-        deniedHint(then, granted, command) ??
+        denied ??
         hiddenHint(path, command);
       return hint === undefined ? error : withHint(error, hint);
     },
