@@ -284,7 +284,12 @@ it(
     const uvx = join(programs, "uvx");
     writeFileSync(uvx, "#!/bin/sh\ngetent hosts packages.example.com\necho 'cannot fetch' >&2\nexit 2\n");
     chmodSync(uvx, 0o755);
-    const pypi = { registryType: "pypi", identifier: "notes", version: "1.2.0", transport: { type: "stdio" } };
+    const pypi = {
+      registryType: "pypi",
+      identifier: "notes",
+      version: "1.2.0",
+      transport: { type: "stdio" },
+    };
     const web = await startOfficial({ server: { packages: [pypi] } });
     const path = [programs, process.env["PATH"] ?? ""].join(delimiter);
     const { run, read } = user({ PORTOLAN_SANDBOX: "enforce", PATH: path });
