@@ -26,8 +26,8 @@ export interface ObtainOptions {
   readonly additional: string | undefined;
   /** The stored login, whose client is used again. */
   readonly known: Credential | undefined;
-  /** Changes the client that the users of a gateway share; undefined for a login with a client of its own. */
-  readonly updateClient?: CredentialStore["updateClient"];
+  /** The clients that the users of a gateway share; undefined for a login with a client of its own. */
+  readonly sharedClients?: Pick<CredentialStore, "updateClient">;
   readonly openLoginPage?: OpenLoginPage;
   readonly showDeviceCode?: ShowDeviceCode;
   readonly onSecret?: (value: string) => void;
@@ -167,19 +167,22 @@ async function byLoginPage(
 
 /** The client of the settings, the one that was registered for the same use before, or a new one. */
 async function clientFor(options: ObtainOptions, use: ClientUse): Promise<OAuthClient> {
-  const { server, settings, discovered, http, known, updateClient } = options;
+  const { server, settings, discovered, http, known, sharedClients } = options;
   const { authorizationServer } = discovered;
   const configured = configuredClient({ settings, authorizationServer });
   if (configured !== undefined) return configured;
   const { client } = known ?? {};
   if (client !== undefined && isUsable(client, use)) return client;
   const register = (): Promise<OAuthClient> => registerClient({ server, authorizationServer, http }, use);
-  if (updateClient === undefined || use === "device-code") return await register();
-  const shared = await updateClient(sharedName(options, use.redirectUri), async (current) => {
-    // The authorization server may have forgotten the client of this login, which is then marked as expired.
-    const isForgotten = current?.clientId === client?.clientId;
-    return current !== undefined && isUsable(current, use) && !isForgotten ? current : await register();
-  });
+  if (use === "device-code") return await register();
+  const shared = await sharedClients?.updateClient?.(
+    sharedName(options, use.redirectUri),
+    async (current) => {
+      // The authorization server may have forgotten the client of this login, which is then marked as expired.
+      const isForgotten = current?.clientId === client?.clientId;
+      return current !== undefined && isUsable(current, use) && !isForgotten ? current : await register();
+    },
+  );
   return shared ?? (await register());
 }
 
@@ -202,8 +205,8 @@ async function forgetClient(
     error instanceof GrantRefused
       ? !/^(?:invalid|unauthorized)_client$/.test(error.error)
       : isPortolanError(error) && error.code === "AUTH_FAILED";
-  if (isKnown || options.updateClient === undefined) return;
-  await options.updateClient(sharedName(options, redirectUri), async (current) =>
+  if (isKnown) return;
+  await options.sharedClients?.updateClient?.(sharedName(options, redirectUri), async (current) =>
     current?.clientId === clientId ? undefined : current,
   );
 }

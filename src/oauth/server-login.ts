@@ -290,7 +290,7 @@ export class ServerLogin implements RequestAuth {
     const work = obtainTokens({
       ...{ server, settings, openLoginPage, showDeviceCode, onSecret, signal, http: this.#http },
       ...{ discovered, challenge, additional, known: this.#credential },
-      updateClient: user === undefined ? undefined : store.updateClient,
+      sharedClients: user === undefined ? undefined : store,
     });
     if (isPerson) this.#person = work.catch(() => {});
     try {
