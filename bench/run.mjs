@@ -1,8 +1,8 @@
-// The benchmarks: `node bench/run.mjs scorecard|client|leak|start|hub|gateway|mcpfile|sandbox|contracts|registry [options]`. README.md says what they measure.
+// The benchmarks: `node bench/run.mjs scorecard|client|leak|start|hub|gateway|mcpfile|sandbox|contracts|registry|console [options]`. README.md says what they measure.
 
 import { parseArgs } from "node:util";
 
-const USAGE = `Usage: npm run bench -- scorecard|client|leak|start|hub|gateway|mcpfile|sandbox|contracts|registry [options]
+const USAGE = `Usage: npm run bench -- scorecard|client|leak|start|hub|gateway|mcpfile|sandbox|contracts|registry|console [options]
 
 scorecard  every goal of the project in one table: limit, rivals, ours (under ten minutes on a quiet machine)
   --quick              fewer and shorter rounds
@@ -33,6 +33,8 @@ contracts  what a contract costs over a bridged tool
   --quick, --rounds N (15)
 registry  searches in a registry of 10,000 packages, and reading its index
   --quick, --rounds N (100)
+console  what the page of the console costs a browser: 50 servers, 1,000 tools, 500 calls a second
+  --quick, --rounds N (5), --duration MS (5000)
 
 For all:
   --only stdio|http    one transport (client, leak), one kind of upstream (gateway);
@@ -42,6 +44,7 @@ For all:
 
 const BENCHMARKS = {
   scorecard: async (options) => (await import("./lib/scorecard/scorecard-bench.mjs")).runScorecard(options),
+  console: async (options) => (await import("./lib/console-bench.mjs")).runConsoleBench(options),
   contracts: async (options) => (await import("./lib/contracts-bench.mjs")).runContractsBench(options),
   client: async (options) => (await import("./lib/client-bench.mjs")).runClientBench(options),
   leak: async (options) => (await import("./lib/leak-bench.mjs")).runLeakBench(options),

@@ -7,7 +7,7 @@ export type { HubEvent, ServerHealth, ServerPins } from "../../src/hub/index.ts"
 export type { LaunchPlan } from "../../src/launch/index.ts";
 export type { CallRecord } from "../../src/telemetry/index.ts";
 export type { OpenedApp } from "../../src/console/apps/apps.ts";
-export type { SeriesPoint } from "../../src/console/series.ts";
+export type { SeriesPoint, ToolSummary } from "../../src/console/series.ts";
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export interface JsonMap {
@@ -99,6 +99,19 @@ export interface ToolResult {
   readonly content?: readonly Content[];
   readonly structuredContent?: Json;
   readonly isError?: boolean;
+}
+
+/** The login of the owner at a server behind OAuth. */
+export interface Account {
+  readonly server: string;
+  readonly state: "signed in" | "expired" | "signed out";
+  readonly as?: string;
+  readonly issuer: string;
+  readonly expiresAt?: string;
+  /** True if the gateway obtains a new token then. */
+  readonly renewed: boolean;
+  /** The command for a login, if one is needed. */
+  readonly command?: string;
 }
 
 /** An error as the API sends it. */

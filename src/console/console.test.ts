@@ -58,7 +58,26 @@ describe("the time series", () => {
     }
   });
 
-  it("forgets steps that are older than an hour", () => {
+  it("sums up each tool, and keeps a bounded number of them", () => {
+    let now = 0;
+    const series = new CallSeries(() => now);
+    for (let tool = 0; tool < 2_000; tool += 1) {
+      now += 1_000;
+      const failed = tool === 1_999;
+      for (let call = 0; call <= (failed ? 3 : 0); call += 1)
+        series.count({ server: "a", tool: `tool-${tool}`, durationMs: 2, failed });
+    }
+    const tools = series.tools("a");
+    expect(tools).toHaveLength(100);
+    expect(tools[0]).toMatchObject({ server: "a", tool: "tool-1999", calls: 4, errors: 4, p99: 2.33 });
+    expect(series.tools("b")).toEqual([]);
+    expect(series.points("a", "tool-0")).toEqual([]);
+    expect(series.points("a", "tool-1990")).toHaveLength(1);
+    // The server itself is used by every call, and so never dropped.
+    expect(series.points("a")).toHaveLength(180);
+  });
+
+  it("forgets steps that are older than half an hour", () => {
     let now = 0;
     const series = new CallSeries(() => now);
     series.count({ server: "a", tool: "x", durationMs: 1, failed: false });

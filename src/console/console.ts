@@ -197,11 +197,7 @@ class ConsoleSite implements Console {
     const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
     return {
       points: this.#series.points(text(server), text(tool)),
-      servers: this.#options.workspace.hub.members.map(({ alias }) => ({
-        server: alias,
-        points: this.#series.points(alias),
-      })),
-      tools: this.#series.tools(),
+      tools: tool === undefined ? this.#series.tools(text(server)) : [],
     };
   }
 }

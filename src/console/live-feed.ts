@@ -168,6 +168,7 @@ export class LiveFeed {
         latencyMs: member.latencyMs,
         p50: isNew ? last.p50 : undefined,
         memory: sumOf(member.processes.groups, memory),
+        processes: [...member.processes.groups].map((pid) => ({ pid, memory: memory.get(pid) ?? 0 })),
         inFlight: member.processes.main.stats().inFlight,
       };
     });

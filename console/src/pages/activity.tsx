@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { call } from "../api.ts";
+import { CallCharts, useSeries } from "../calls/call-charts.tsx";
 import {
   calls,
   events,
@@ -13,8 +13,10 @@ import {
   type Series,
   servers,
 } from "../state/live.ts";
+import { tools, watchTools } from "../state/lists.ts";
+import { href } from "../state/router.ts";
 import type { CallRecord } from "../types.ts";
-import { type Line, LineChart } from "../ui/chart.tsx";
+import { LineChart } from "../ui/chart.tsx";
 import { formatBytes, formatMs } from "../ui/format.ts";
 import { Button, Page, SearchBox, Tabs } from "../ui/parts.tsx";
 import { CallList } from "./call-list.tsx";
@@ -31,20 +33,23 @@ const KINDS: readonly { readonly value: Kind; readonly label: string }[] = [
 ];
 
 const SHOWN = 100;
-const REFRESH_MS = 5_000;
-const WINDOW_MS = 30 * 60_000;
 
 export function ActivityPage(): JSX.Element {
   const kind = useSignal<Kind>("calls");
   const server = useSignal("");
   const text = useSignal("");
   const frozen = useSignal<Frozen | undefined>(undefined);
+  const series = useSeries(server.value === "" ? {} : { server: server.value });
   const now = frozen.value ?? { calls: calls.value, events: events.value };
   const isOfServer = (one: { readonly server?: string }): boolean =>
     server.value === "" || one.server === server.value;
   return (
     <Page title="Activity" lead="What happens in this gateway, as it happens.">
-      <Charts server={server.value} />
+      <div class="charts">
+        <CallCharts series={series.value} />
+        <MemoryChart server={server.value} />
+      </div>
+      <ToolTable series={series.value} />
       <section class="card" aria-label="Calls and events">
         <div class="filters">
           <Tabs
@@ -138,59 +143,62 @@ function hasText(where: string, text: string): boolean {
   return text === "" || where.toLowerCase().includes(text.toLowerCase());
 }
 
-function Charts({ server }: { readonly server: string }): JSX.Element {
-  const series = useSignal<Series | undefined>(undefined);
-  useEffect(() => {
-    const load = (): void => {
-      call<Series>("series", server === "" ? {} : { server }).then(
-        (value) => (series.value = value),
-        () => {},
-      );
-    };
-    load();
-    const timer = setInterval(load, REFRESH_MS);
-    return () => clearInterval(timer);
-  }, [server]);
-  const to = Date.now();
-  const points = (series.value?.points ?? []).filter(({ time }) => time >= to - WINDOW_MS);
-  const from = Math.min(points[0]?.time ?? to, to - 5 * 60_000);
-  const line = (
-    name: string,
-    style: string,
-    pick: (point: (typeof points)[number]) => number | undefined,
-  ): Line => ({
-    name,
-    style,
-    points: points.flatMap((point) => {
-      const value = pick(point);
-      return value === undefined ? [] : [[point.time, value] as const];
-    }),
-  });
-  const range = { from, to };
+/** With more rows, the calls below would be far away. */
+const SHOWN_TOOLS = 8;
+
+function ToolTable({ series }: { readonly series: Series | undefined }): JSX.Element | null {
+  const isWhole = useSignal(false);
+  const all = series?.tools ?? [];
+  if (all.length === 0) return null;
+  const shown = isWhole.value ? all : all.slice(0, SHOWN_TOOLS);
+  const ms = (value: number | undefined): string => (value === undefined ? "" : formatMs(value));
   return (
-    <div class="charts">
-      <LineChart
-        title="Calls in 10 seconds"
-        lines={[
-          line("calls", "line-1", ({ calls }) => calls),
-          line("errors", "line-bad", ({ errors }) => errors),
-        ]}
-        format={(value) => value.toLocaleString("en")}
-        {...range}
-      />
-      <LineChart
-        title="Latency"
-        lines={[
-          line("p50", "line-1", ({ p50 }) => p50),
-          line("p95", "line-2", ({ p95 }) => p95),
-          line("p99", "line-3", ({ p99 }) => p99),
-        ]}
-        format={formatMs}
-        {...range}
-      />
-      <MemoryChart server={server} />
-    </div>
+    <section class="card">
+      <h2>Tools</h2>
+      <div class="table-scroll" tabIndex={0} role="region" aria-label="Calls of each tool">
+        <table class="table">
+          <thead>
+            <tr>
+              <th scope="col">Tool</th>
+              <th scope="col">Server</th>
+              {["Calls", "Errors", "p50", "p95", "p99"].map((name) => (
+                <th key={name} scope="col" class="number">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map(({ server, tool, calls: count, errors, p50, p95, p99 }) => (
+              <tr key={`${server} ${tool}`}>
+                <td>
+                  <ToolLink server={server} own={tool} />
+                </td>
+                <td class="muted">{server}</td>
+                <td class="number">{count.toLocaleString("en")}</td>
+                <td class={errors > 0 ? "number bad" : "number"}>{errors.toLocaleString("en")}</td>
+                <td class="number">{ms(p50)}</td>
+                <td class="number">{ms(p95)}</td>
+                <td class="number">{ms(p99)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {all.length > shown.length && (
+        <Button kind="quiet" onClick={() => (isWhole.value = true)}>
+          {all.length - shown.length} more
+        </Button>
+      )}
+    </section>
   );
+}
+
+/** The page of the tool, which has its charts. */
+function ToolLink({ server, own }: { readonly server: string; readonly own: string }): JSX.Element {
+  useEffect(watchTools, []);
+  const tool = tools.value.items.find((one) => one.server === server && one.own === own);
+  return tool === undefined ? <>{own}</> : <a href={href("tools", tool.name)}>{own}</a>;
 }
 
 const STYLES = ["line-1", "line-2", "line-3", "line-4"] as const;

@@ -5,10 +5,12 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { call } from "../api.ts";
 import { prompts, tools, watchPrompts, watchTools } from "../state/lists.ts";
-import { samples, servers } from "../state/live.ts";
+import { useAccounts } from "../state/accounts.ts";
+import { type Sample, samples, servers } from "../state/live.ts";
 import { href } from "../state/router.ts";
-import type { ServerHealth } from "../types.ts";
-import { LineChart } from "../ui/chart.tsx";
+import type { Account, ServerHealth } from "../types.ts";
+import { AccountFacts, loginCommandOf } from "../ui/account.tsx";
+import { type Line, LineChart } from "../ui/chart.tsx";
 import { firstLine, formatAge, formatBytes, formatMs } from "../ui/format.ts";
 import {
   Badge,
@@ -30,6 +32,7 @@ export function ServerPage({ alias }: { readonly alias: string }): JSX.Element {
   const server = servers.value?.find((one) => one.alias === alias);
   const busy = useSignal<string | undefined>(undefined);
   const error = useSignal<unknown>(undefined);
+  const accounts = useAccounts();
   useEffect(watchTools, []);
   useEffect(watchPrompts, []);
   const act = async (method: "restart" | "stopServer"): Promise<void> => {
@@ -51,6 +54,7 @@ export function ServerPage({ alias }: { readonly alias: string }): JSX.Element {
         <Empty title="There is no such server any more." />
       </Page>
     );
+  const account = accounts.get(alias);
   const isStopped = server.state === "stopped";
   return (
     <Page
@@ -82,11 +86,11 @@ export function ServerPage({ alias }: { readonly alias: string }): JSX.Element {
       }
     >
       {error.value !== undefined && <ErrorMessage error={error.value} />}
-      <Failure server={server} />
+      <Failure server={server} account={account} />
       {server.error && <Stderr server={server} />}
       <section class="card">
         <h2>Facts</h2>
-        <Facts items={factsOf(server)} />
+        <Facts items={factsOf(server, account)} />
       </section>
       <ServerCharts alias={alias} />
       <ToolsOf alias={alias} />
@@ -99,7 +103,13 @@ export function ServerPage({ alias }: { readonly alias: string }): JSX.Element {
   );
 }
 
-function Failure({ server }: { readonly server: ServerHealth }): JSX.Element | null {
+function Failure({
+  server,
+  account,
+}: {
+  readonly server: ServerHealth;
+  readonly account: Account | undefined;
+}): JSX.Element | null {
   const { error, alias } = server;
   if (error === undefined) return null;
   return (
@@ -108,12 +118,15 @@ function Failure({ server }: { readonly server: ServerHealth }): JSX.Element | n
       <p class="small">
         <code>{error.code}</code>
       </p>
-      <Command text={`portolan why ${alias}`} />
+      <Command text={loginCommandOf(server, account) ?? `portolan why ${alias}`} />
     </Message>
   );
 }
 
-function factsOf(server: ServerHealth): (readonly [string, JSX.Element | string])[] {
+function factsOf(
+  server: ServerHealth,
+  account: Account | undefined,
+): (readonly [string, JSX.Element | string])[] {
   const { origin, transport, era, revision, since, latencyMs, restarts, dedicatedProcesses, sandbox, alias } =
     server;
   const measured = samples.value.get(alias)?.at(-1);
@@ -125,7 +138,8 @@ function factsOf(server: ServerHealth): (readonly [string, JSX.Element | string]
     ["Latency", latencyMs === undefined ? "no calls yet" : formatMs(latencyMs)],
     ["Restarts", String(restarts)],
   ];
-  if (measured?.memory !== undefined) items.push(["Memory", formatBytes(measured.memory)]);
+  if (account !== undefined) items.push(["Account", <AccountFacts account={account} />]);
+  if (measured?.memory !== undefined) items.push(["Memory", describeMemory(measured)]);
   if (measured !== undefined && measured.inFlight > 0)
     items.push(["Running calls", String(measured.inFlight)]);
   if (dedicatedProcesses !== undefined) items.push(["Dedicated processes", String(dedicatedProcesses)]);
@@ -140,14 +154,33 @@ function factsOf(server: ServerHealth): (readonly [string, JSX.Element | string]
   return items;
 }
 
+/** `90 MB` of one process, or with the process ids of several. */
+function describeMemory({ memory = 0, processes }: Sample): string {
+  if (processes.length < 2) return formatBytes(memory);
+  const each = processes.map(({ pid, memory: bytes }) => `process ${pid}: ${formatBytes(bytes)}`);
+  return `${formatBytes(memory)} (${each.join(", ")})`;
+}
+
+/** One line for each process, the largest first; one line for a server with one process. */
+function memoryLines(measured: readonly Sample[]): Line[] {
+  const last = measured.at(-1)?.processes ?? [];
+  const largest = last.toSorted((a, b) => b.memory - a.memory).slice(0, 4);
+  return largest.map(({ pid }, index) => ({
+    name: last.length < 2 ? "resident" : `process ${pid}`,
+    style: `line-${last.length < 2 ? 2 : index + 1}`,
+    points: measured.flatMap(({ time, processes }) => {
+      const found = processes.find((one) => one.pid === pid);
+      return found === undefined ? [] : [[time, found.memory] as const];
+    }),
+  }));
+}
+
 function ServerCharts({ alias }: { readonly alias: string }): JSX.Element | null {
   const measured = samples.value.get(alias) ?? [];
   const first = measured[0];
   const last = measured.at(-1);
   if (first === undefined || last === undefined || measured.length < 3) return null;
-  const memory = measured.flatMap(({ time, memory: value }) =>
-    value === undefined ? [] : [[time, value] as const],
-  );
+  const memory = memoryLines(measured);
   const latency = measured.flatMap(({ time, latencyMs }) =>
     latencyMs === undefined ? [] : [[time, latencyMs] as const],
   );
@@ -162,14 +195,7 @@ function ServerCharts({ alias }: { readonly alias: string }): JSX.Element | null
           {...range}
         />
       )}
-      {memory.length > 1 && (
-        <LineChart
-          title="Memory"
-          lines={[{ name: "resident", style: "line-2", points: memory }]}
-          format={formatBytes}
-          {...range}
-        />
-      )}
+      {memory.length > 0 && <LineChart title="Memory" lines={memory} format={formatBytes} {...range} />}
     </div>
   );
 }

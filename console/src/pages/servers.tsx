@@ -4,7 +4,9 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { events, facts, type LiveEvent, samples, servers } from "../state/live.ts";
 import { href } from "../state/router.ts";
-import type { ServerHealth } from "../types.ts";
+import { useAccounts } from "../state/accounts.ts";
+import type { Account, ServerHealth } from "../types.ts";
+import { AccountLine, loginCommandOf } from "../ui/account.tsx";
 import { Sparkline } from "../ui/chart.tsx";
 import { formatAge, formatBytes, formatCount, formatMs } from "../ui/format.ts";
 import { Badge, Command, Empty, Loading, Page, SearchBox, State } from "../ui/parts.tsx";
@@ -16,6 +18,7 @@ const SEARCH_FROM = 8;
 export function ServersPage(): JSX.Element {
   const text = useSignal("");
   const all = servers.value;
+  const accounts = useAccounts();
   if (all === undefined)
     return (
       <Page title="Servers">
@@ -42,7 +45,7 @@ export function ServersPage(): JSX.Element {
       )}
       <ul class="server-list">
         {shown.map((server) => (
-          <ServerCard key={server.alias} server={server} />
+          <ServerCard key={server.alias} server={server} account={accounts.get(server.alias)} />
         ))}
       </ul>
       {facts.value?.problems.map((problem) => (
@@ -54,10 +57,17 @@ export function ServersPage(): JSX.Element {
   );
 }
 
-function ServerCard({ server }: { readonly server: ServerHealth }): JSX.Element {
+function ServerCard({
+  server,
+  account,
+}: {
+  readonly server: ServerHealth;
+  readonly account: Account | undefined;
+}): JSX.Element {
   const { alias, state, tools, era, transport, latencyMs, restarts, error, pins, since } = server;
   const measured = samples.value.get(alias) ?? [];
   const memory = measured.at(-1)?.memory;
+  const login = loginCommandOf(server, account);
   const withheld = pins?.differences.length ?? 0;
   return (
     <li class="server-card">
@@ -83,12 +93,14 @@ function ServerCard({ server }: { readonly server: ServerHealth }): JSX.Element 
         {latencyMs !== undefined && <span>{formatMs(latencyMs)}</span>}
         {memory !== undefined && <span>{formatBytes(memory)}</span>}
         {state === "ready" && <span>up {formatAge(Date.now() - Date.parse(since))}</span>}
+        {account && <AccountLine account={account} />}
         {restarts > 0 && <span>{formatCount(restarts, "restart")}</span>}
         <span>
           {transport}
           {era && ` · ${era}`}
         </span>
       </p>
+      {login && <Command text={login} />}
       {(withheld > 0 || pins?.problem) && (
         <Badge tone="warn">{formatCount(withheld, "tool")} to approve</Badge>
       )}

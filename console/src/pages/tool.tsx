@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { appUriOf } from "../../../src/model/protocol/apps.ts";
 import { asCode, asCommand, asCurl } from "../calls/copy-as.ts";
+import { ToolCharts } from "../calls/call-charts.tsx";
 import { RunView } from "../calls/run-view.tsx";
 import { history, type Run, startRun } from "../calls/run.ts";
 import { SchemaForm } from "../forms/schema-form.tsx";
@@ -100,6 +101,7 @@ function ToolView({ tool }: { readonly tool: NamedTool }): JSX.Element {
           />
         </div>
       </div>
+      <ToolCharts server={tool.server} tool={tool.own} />
       <details class="card">
         <summary>Schemas</summary>
         <h3>Input</h3>

@@ -2,7 +2,7 @@
 
 import { batch, signal } from "@preact/signals";
 import { call, isSignedIn } from "../api.ts";
-import type { CallRecord, GatewayFacts, HubEvent, SeriesPoint, ServerHealth } from "../types.ts";
+import type { CallRecord, GatewayFacts, HubEvent, SeriesPoint, ServerHealth, ToolSummary } from "../types.ts";
 
 export type Connection = "connecting" | "open" | "lost";
 
@@ -29,16 +29,12 @@ export interface Sample {
   readonly latencyMs?: number;
   readonly memory?: number;
   readonly inFlight: number;
+  readonly processes: readonly { readonly pid: number; readonly memory: number }[];
 }
 
 export interface Series {
   readonly points: readonly SeriesPoint[];
-  readonly servers: readonly { readonly server: string; readonly points: readonly SeriesPoint[] }[];
-  readonly tools: readonly {
-    readonly server: string;
-    readonly tool: string;
-    readonly points: readonly SeriesPoint[];
-  }[];
+  readonly tools: readonly ToolSummary[];
 }
 
 const MAX_EVENTS = 1_000;

@@ -33,6 +33,12 @@ export function formatAge(ms: number): string {
 const TIME = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const MINUTE = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit" });
 
+const DAY = new Intl.DateTimeFormat([], { dateStyle: "medium", timeStyle: "short" });
+
+export function formatDay(time: string): string {
+  return DAY.format(new Date(time));
+}
+
 export function formatTime(time: string | number): string {
   return TIME.format(new Date(time));
 }

@@ -49,6 +49,16 @@ export async function openServeConsole(
         return { needs: await findNeeds(servers, workspace.secrets) };
       },
       budgets: async () => ({ budgets: gateway?.budgets ?? [] }),
+      accounts: async () => {
+        const { readLogins } = await import("../login/login-state.ts");
+        const logins = await readLogins(
+          cli,
+          workspace.hub.members.map(({ config }) => config),
+        );
+        return {
+          accounts: [...logins].map(([server, login]) => ({ server, ...login })),
+        };
+      },
       packages: async () => (await import("./console-pins.ts")).readPackages(workspace),
       approvePins: async (params) => (await import("./console-pins.ts")).approvePins(workspace, params),
     },
