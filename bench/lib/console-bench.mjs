@@ -48,7 +48,7 @@ export async function runConsoleBench({ rounds = 5, durationMs = 5_000, quick, j
   try {
     const url = `http://127.0.0.1:${port}`;
     await untilListed(url, SERVERS * TOOLS);
-    const link = async () => /http\S+#code=\S+/.exec(await command("console"))[0];
+    const link = async () => /http\S+#code=[\w-]+/.exec(await command("console"))[0];
     const first = [];
     for (let round = 0; round < (quick ? 2 : rounds); round++)
       first.push(await measureFirst(browser, await link()));
