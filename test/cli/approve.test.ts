@@ -107,10 +107,9 @@ describe("portolan approve", () => {
     expect(textOf(await second.answer())).toContain("not now");
     expect(place.ran()).toBe(1);
     const third = agent.post("tools/call", CALL);
-    expect((await place.run("completion", "words", "--", "approve", "")).out.trim()).toBe(
-      (await place.firstWaiting()).id,
-    );
-    await place.run("approve", (await place.firstWaiting()).id, "--for", "10m");
+    const last = await place.firstWaiting();
+    expect((await place.run("completion", "words", "--", "approve", "")).out.trim()).toBe(last.id);
+    await place.run("approve", last.id, "--for", "10m");
     expect(textOf(await third.answer())).toBe("given");
     expect(textOf(await agent.ask("tools/call", CALL))).toBe("given");
     const wrong = [

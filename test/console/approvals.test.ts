@@ -9,7 +9,7 @@ import { isThere, needs } from "../helpers/needs.ts";
 import { RawModern, textOf } from "../helpers/raw-clients.ts";
 
 const AGENT = "token-of-the-agent-0123456789";
-const INPUT = { text: "<b>hello</b>", count: 3 };
+const INPUT = { text: "<b>hello</b>\u202e", count: 3, more: { deep: { deeper: ["at the bottom"] } } };
 
 let browser: Browser;
 let served: TestConsole;
@@ -52,7 +52,9 @@ describe("the page of approvals", needs("chromium"), () => {
     await card().getByText("Called by agent").waitFor();
     await card().getByText("It returns everything.").waitFor();
     // The arguments are text, whatever they contain.
-    await card().getByText('"<b>hello</b>"').waitFor();
+    const shown = await card().getByLabel("Arguments").textContent();
+    expect(shown).toContain('"<b>hello</b>\\u202e"');
+    expect(shown).toContain('"at the bottom"');
     expect(exchange.ended).toBe(false);
     await card().getByRole("button", { name: "Approve once" }).click();
     expect(textOf(await exchange.answer())).toEqual(INPUT);

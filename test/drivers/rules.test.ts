@@ -1,8 +1,9 @@
 // Rules of a gateway for contracts: access by tags, approvals per call, and logins in code.
 
 import { expect, onTestFinished, test } from "vitest";
-import { openGateway } from "../../src/gateway/index.ts";
-import type { GatewayCaller } from "../../src/model/index.ts";
+import { type OpenedGateway, openGateway } from "../../src/gateway/index.ts";
+import type { ApprovalRule, GatewayCaller } from "../../src/model/index.ts";
+import { until } from "../helpers/connect.ts";
 import { driverWorkspace, type DriverParts, type DriverWorkspace } from "../helpers/driver-workspaces.ts";
 import { type Message, RawModern, textOf } from "../helpers/raw-clients.ts";
 import { TOKEN } from "../helpers/raw-gateways.ts";
@@ -99,6 +100,71 @@ test("an approval cannot come with the call that it is about, and says what is a
   expect(other.result).toMatchObject({ resultType: "input_required" });
   const done = await ann.ask("tools/call", { ...params, inputResponses: { [key]: yes }, requestState });
   expect(textOf(done).pid).toBeGreaterThan(0);
+});
+
+const ASKS: DriverParts = {
+  contract: contract("who-am-i", 'approval: always\nmutates: ["workspace:files"]'),
+};
+const CALL = { name: "who-am-i", arguments: { path: "/tmp/that" } };
+
+/** Opens a gateway with a console, and returns it with a client that cannot be asked. */
+async function serveWithConsole(
+  parts: DriverParts,
+  approval: readonly ApprovalRule[] = [],
+  more: string = "",
+): Promise<{ readonly gateway: OpenedGateway; readonly ann: RawModern }> {
+  const workspace = driverWorkspace(parts);
+  if (more !== "") workspace.write("portolan.yaml", more);
+  const gateway = await openGateway(workspace.folder, {
+    access: { token: TOKEN, key: Buffer.alloc(32, 7) },
+    settings: { port: 0, callers: [{ name: "ann", token: ANN }], approval },
+    snapshots: false,
+  });
+  onTestFinished(() => gateway.close());
+  gateway.approvals.addWay("console");
+  const { url } = await gateway.listen();
+  return { gateway, ann: new RawModern(url, { token: ANN, capabilities: {} }) };
+}
+
+async function firstWaiting({ approvals }: OpenedGateway) {
+  await until(async () => (await approvals.list()).length > 0);
+  const [first] = await approvals.list();
+  if (first === undefined) throw new Error("no call waits");
+  return first;
+}
+
+test("a contract that asks for approval waits in the console of the gateway, with its driver", async () => {
+  const { gateway, ann } = await serveWithConsole(ASKS);
+  const first = ann.post("tools/call", CALL);
+  const waiting = await firstWaiting(gateway);
+  expect(waiting).toMatchObject({
+    ...{ caller: "ann", server: "who-mcp", tool: "who-am-i", rule: "contract who-am-i" },
+    ...{ reason: "who-am-i asks for approval of every call", by: ["console", "terminal", "caller"] },
+  });
+  await gateway.approvals.decide({ id: waiting.id, approve: true }, "console");
+  expect(textOf(await first.answer()).pid).toBeGreaterThan(0);
+  const second = ann.post("tools/call", CALL);
+  await gateway.approvals.decide({ id: (await firstWaiting(gateway)).id, approve: false }, "console");
+  const { result } = await second.answer();
+  expect(result.isError).toBe(true);
+  expect(JSON.stringify(result)).toContain("a person denied the call in the console");
+});
+
+test("a rule decides who approves the calls of contracts, and a call that both select waits once", async () => {
+  const own = await serveWithConsole(ASKS, [{ contract: true, by: ["terminal"], timeoutMs: 300 }]);
+  // This gateway has no terminal.
+  expect(JSON.stringify(await own.ann.ask("tools/call", CALL))).toContain("nobody is there to give it");
+  const { gateway, ann } = await serveWithConsole(ASKS, [{ tools: ["*.who-am-i"] }]);
+  const exchange = ann.post("tools/call", CALL);
+  const waiting = await firstWaiting(gateway);
+  expect(waiting).toMatchObject({ rule: "gateway.approval[0]", tool: "who-am-i" });
+  await gateway.approvals.decide({ id: waiting.id, approve: true }, "console");
+  expect(textOf(await exchange.answer()).pid).toBeGreaterThan(0);
+});
+
+test("`unattended: allow` still lets a call run whose client cannot be asked", async () => {
+  const { ann } = await serveWithConsole(ASKS, [], "version: 1\ncontracts: { unattended: allow }\n");
+  expect(textOf(await ann.ask("tools/call", CALL)).pid).toBeGreaterThan(0);
 });
 
 test("a login that is in code is each caller's own, and so are the process and its home", async () => {

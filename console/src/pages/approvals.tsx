@@ -5,9 +5,8 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { call } from "../api.ts";
 import { loadApprovals, loadError, waiting } from "../state/approvals.ts";
-import type { Json, ShownApproval } from "../types.ts";
-import { formatAge, formatTime } from "../ui/format.ts";
-import { JsonTree } from "../ui/json-tree.tsx";
+import type { ShownApproval } from "../types.ts";
+import { formatAge, formatCount, formatTime } from "../ui/format.ts";
 import { Badge, Button, Empty, ErrorMessage, Loading, Page } from "../ui/parts.tsx";
 
 interface Decision {
@@ -114,13 +113,20 @@ function WaitingCall(props: {
   );
 }
 
-/** Arguments that are cut are no JSON any more. */
+/** The whole text, so that a person sees everything that it approves. */
 function ShownArguments({ text, cut }: { readonly text: string; readonly cut: number }): JSX.Element {
-  if (cut === 0) return <JsonTree value={JSON.parse(text) as Json} />;
   return (
-    <div>
-      <pre>{text}</pre>
-      <p class="muted">{cut} more characters are not shown.</p>
+    <div role="group" aria-label="Arguments">
+      <pre>{cut === 0 ? formatJson(text) : text}</pre>
+      {cut > 0 && <p class="muted">{formatCount(cut, "more character")} at the end cannot be shown.</p>}
     </div>
+  );
+}
+
+/** Characters that are invisible, or change the direction of text, stay escaped. */
+function formatJson(text: string): string {
+  return JSON.stringify(JSON.parse(text), null, 2).replaceAll(
+    /[\p{Cf}\p{Cs}\u2028\u2029]/gu,
+    (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
   );
 }

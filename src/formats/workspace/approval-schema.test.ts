@@ -1,0 +1,51 @@
+// Rules of `gateway.approval`: read, and checked for names that nobody has.
+
+import { expect, test } from "vitest";
+import { parseWorkspace } from "./read.ts";
+
+const SERVERS = "servers: { files: { command: x } }\n";
+
+test("a rule has everything that it can say", () => {
+  const { settings, diagnostics } = parseWorkspace(
+    `${SERVERS}gateway:
+  callers: [{ name: agent, token: "\${A}" }]
+  approval:
+    - tools: ["files.write_*"]
+      servers: [files]
+      tags: [production]
+      annotations: [destructive]
+      callers: [agent, local, "people*"]
+      by: [console, terminal, caller]
+      for: 10m
+      timeout: 90
+      reason: It writes
+    - contract: true
+`,
+    "portolan.yaml",
+  );
+  expect(diagnostics).toEqual([]);
+  expect(settings.gateway?.approval).toEqual([
+    {
+      ...{ tools: ["files.write_*"], servers: ["files"], tags: ["production"], annotations: ["destructive"] },
+      ...{ callers: ["agent", "local", "people*"], by: ["console", "terminal", "caller"] },
+      ...{ forMs: 600_000, timeoutMs: 90_000, reason: "It writes" },
+    },
+    { contract: true },
+  ]);
+});
+
+test.each([
+  ["callers: [agnet]", 'no caller has the name "agnet"'],
+  ["by: []", "by names no way to approve a call"],
+  ["by: [anybody]", "anybody"],
+  ["annotations: [dangerous]", "dangerous"],
+  ["for: soon", "soon"],
+  ["tool: [x]", "tool"],
+])("%s is an error, and the whole gateway section is not used", (rule, message) => {
+  const { settings, diagnostics } = parseWorkspace(
+    `${SERVERS}gateway:\n  callers: [{ name: agent, token: "\${A}" }]\n  approval: [{ ${rule} }]\n`,
+    "portolan.yaml",
+  );
+  expect(diagnostics.map((one) => one.message).join()).toContain(message);
+  if (diagnostics.some(({ severity }) => severity === "error")) expect(settings.gateway).toBeUndefined();
+});
