@@ -1,8 +1,8 @@
-// The benchmarks: `node bench/run.mjs scorecard|client|leak|start|hub|gateway|mcpfile|sandbox|contracts|registry|console [options]`. README.md says what they measure.
+// The benchmarks: `node bench/run.mjs scorecard|client|leak|start|hub|gateway|mcpfile|sandbox|contracts|registry|console|scale [options]`. README.md says what they measure.
 
 import { parseArgs } from "node:util";
 
-const USAGE = `Usage: npm run bench -- scorecard|client|leak|start|hub|gateway|mcpfile|sandbox|contracts|registry|console [options]
+const USAGE = `Usage: npm run bench -- scorecard|client|leak|start|hub|gateway|mcpfile|sandbox|contracts|registry|console|scale [options]
 
 scorecard  every goal of the project in one table: limit, rivals, ours (under ten minutes on a quiet machine)
   --quick              fewer and shorter rounds
@@ -36,6 +36,9 @@ registry  searches in a registry of 10,000 packages, and reading its index
 console  what the page of the console costs a browser: 50 servers, 1,000 tools, 500 calls a second
   --quick, --rounds N (5), --duration MS (5000)
 
+scale    one gateway with many servers, tools, clients and sessions
+  --quick, --rounds N (7)
+
 For all:
   --only stdio|http    one transport (client, leak), one kind of upstream (gateway);
                        --only http|cli|node for one kind of tool (mcpfile)
@@ -53,6 +56,7 @@ const BENCHMARKS = {
   mcpfile: async (options) => (await import("./lib/mcpfile-bench.mjs")).runMcpfileBench(options),
   registry: async (options) => (await import("./lib/registry-bench.mjs")).runRegistryBench(options),
   sandbox: async (options) => (await import("./lib/sandbox-bench.mjs")).runSandboxBench(options),
+  scale: async (options) => (await import("./lib/scale-bench.mjs")).runScaleBench(options),
   start: async (options) => (await import("./lib/start-bench.mjs")).runStartBench(options),
 };
 

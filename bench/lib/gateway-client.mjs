@@ -16,11 +16,11 @@ const HEADERS = { "content-type": "application/json", accept: "application/json,
 const INITIALIZE = { protocolVersion: LEGACY, capabilities: {}, clientInfo: CLIENT_INFO };
 
 /** `wire` is "streamable", or "sse" for the older transport with one long stream of answers. Rejects unless there is an echo tool. */
-export async function connect({ url, era, wire = "streamable" }) {
+export async function connect({ url, era, wire = "streamable", connections = 256 }) {
   const { origin, pathname } = new URL(url);
   // Enough connections for answers whose streams stay open for a moment after the answer.
   const pool = new Pool(origin, {
-    connections: 256,
+    connections,
     headersTimeout: PATIENCE_MS,
     bodyTimeout: PATIENCE_MS,
     keepAliveTimeout: 60_000,
@@ -65,6 +65,8 @@ async function shakeHands(send, era) {
       const reply = await ask("tools/call", withEnvelope({ name, arguments: { text } }));
       return reply.message.result.content?.[0]?.text;
     },
+    /** Reads the first page of the list. */
+    list: () => ask("tools/list", withEnvelope({})),
     /** A client that disconnects after its first request. */
     abandon: initialize,
   };

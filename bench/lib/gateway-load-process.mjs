@@ -3,6 +3,7 @@
 
 import { connect } from "./gateway-client.mjs";
 import { measure, runWorkers } from "./load.mjs";
+import { median } from "./stats.mjs";
 
 const PATIENCE_MS = 15_000; // over what was asked for: a gateway that loses an answer must not stop the others
 
@@ -15,6 +16,16 @@ const actions = {
   measure: ({ name, ...options }) =>
     withPatience(options.durationMs, measure(clients.get(name).call, options)),
   run: ({ name, ...options }) => runWorkers(clients.get(name).call, options),
+  /** Milliseconds for one list, the median of some. */
+  async list({ name, times }) {
+    const taken = [];
+    for (let list = 0; list < times; list++) {
+      const start = performance.now();
+      await clients.get(name).list();
+      taken.push(performance.now() - start);
+    }
+    return median(taken);
+  },
   /** Sessions that are opened and never come back. Returns how many the gateway refused, which is its right. */
   async abandon({ name, count, inFlight }) {
     const { abandon } = clients.get(name);
