@@ -10,6 +10,8 @@ export const canShowApps: boolean = frameHostOf(location.hostname) !== undefined
 
 /** False after the gateway has refused the session. */
 export const isSignedIn = signal(true);
+/** False on another computer than the gateway's, where only a link signs in. */
+export const acceptsToken = signal(true);
 
 export class ApiError extends Error {
   readonly code: string;
@@ -78,7 +80,10 @@ export async function signIn(given: { code: string } | { token: string }): Promi
 /** Asks whether this browser is signed in. Without a gateway, the page waits for one. */
 export async function readSession(): Promise<void> {
   const response = await fetch("/console/api/session").catch(() => undefined);
-  const body = (await response?.json().catch(() => undefined)) as { signedIn?: boolean } | undefined;
+  const body = (await response?.json().catch(() => undefined)) as
+    | { signedIn?: boolean; acceptsToken?: boolean }
+    | undefined;
+  acceptsToken.value = body?.acceptsToken !== false;
   isSignedIn.value = body?.signedIn !== false;
 }
 

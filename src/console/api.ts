@@ -8,6 +8,8 @@ import { isObject, type JsonObject } from "../model/index.ts";
 import { sendProblem } from "./responses.ts";
 
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
+/** A client that is not signed in sends a code or a token, and nothing else. */
+export const SIGN_IN_BODY: BodyLimits = { maxBytes: 4 * 1024, timeoutMs: 5_000 };
 const MAX_RUNNING = 200;
 /** Notes are left out while a page does not read them. */
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
@@ -110,18 +112,34 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 } as const;
 
+interface BodyLimits {
+  readonly maxBytes: number;
+  /** The connection is closed after this time. */
+  readonly timeoutMs?: number;
+}
+
 /** An empty body is an empty object. Only JSON is accepted, because a form of another page cannot send it. */
-export async function readJson(request: HttpRequest): Promise<JsonObject> {
+export async function readJson(
+  request: HttpRequest,
+  { maxBytes, timeoutMs }: BodyLimits = { maxBytes: MAX_BODY_BYTES },
+): Promise<JsonObject> {
   const type = request.headers["content-type"] ?? "application/json";
   if (!/^application\/json\b/i.test(type))
     throw new PortolanError("INPUT_INVALID", "the body must be application/json");
+  const tooLarge = (): PortolanError =>
+    new PortolanError("MESSAGE_TOO_LARGE", `the body is larger than ${maxBytes} bytes`);
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge();
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES)
-      throw new PortolanError("MESSAGE_TOO_LARGE", `the body is larger than ${MAX_BODY_BYTES} bytes`);
-    chunks.push(chunk);
+  const late = timeoutMs === undefined ? undefined : setTimeout(() => request.destroy(), timeoutMs).unref();
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw tooLarge();
+      chunks.push(chunk);
+    }
+  } finally {
+    clearTimeout(late);
   }
   if (bytes === 0) return {};
   let value: unknown;

@@ -1,7 +1,7 @@
 // Parts of the console without a gateway: the request guard, and the time series.
 
 import { describe, expect, it } from "vitest";
-import { findForeignOrigin } from "./request-guard.ts";
+import { findForeignOrigin, isLocal } from "./request-guard.ts";
 import { CallSeries } from "./series.ts";
 
 describe("the request guard", () => {
@@ -30,6 +30,22 @@ describe("the request guard", () => {
     ["GET", { host, origin: "http://evil.example" }],
   ])("refuses other pages: %s %j", (method, headers) => {
     expect(findForeignOrigin(method, headers)).toBeTypeOf("string");
+  });
+});
+
+describe("a request of this computer", () => {
+  const from = (remoteAddress: string | undefined, headers: Record<string, string>): boolean =>
+    isLocal({ socket: { remoteAddress }, headers });
+
+  it("comes from loopback, to a name of loopback, and through no proxy", () => {
+    expect(from("127.0.0.1", { host: "127.0.0.1:7420" })).toBe(true);
+    expect(from("::1", { host: "[::1]:7420" })).toBe(true);
+    expect(from("::ffff:127.0.0.1", { host: "localhost:7420" })).toBe(true);
+    expect(from("192.0.2.7", { host: "127.0.0.1:7420" })).toBe(false);
+    expect(from("127.0.0.1", { host: "tools.example" })).toBe(false);
+    expect(from("127.0.0.1", { host: "localhost", "x-forwarded-for": "192.0.2.7" })).toBe(false);
+    expect(from("127.0.0.1", {})).toBe(false);
+    expect(from(undefined, { host: "localhost" })).toBe(false);
   });
 });
 

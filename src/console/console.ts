@@ -7,14 +7,14 @@ import {
   type ReloadResult,
 } from "../control/index.ts";
 import { PortolanError } from "../errors/index.ts";
-import type { Approvals, HttpRequest, HttpResponse, Site } from "../gateway/index.ts";
+import type { Approvals, HttpRequest, HttpResponse, NoteRefusal, Site } from "../gateway/index.ts";
 import type { OpenedWorkspace } from "../hub/index.ts";
 import { APPS_CAPABILITY, type JsonObject } from "../model/index.ts";
-import { ConsoleApi, readJson } from "./api.ts";
+import { ConsoleApi, readJson, SIGN_IN_BODY } from "./api.ts";
 import { Apps } from "./apps/apps.ts";
 import { type Assets, loadAssets, securityHeaders, sendAsset } from "./assets.ts";
 import { LiveFeed } from "./live-feed.ts";
-import { findForeignOrigin } from "./request-guard.ts";
+import { findForeignOrigin, isLocal } from "./request-guard.ts";
 import { sendProblem, sendValue } from "./responses.ts";
 import { CallSeries } from "./series.ts";
 import { cookieName, expiredCookie, readCookie, sessionCookie } from "./sign-in/cookie.ts";
@@ -29,8 +29,8 @@ export interface ConsoleOptions {
   readonly access: { readonly token: string; readonly key: Buffer; readonly file?: string };
   readonly facts: () => GatewayFacts;
   readonly reload: () => Promise<ReloadResult>;
-  /** True if the gateway serves HTTPS: the cookie is then never sent without it. */
-  readonly isTls: boolean;
+  /** `local` serves only browsers of this computer. */
+  readonly reach: "local" | "all";
   /** Calls that wait for a person; undefined while the gateway is starting. */
   readonly approvals: () => Pick<Approvals, "list" | "decide"> | undefined;
   readonly methods?: ConsoleMethods;
@@ -42,6 +42,10 @@ export interface Console extends Site {
 }
 
 const API = "/console/api/";
+const MAX_SIGN_INS = 20;
+const CHECK_SESSIONS_MS = 5_000;
+const NOT_HERE =
+  "The console is for browsers of the gateway's computer. To serve it elsewhere, set gateway.console to all in portolan.yaml.";
 
 /** The methods of the control interface that the page uses. It cannot stop the gateway. */
 const CONTROL_METHODS: ReadonlySet<string> = new Set([
@@ -56,6 +60,8 @@ export async function openConsole(options: ConsoleOptions): Promise<Console> {
   return new ConsoleSite(options, sessions, new SignIn({ sessions, token: access.token }), workspace);
 }
 
+type Refuse = (status: 401 | 403, reason: string) => void;
+
 class ConsoleSite implements Console {
   readonly #options: ConsoleOptions;
   readonly #sessions: Sessions;
@@ -67,6 +73,10 @@ class ConsoleSite implements Console {
   readonly #api: ConsoleApi;
   /** Loaded with the first request, because most gateways run without an open page. */
   #assets: Promise<Assets> | undefined;
+  #signIns = 0;
+  /** Running responses by session; the end of the session closes them. */
+  readonly #open = new Map<HttpResponse, string>();
+  #checking: NodeJS.Timeout | undefined;
 
   constructor(options: ConsoleOptions, sessions: Sessions, signIn: SignIn, workspace: OpenedWorkspace) {
     this.#options = options;
@@ -89,17 +99,23 @@ class ConsoleSite implements Console {
     return `${url}/#code=${this.#signIn.createCode()}`;
   }
 
-  handle(request: HttpRequest, response: HttpResponse, path: string): boolean {
-    if (path.startsWith(API)) {
-      this.#handleApi(request, response, path.slice(API.length)).catch(() => response.destroy());
-      return true;
-    }
-    const isPage = path === "/" || path.startsWith("/assets/") || path === "/favicon.ico";
-    if (isPage) this.#handlePage(request, response, path).catch(() => response.destroy());
-    return isPage;
+  handle(request: HttpRequest, response: HttpResponse, path: string, refused: NoteRefusal): boolean {
+    const isApi = path.startsWith(API);
+    if (!isApi && path !== "/" && !path.startsWith("/assets/") && path !== "/favicon.ico") return false;
+    const refuse: Refuse = (status, reason) => {
+      const code = status === 401 ? "AUTH_REQUIRED" : "FORBIDDEN";
+      refused(request, { status, headers: {}, error: { code, message: `console: ${reason}` } });
+      sendProblem(response, status, code, reason);
+    };
+    if (this.#options.reach === "local" && !isLocal(request)) refuse(403, NOT_HERE);
+    else if (isApi)
+      this.#handleApi(request, response, path.slice(API.length), refuse).catch(() => response.destroy());
+    else this.#handlePage(request, response, path).catch(() => response.destroy());
+    return true;
   }
 
   close(): void {
+    clearInterval(this.#checking);
     this.#feed.close();
     this.#apps.close();
     this.#session.close();
@@ -122,46 +138,77 @@ class ConsoleSite implements Console {
   }
 
   /** Host is checked before this. Then: the page that asks, then the session. */
-  async #handleApi(request: HttpRequest, response: HttpResponse, name: string): Promise<void> {
+  async #handleApi(
+    request: HttpRequest,
+    response: HttpResponse,
+    name: string,
+    refuse: Refuse,
+  ): Promise<void> {
     const { method = "", headers } = request;
     const foreign = findForeignOrigin(method, headers);
-    if (foreign !== undefined) return this.#refuse(request, response, 403, foreign);
+    if (foreign !== undefined) return refuse(403, foreign);
     const cookie = cookieName(headers.host);
     const id = readCookie(headers.cookie, cookie);
-    if (name === "sign-in" && method === "POST") return this.#exchange(request, response, cookie);
+    if (name === "sign-in" && method === "POST") return this.#exchange(request, response, cookie, refuse);
     const isSignedIn = this.#sessions.isValid(id);
-    if (name === "session" && method === "GET") return sendValue(response, { signedIn: isSignedIn });
+    if (name === "session" && method === "GET")
+      return sendValue(response, { signedIn: isSignedIn, acceptsToken: isLocal(request) });
     if (id === undefined || !isSignedIn) return sendProblem(response, 401, "AUTH_REQUIRED", "sign in first");
-    if (name === "stream" && method === "GET")
+    if (name === "stream" && method === "GET") {
+      this.#endWithSession(response, id);
       return this.#feed.open(response, headers["last-event-id"] as string | undefined);
+    }
     if (method !== "POST") return sendProblem(response, 405, "METHOD_NOT_ALLOWED", "use POST");
     if (name === "sign-out") {
       await this.#sessions.end(id);
+      this.#closeEnded();
       response.setHeader("set-cookie", expiredCookie(cookie));
       response.writeHead(204);
       response.end();
       return;
     }
+    this.#endWithSession(response, id);
     return this.#api.run(name, request, response);
   }
 
-  async #exchange(request: HttpRequest, response: HttpResponse, cookie: string): Promise<void> {
-    const given = await readJson(request).catch(() => ({}));
-    const id = await this.#signIn.exchange(given);
-    if (id === undefined) return this.#refuse(request, response, 401, "the code or token is not valid");
-    response.setHeader("set-cookie", sessionCookie(cookie, id, this.#options.isTls));
-    response.setHeader("cache-control", "no-store");
-    response.writeHead(204);
-    response.end();
+  /** The response is closed when its session has ended or expired. */
+  #endWithSession(response: HttpResponse, id: string): void {
+    this.#open.set(response, id);
+    this.#checking ??= setInterval(() => this.#closeEnded(), CHECK_SESSIONS_MS).unref();
+    response.on("close", () => {
+      this.#open.delete(response);
+      if (this.#open.size > 0) return;
+      clearInterval(this.#checking);
+      this.#checking = undefined;
+    });
   }
 
-  #refuse(request: HttpRequest, response: HttpResponse, status: 401 | 403, reason: string): void {
-    const code = status === 401 ? "AUTH_REQUIRED" : "FORBIDDEN";
-    this.#options.workspace.events.emit({
-      ...{ type: "gateway.refused", server: "gateway", code, reason: `console: ${reason}` },
-      ...{ address: request.socket?.remoteAddress, path: (request.url ?? "").slice(0, 200) },
-    });
-    sendProblem(response, status, code, reason);
+  #closeEnded(): void {
+    for (const [response, id] of this.#open) if (!this.#sessions.isValid(id)) response.destroy();
+  }
+
+  async #exchange(
+    request: HttpRequest,
+    response: HttpResponse,
+    cookie: string,
+    refuse: Refuse,
+  ): Promise<void> {
+    if (this.#signIns >= MAX_SIGN_INS)
+      return sendProblem(response, 503, "LIMIT_REACHED", "too many browsers sign in at the same time");
+    this.#signIns += 1;
+    try {
+      const given: JsonObject = await readJson(request, SIGN_IN_BODY).catch(() => ({}));
+      const id = await this.#signIn.exchange(given, isLocal(request));
+      if (id === undefined) return refuse(401, "the code or token is not valid");
+      // The origin was checked: the page was loaded by HTTPS, from the gateway or from a proxy before it.
+      const isTls = request.headers.origin?.startsWith("https:") === true;
+      response.setHeader("set-cookie", sessionCookie(cookie, id, isTls));
+      response.setHeader("cache-control", "no-store");
+      response.writeHead(204);
+      response.end();
+    } finally {
+      this.#signIns -= 1;
+    }
   }
 
   async #answer(request: ControlRequest, origin: string): Promise<unknown> {

@@ -1,6 +1,8 @@
 // Request guard of the console's API: only the console's own page may use it, not a page of another site or another port.
 
 import type { IncomingHttpHeaders } from "node:http";
+import { isLoopbackAddress, isLoopbackHost } from "../base/net/addresses.ts";
+import type { HttpRequest } from "../gateway/index.ts";
 
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
 
@@ -13,6 +15,19 @@ export function findForeignOrigin(method: string, headers: IncomingHttpHeaders):
   if (origin === undefined)
     return method === "GET" || method === "HEAD" ? undefined : "the request has no Origin header";
   return isOwnOrigin(origin, host) ? undefined : "the request comes from another origin";
+}
+
+/** Headers of a proxy, whose clients may be elsewhere. */
+const FORWARDED = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
+
+/** True if the request comes from a browser or program of this computer, and not through a proxy. */
+export function isLocal({ headers, socket }: Pick<HttpRequest, "headers" | "socket">): boolean {
+  const { host = "" } = headers;
+  if (!isLoopbackAddress(socket?.remoteAddress ?? "") || !URL.canParse(`http://${host}`)) return false;
+  return (
+    isLoopbackHost(new URL(`http://${host}`).hostname) &&
+    FORWARDED.every((name) => headers[name] === undefined)
+  );
 }
 
 function isOwnOrigin(origin: string, host: string | undefined): boolean {

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { GATEWAY_DEFAULTS, type GatewaySettings } from "../model/index.ts";
 
 /** These settings belong to the listening socket, so they apply after a restart. */
-const AT_START = ["host", "port", "tls", "transports", "telemetry", "audit"] as const;
+const AT_START = ["host", "port", "tls", "transports", "telemetry", "audit", "console"] as const;
 
 type Limits = Required<Omit<NonNullable<GatewaySettings["limits"]>, "rate" | "concurrency">>;
 

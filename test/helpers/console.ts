@@ -98,7 +98,7 @@ export async function startConsole(
     get gateway() {
       return running.gateway;
     },
-    link: () => running.site.address(true),
+    link: () => running.site.address(true) ?? "",
     folder,
     setTools: (change) => writeFileSync(definitions, JSON.stringify({ tools: [{ ...INPUTS, ...change }] })),
     stop: () => running.gateway.close(),

@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { signIn } from "../api.ts";
+import { acceptsToken, signIn } from "../api.ts";
 import { Command, ErrorMessage, Message } from "../ui/parts.tsx";
 
 export function SignInPage({ codeFailed }: { readonly codeFailed: boolean }): JSX.Element {
@@ -30,34 +30,42 @@ export function SignInPage({ codeFailed }: { readonly codeFailed: boolean }): JS
             <Command text="portolan console" />
           </Message>
         )}
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            void submit();
-          }}
-        >
-          <label class="field">
-            Token of the gateway
-            <input
-              type="password"
-              name="token"
-              autocomplete="current-password"
-              value={token.value}
-              aria-invalid={isWrong.value ? "true" : undefined}
-              onInput={(event) => (token.value = event.currentTarget.value)}
-            />
-          </label>
-          {isWrong.value && <Message tone="bad" title="This is not the token of the gateway." />}
-          {error.value !== undefined && <ErrorMessage error={error.value} />}
-          <button type="submit" class="button primary wide" disabled={token.value.trim() === ""}>
-            Sign in
-          </button>
-        </form>
+        {acceptsToken.value ? (
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
+              void submit();
+            }}
+          >
+            <label class="field">
+              Token of the gateway
+              <input
+                type="password"
+                name="token"
+                autocomplete="current-password"
+                value={token.value}
+                aria-invalid={isWrong.value ? "true" : undefined}
+                onInput={(event) => (token.value = event.currentTarget.value)}
+              />
+            </label>
+            {isWrong.value && <Message tone="bad" title="This is not the token of the gateway." />}
+            {error.value !== undefined && <ErrorMessage error={error.value} />}
+            <button type="submit" class="button primary wide" disabled={token.value.trim() === ""}>
+              Sign in
+            </button>
+          </form>
+        ) : (
+          <p class="muted">
+            On another computer than the gateway's, only a link signs in. Run this where the gateway runs:
+          </p>
+        )}
         {!codeFailed && (
           <div class="muted small">
-            <p>A command prints a link that signs you in; another one prints the token.</p>
+            {acceptsToken.value && (
+              <p>A command prints a link that signs you in; another one prints the token.</p>
+            )}
             <Command text="portolan console" />
-            <Command text="portolan token" />
+            {acceptsToken.value && <Command text="portolan token" />}
           </div>
         )}
       </div>

@@ -43,7 +43,8 @@ export async function approvePins(workspace: OpenedWorkspace, params: JsonObject
   const chosen = (Array.isArray(tools) ? tools : []).map((wanted) => requireTool(live.tools, wanted));
   const gone = (Array.isArray(removed) ? removed : []).filter((tool) => live.removed.includes(String(tool)));
   const [critical] = chosen.flatMap((tool) => criticalFindings(tool));
-  if (critical !== undefined && params.allowFindings !== true)
+  // A page cannot show hidden characters as a terminal does, so that they are approved there.
+  if (critical !== undefined)
     throw new PortolanError("TOOL_WITHHELD", `${critical.path} ${critical.message}`, {
       hint: `To approve it nevertheless: portolan pins approve ${found.server} --allow-findings`,
     });

@@ -5,6 +5,7 @@ import type { Access, OpenedGateway, Site } from "../../gateway/index.ts";
 import type { OpenedWorkspace } from "../../hub/index.ts";
 import type { GatewaySettings } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
+import { consoleUrl, reachable } from "./greeting.ts";
 import type { Served } from "./served.ts";
 
 type UsedGateway = Pick<OpenedGateway, "reload" | "settingsProblem" | "budgets" | "approvals">;
@@ -12,8 +13,8 @@ type UsedGateway = Pick<OpenedGateway, "reload" | "settingsProblem" | "budgets" 
 export interface ServeConsole extends Site {
   /** Connects the console to the gateway, which listens at this URL now. */
   begin(gateway: UsedGateway, url: string): void;
-  /** The address of the console; with a code that signs in once. */
-  address(withCode: boolean): string;
+  /** The address of the console; with a code that signs in once. Undefined if no address of the gateway serves it. */
+  address(withCode: boolean): string | undefined;
 }
 
 export interface ServeConsoleOptions {
@@ -28,14 +29,14 @@ export async function openServeConsole(
   { access, settings, served }: ServeConsoleOptions,
 ): Promise<ServeConsole> {
   let gateway: UsedGateway | undefined;
-  let address = "";
+  let url = "";
   const startedAt = new Date().toISOString();
   const site = await openConsole({
     workspace,
     access: { token: access.token, key: access.key, file: access.file },
-    isTls: settings.tls !== undefined,
+    reach: settings.console === "all" ? "all" : "local",
     facts: () => ({
-      ...{ pid: process.pid, version: cli.io.version, kind: "http", url: `${address}/mcp` },
+      ...{ pid: process.pid, version: cli.io.version, kind: "http", url: `${reachable(url, settings)}/mcp` },
       ...{ path: served.path ?? served.folder, startedAt },
       servers: workspace.hub.members.map(({ alias }) => alias),
       problems: gateway?.settingsProblem === undefined ? [] : [gateway.settingsProblem],
@@ -64,13 +65,16 @@ export async function openServeConsole(
     },
   });
   return {
-    handle: (request, response, path) => site.handle(request, response, path),
+    handle: (...given) => site.handle(...given),
     close: () => site.close(),
-    begin(opened, url) {
+    begin(opened, listening) {
       gateway = opened;
-      opened.approvals.addWay("console");
-      address = url;
+      url = listening;
+      if (consoleUrl(url, settings) !== undefined) opened.approvals.addWay("console");
     },
-    address: (withCode) => (withCode ? site.createLink(address) : `${address}/`),
+    address(withCode) {
+      const address = consoleUrl(url, settings);
+      return address === undefined || !withCode ? address && `${address}/` : site.createLink(address);
+    },
   };
 }

@@ -20,7 +20,7 @@ export interface ControlOptions {
   /** True if only some servers of the workspace are served. */
   readonly isPartial: boolean;
   /** Creates a link that signs in to the console; absent with --stdio. */
-  readonly consoleLink?: () => string;
+  readonly consoleLink?: () => string | undefined;
   /** False if nothing about the servers may be stored. */
   readonly keepsLogs: boolean;
   readonly warn: (text: string) => void;

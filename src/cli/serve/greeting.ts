@@ -70,6 +70,20 @@ export function reachable(url: string, { allowedHosts = [] }: GatewaySettings): 
   return `${protocol}//${/:\d+$/.test(named) ? named : `${named}:${port}`}`;
 }
 
+/** The URL of the console, without a slash at its end; undefined if no address of the gateway serves it. */
+export function consoleUrl(url: string, settings: GatewaySettings): string | undefined {
+  const { console = "local", allowedHosts = [] } = settings;
+  if (console === "off") return undefined;
+  if (console === "all") return reachable(url, settings);
+  const { hostname } = new URL(url);
+  if (isLoopbackHost(hostname)) return url;
+  const local = allowedHosts.filter((host) => isLoopbackHost(host.replace(/:\d+$/, "")));
+  // At another address than this computer's own, the gateway answers to the listed names only.
+  const isEvery = hostname === "0.0.0.0" || hostname === "[::]";
+  if (!isEvery || local.length < Math.min(1, allowedHosts.length)) return undefined;
+  return reachable(url, { allowedHosts: local });
+}
+
 /** The message as JSON. It contains the token only on a terminal; elsewhere a program runs `tokenCommand`. */
 export function greetingJson(greeting: Greeting): object {
   const { url, settings, servers, tags, token } = greeting;

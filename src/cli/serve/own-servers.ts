@@ -101,7 +101,9 @@ export async function serveOwn(
         callEvents: cli.options.verbose && !output.quiet,
         promptPassphrase: options.stdio ? undefined : createPassphrasePrompt(cli, spinner).prompt,
       },
-      async (workspace) => (site = await openServeConsole(cli, workspace, { access, settings, served })),
+      settings.console === "off"
+        ? undefined
+        : async (workspace) => (site = await openServeConsole(cli, workspace, { access, settings, served })),
     );
   }).catch(async (error: unknown) => {
     // The user has not seen the new token: the next start creates and shows another.
@@ -113,7 +115,7 @@ export async function serveOwn(
   const control = (kind: "http" | "stdio", url?: string): ReturnType<typeof openControl> =>
     openControl(cli, gateway, {
       ...{ path: served.path, kind, url, stop, log: options.logFile, isPartial: options.only !== undefined },
-      consoleLink: kind === "http" && site !== undefined ? () => site?.address(true) ?? "" : undefined,
+      consoleLink: kind === "http" ? () => site?.address(true) : undefined,
       keepsLogs: !served.keepsNothing,
       warn: say,
     });
@@ -138,7 +140,7 @@ export async function serveOwn(
       const { hub } = gateway.workspace;
       for (const { alias, config } of hub.members) if (isOwn(config, own, say)) void hub.remove(alias);
     }
-    site?.begin(gateway, reachable(url, settings));
+    site?.begin(gateway, url);
     greet(cli, log, gateway, { ...options, access, settings, url, folder: served.folder, site });
     events.begin(servedServers(gateway.workspace));
     controlled = await control("http", `${reachable(url, settings)}/mcp`);

@@ -27,16 +27,16 @@ describe("a code", () => {
   it("works once", async () => {
     const { signIn, sessions } = await setUp();
     const code = signIn.createCode();
-    const id = await signIn.exchange({ code });
+    const id = await signIn.exchange({ code }, true);
     expect(sessions.isValid(id)).toBe(true);
-    expect(await signIn.exchange({ code })).toBeUndefined();
+    expect(await signIn.exchange({ code }, true)).toBeUndefined();
   });
 
   it("expires after five minutes", async () => {
     const { signIn, pass } = await setUp();
     const code = signIn.createCode();
     pass(5 * 60_000);
-    expect(await signIn.exchange({ code })).toBeUndefined();
+    expect(await signIn.exchange({ code }, true)).toBeUndefined();
   });
 
   it("is not another value: a wrong code, a wrong token, or no text", async () => {
@@ -50,15 +50,18 @@ describe("a code", () => {
       { token: null },
       { code: "x".repeat(5_000) },
     ])
-      expect(await signIn.exchange(given)).toBeUndefined();
-    expect(await signIn.exchange({ token: " the-token\n" })).toBeDefined();
+      expect(await signIn.exchange(given, true)).toBeUndefined();
+    expect(await signIn.exchange({ token: " the-token\n" }, true)).toBeDefined();
+    // Other programs have the token, too: from another computer, only a code signs in.
+    expect(await signIn.exchange({ token: "the-token" }, false)).toBeUndefined();
+    expect(await signIn.exchange({ code: signIn.createCode() }, false)).toBeDefined();
   });
 
   it("is forgotten when there are many newer ones", async () => {
     const { signIn } = await setUp();
     const [first, ...others] = Array.from({ length: 21 }, () => signIn.createCode());
-    expect(await signIn.exchange({ code: first })).toBeUndefined();
-    expect(await signIn.exchange({ code: others.at(-1) })).toBeDefined();
+    expect(await signIn.exchange({ code: first }, true)).toBeUndefined();
+    expect(await signIn.exchange({ code: others.at(-1) }, true)).toBeDefined();
   });
 });
 

@@ -38,9 +38,15 @@ export class SignIn {
     return code;
   }
 
-  /** The id of a new session; undefined if the code or token is wrong, used or expired. */
-  async exchange(given: { readonly code?: unknown; readonly token?: unknown }): Promise<string | undefined> {
-    const isRight = this.#takeCode(given.code) || this.#isToken(given.token);
+  /**
+   * The id of a new session; undefined if the code or token is wrong, used or expired. Programs on other computers have the token, too,
+   * so that it signs in on this computer only.
+   */
+  async exchange(
+    given: { readonly code?: unknown; readonly token?: unknown },
+    acceptsToken: boolean,
+  ): Promise<string | undefined> {
+    const isRight = this.#takeCode(given.code) || (acceptsToken && this.#isToken(given.token));
     return isRight ? this.#sessions.create() : undefined;
   }
 

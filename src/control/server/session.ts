@@ -40,7 +40,7 @@ export interface SessionOptions {
   /** Serves an MCP client on the socket; absent if the requests come another way. */
   readonly serveClient?: (socket: Socket) => void;
   /** Creates a link that signs in to the console once; absent if the gateway has no console. */
-  readonly consoleLink?: () => string;
+  readonly consoleLink?: () => string | undefined;
   /** Calls that wait for a person; undefined while the gateway is starting. */
   readonly approvals: () => Pick<Approvals, "list" | "decide"> | undefined;
   /** Where a person decides who uses this connection. */
@@ -298,8 +298,8 @@ export class ControlSession {
   #consoleLink(): string {
     const link = this.#options.consoleLink?.();
     if (link !== undefined) return link;
-    throw new PortolanError("NOT_SUPPORTED", "this gateway has no console, because it serves stdio only", {
-      hint: "Start one with HTTP: portolan serve",
+    throw new PortolanError("NOT_SUPPORTED", "this gateway serves no console", {
+      hint: "The console needs HTTP (portolan serve), and an address that gateway.console in portolan.yaml includes.",
     });
   }
 

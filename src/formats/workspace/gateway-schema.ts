@@ -251,6 +251,10 @@ export const GATEWAY = object(
     publicUrl: text(
       "The URL under which browsers reach the gateway, before /mcp; links to logins use it.",
     ).transform(checkUrl(false)),
+    console: oneOf(
+      "local: browsers of this computer reach the console (the default); off: nobody; all: everybody who reaches the gateway.",
+      ["local", "off", "all"],
+    ),
     callers: list("Who else may use the gateway, and which tools they see.", CALLER),
     approval: list(
       "Calls that wait for a person before they run; the first rule that matches applies.",

@@ -56,8 +56,8 @@ export interface HttpHandlerOptions {
 
 /** Serves paths beside those of MCP, such as the pages of the console. Host was checked before; access is its own matter. */
 export interface Site {
-  /** False if the path is not one of the site. */
-  handle(request: HttpRequest, response: HttpResponse, path: string): boolean;
+  /** False if the path is not one of the site. Refused requests are reported with `refused`. */
+  handle(request: HttpRequest, response: HttpResponse, path: string, refused: NoteRefusal): boolean;
   close(): void;
 }
 
@@ -119,7 +119,8 @@ export class HttpHandler {
     const url = urlOf(request, this.#options.path);
     const route = this.findRoute(url);
     // Before the headers for other origins, none of which may use the site.
-    if (route === undefined && this.#options.site?.handle(request, response, pathOf(url)) === true) return;
+    const { site, refused = (): void => {} } = this.#options;
+    if (route === undefined && site?.handle(request, response, pathOf(url), refused) === true) return;
     if (request.headers.origin !== undefined) {
       const cors = access.cors(request) ?? {};
       for (const [name, value] of Object.entries(cors)) response.setHeader(name, value);

@@ -15,6 +15,8 @@ export interface GatewaySettings {
   readonly auth?: "token" | "none";
   /** URL under which browsers reach the gateway, before `/mcp`, if it differs from the address it listens at. */
   readonly publicUrl?: string;
+  /** Who reaches the console: browsers of this computer (the default), nobody, or everybody who reaches the gateway. */
+  readonly console?: "local" | "off" | "all";
   readonly oauth?: GatewayOAuth;
   readonly callers?: readonly GatewayCaller[];
   /** Calls that wait for a person before they run. The first rule that matches a call applies. */
