@@ -120,6 +120,12 @@ describe("setting", () => {
       (it) => told.push(it),
     );
 
+  test("an empty value is refused with the command that removes a secret", async () => {
+    await expect(memory(true).set("A", "")).rejects.toMatchObject({
+      hint: "To remove the secret: portolan secrets rm A",
+    });
+  });
+
   test("goes to the keyring when it works, to the vault when it does not, or where it is told", async () => {
     expect(await memory(true).set("A", "value")).toBe("keyring");
     expect(await memory(false).set("A", "value")).toBe("vault");

@@ -204,7 +204,8 @@ function checkSecret(name: string, value: string | Secret): Secret {
     );
   const secret = typeof value === "string" ? new Secret(value) : value;
   const text = secret.reveal();
-  if (text === "") throw wrong(`The value for ${name} is empty.`, "To take a secret away, remove it.");
+  if (text === "")
+    throw wrong(`The value for ${name} is empty.`, `To remove the secret: portolan secrets rm ${name}`);
   if (text.includes("\0"))
     throw wrong(`The value for ${name} contains a NUL character.`, "No header and no variable can carry it.");
   return secret;

@@ -14,6 +14,10 @@ const DEFAULT_MS = 15 * 60_000;
 const START_MS = 5_000;
 const POLL_MS = 25;
 
+/** There is no vault agent on Windows. */
+export const NOT_ON_WINDOWS = "On Windows, the vault does not stay unlocked for a time.";
+export const KEEP_HINT = "Store its passphrase in the system's keyring: portolan secrets unlock --keep";
+
 /** Zero if the vault must not stay unlocked. A wrong value counts as zero, because it is about security. */
 export function unlockedMs({ io }: Pick<Cli, "io">): number {
   const text = io.env[TIMEOUT_VARIABLE];
@@ -28,7 +32,8 @@ export async function keepUnlocked(
   ms: number,
 ): Promise<boolean> {
   if (ms === 0) return false;
-  const agent = await createVaultAgent(cli.io.env);
+  const agent = await createVaultAgent(cli.io.env, cli.io.platform);
+  if (!agent.isSupported) return false;
   const put = (): Promise<boolean> => agent.put(vault, key, ms);
   return (await put()) || (await startAgent(cli, put));
 }
@@ -42,9 +47,12 @@ export async function keepUnlockedAndSay(
   const { output } = cli;
   const ms = unlockedMs(cli);
   if (ms === 0) return;
+  const { isSupported } = await createVaultAgent(cli.io.env, cli.io.platform);
   const note = (await keepUnlocked(cli, vault, key, ms))
     ? `The vault stays unlocked for ${formatDuration(ms)}. To lock it now: portolan secrets lock`
-    : "The vault agent did not start, so the next command asks for the passphrase again.";
+    : isSupported
+      ? "The vault agent did not start, so the next command asks for the passphrase again."
+      : `${NOT_ON_WINDOWS} ${KEEP_HINT}`;
   output.note(output.noteColors.dim(note));
 }
 

@@ -7,6 +7,7 @@ import { Secret, type SecretStore, type SecretStoreOptions } from "../../secrets
 import type { Cli, CliIo } from "../context.ts";
 import { createOutput } from "../output/output.ts";
 import { checkSecrets, listSecrets, removeSecret, setSecret } from "./secrets.ts";
+import { unlock } from "./unlock.ts";
 
 interface Setup {
   readonly tty?: boolean;
@@ -204,4 +205,14 @@ describe("check", () => {
       needs: [{ state: "unknown", reason: "The vault /v is damaged: short." }],
     });
   });
+});
+
+test("unlock says on Windows that there is no agent, before it asks for the passphrase", async () => {
+  const { cli, asked } = setup({ tty: true });
+  const onWindows: Cli = { ...cli, io: { ...cli.io, platform: "win32" } };
+  await expect(unlock(onWindows, {})).rejects.toMatchObject({
+    code: "NOT_SUPPORTED",
+    hint: expect.stringContaining("portolan secrets unlock --keep") as string,
+  });
+  expect(asked).toEqual([]);
 });

@@ -3,7 +3,13 @@
 import { PortolanError } from "../../errors/index.ts";
 import { createSecretStore, createVaultAgent, serveVaultAgent } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
-import { keepUnlocked, TIMEOUT_VARIABLE, unlockedMs } from "../input/keep-unlocked.ts";
+import {
+  KEEP_HINT,
+  keepUnlocked,
+  NOT_ON_WINDOWS,
+  TIMEOUT_VARIABLE,
+  unlockedMs,
+} from "../input/keep-unlocked.ts";
 import { askPassphrase } from "../input/secret-input.ts";
 import { isInteractive } from "../input/handlers.ts";
 import { aborted } from "../terminal/interrupt.ts";
@@ -32,9 +38,12 @@ export async function unlock(cli: Cli, options: UnlockOptions): Promise<number> 
     throw new PortolanError("USAGE", "The passphrase can be typed only at a terminal.", {
       hint: "Without one, PORTOLAN_VAULT_PASSPHRASE_FILE names a file that contains it.",
     });
+  const agent = await createVaultAgent(io.env, io.platform);
+  if (!agent.isSupported && options.keep !== true)
+    throw new PortolanError("NOT_SUPPORTED", NOT_ON_WINDOWS, { hint: KEEP_HINT });
   let isUnlocked = false;
   // A vault that is unlocked already is asked for again: the time begins anew.
-  await (await createVaultAgent(io.env)).lock();
+  await agent.lock();
   const store = createSecretStore({
     env: io.env,
     promptPassphrase: async (request) => ({

@@ -6,7 +6,7 @@ import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createVault } from "../vault/vault.ts";
 import type { KeyParameters } from "../vault/vault-key.ts";
 import { createVaultAgent } from "./client.ts";
@@ -16,6 +16,9 @@ import { agentSocket } from "./socket.ts";
 
 const parameters = (salt = 1): KeyParameters => ({ N: 2, r: 8, p: 1, salt: Buffer.alloc(16, salt) });
 const COST = { N: 2 ** 4, r: 8, p: 1 };
+
+/** Windows has no agent. */
+const agentTest = test.skipIf(process.platform === "win32");
 
 function setUp() {
   const folder = mkdtempSync(join(tmpdir(), "ptl-agent-"));
@@ -30,7 +33,7 @@ async function serve(env: Record<string, string>, emptyMs?: number) {
   return agent;
 }
 
-test("a key comes back for the same vault and parameters only, until it is locked", async () => {
+agentTest("a key comes back for the same vault and parameters only, until it is locked", async () => {
   const { env, client } = setUp();
   expect(await client.status()).toBeUndefined();
   const agent = await serve(env);
@@ -47,7 +50,7 @@ test("a key comes back for the same vault and parameters only, until it is locke
   expect(await client.get("/v", parameters())).toBeUndefined();
 });
 
-test("the agent ends with its last key, and without any", async () => {
+agentTest("the agent ends with its last key, and without any", async () => {
   const { env, client } = setUp();
   const agent = await serve(env);
   await client.put("/v", { parameters: parameters(), key: randomBytes(32) }, 1);
@@ -57,7 +60,31 @@ test("the agent ends with its last key, and without any", async () => {
   expect(await client.status()).toBeUndefined();
 });
 
-test("one agent for each user: a second leaves, a stale socket is replaced", async () => {
+agentTest("the time of a key also runs while the machine sleeps and timers stand still", async () => {
+  const { env, client } = setUp();
+  const agent = await serve(env);
+  await client.put("/v", { parameters: parameters(), key: randomBytes(32) }, 3_600_000);
+  await client.put("/later", { parameters: parameters(), key: randomBytes(32) }, 3 * 3_600_000);
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2 * 3_600_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  expect(await client.status()).toMatchObject([{ vault: "/later" }]);
+  expect(await client.get("/v", parameters())).toBeUndefined();
+  vi.setSystemTime(Date.now() + 2 * 3_600_000);
+  expect(await client.get("/later", parameters())).toBeUndefined();
+  await agent?.ended;
+});
+
+test("there is no agent on Windows, whose pipes others could create first", async () => {
+  const { env } = setUp();
+  if (process.platform !== "win32") await serve(env);
+  const client = createVaultAgent(env, "win32");
+  expect(client.isSupported).toBe(false);
+  expect(await client.put("/v", { parameters: parameters(), key: randomBytes(32) }, 1_000)).toBe(false);
+  expect(await client.status()).toBeUndefined();
+  expect(await serveVaultAgent({ XDG_RUNTIME_DIR: "/nowhere" }, { platform: "win32" })).toBeUndefined();
+});
+
+agentTest("one agent for each user: a second leaves, a stale socket is replaced", async () => {
   const { env, client } = setUp();
   const path = await agentSocket(env);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -73,28 +100,25 @@ test("one agent for each user: a second leaves, a stale socket is replaced", asy
   expect(await client.status()).toEqual([]);
 });
 
-test.skipIf(process.platform === "win32")(
-  "no other user can reach it, and a folder that others can enter is not used",
-  async () => {
-    const { env, folder, client } = setUp();
-    await serve(env);
-    const path = await agentSocket(env);
-    expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
-    expect(statSync(path).mode & 0o777).toBe(0o600);
-    chmodSync(dirname(path), 0o755);
-    expect(await client.status()).toBeUndefined();
-    expect(await client.put("/v", { parameters: parameters(), key: randomBytes(32) }, 1_000)).toBe(false);
-    await expect(serveVaultAgent(env)).rejects.toMatchObject({ code: "SECRET_STORE_FAILED" });
-    chmodSync(dirname(path), 0o700);
-    // Only the socket is on disk.
-    expect(readdirSync(folder, { recursive: true }).map(String)).toEqual([
-      "portolan",
-      join("portolan", path.split("/").at(-1) ?? ""),
-    ]);
-  },
-);
+agentTest("no other user can reach it, and a folder that others can enter is not used", async () => {
+  const { env, folder, client } = setUp();
+  await serve(env);
+  const path = await agentSocket(env);
+  expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  chmodSync(dirname(path), 0o755);
+  expect(await client.status()).toBeUndefined();
+  expect(await client.put("/v", { parameters: parameters(), key: randomBytes(32) }, 1_000)).toBe(false);
+  await expect(serveVaultAgent(env)).rejects.toMatchObject({ code: "SECRET_STORE_FAILED" });
+  chmodSync(dirname(path), 0o700);
+  // Only the socket is on disk.
+  expect(readdirSync(folder, { recursive: true }).map(String)).toEqual([
+    "portolan",
+    join("portolan", path.split("/").at(-1) ?? ""),
+  ]);
+});
 
-test("nonsense, and a line without end, end the connection and not the agent", async () => {
+agentTest("nonsense, and a line without end, end the connection and not the agent", async () => {
   const { env, client } = setUp();
   await serve(env);
   const path = await agentSocket(env);
@@ -124,35 +148,38 @@ test("requests are read as they were written; anything else is none", () => {
   );
 });
 
-test("a passphrase is typed once: the next process opens the vault with the key of the agent", async () => {
-  const { env, folder, client } = setUp();
-  const file = join(folder, "secrets.vault");
-  await serve(env);
-  let prompts = 0;
-  const open = () =>
-    createVault({
-      ...{ file, env, cost: COST, agent: client, report: () => {} },
-      promptPassphrase: async () => {
-        prompts += 1;
-        return {
-          passphrase: "correct horse",
-          opened: async (vault, key) => void (await client.put(vault, key, 60_000)),
-        };
-      },
-    });
-  const { Secret } = await import("../secret.ts");
-  await open().set("A", new Secret("one"));
-  expect(prompts).toBe(1);
-  expect((await open().get("A"))?.reveal()).toBe("one");
-  await open().set("B", new Secret("two"));
-  expect((await open().get("B"))?.reveal()).toBe("two");
-  expect(prompts).toBe(1);
-  await client.lock();
-  expect((await open().get("A"))?.reveal()).toBe("one");
-  expect(prompts).toBe(2);
-  // A vault that was made anew has another key.
-  await serve(env);
-  await client.put(file, { parameters: parameters(), key: randomBytes(32) }, 60_000);
-  expect((await open().get("A"))?.reveal()).toBe("one");
-  expect(prompts).toBe(3);
-});
+agentTest(
+  "a passphrase is typed once: the next process opens the vault with the key of the agent",
+  async () => {
+    const { env, folder, client } = setUp();
+    const file = join(folder, "secrets.vault");
+    await serve(env);
+    let prompts = 0;
+    const open = () =>
+      createVault({
+        ...{ file, env, cost: COST, agent: client, report: () => {} },
+        promptPassphrase: async () => {
+          prompts += 1;
+          return {
+            passphrase: "correct horse",
+            opened: async (vault, key) => void (await client.put(vault, key, 60_000)),
+          };
+        },
+      });
+    const { Secret } = await import("../secret.ts");
+    await open().set("A", new Secret("one"));
+    expect(prompts).toBe(1);
+    expect((await open().get("A"))?.reveal()).toBe("one");
+    await open().set("B", new Secret("two"));
+    expect((await open().get("B"))?.reveal()).toBe("two");
+    expect(prompts).toBe(1);
+    await client.lock();
+    expect((await open().get("A"))?.reveal()).toBe("one");
+    expect(prompts).toBe(2);
+    // A vault that was made anew has another key.
+    await serve(env);
+    await client.put(file, { parameters: parameters(), key: randomBytes(32) }, 60_000);
+    expect((await open().get("A"))?.reveal()).toBe("one");
+    expect(prompts).toBe(3);
+  },
+);

@@ -12,11 +12,13 @@ import {
   type UnlockedVault,
   writeRequest,
 } from "./messages.ts";
-import { agentSocket, isTrusted } from "./socket.ts";
+import { agentSocket, isAgentSupported, isTrusted } from "./socket.ts";
 
 const ANSWER_MS = 2_000;
 
 export interface VaultAgent {
+  /** False on Windows. */
+  readonly isSupported: boolean;
   /** The key of the vault with these parameters; undefined if no agent has it. */
   get(vault: string, parameters: KeyParameters): Promise<Buffer | undefined>;
   /** Gives the key to the running agent. False if none runs. */
@@ -27,13 +29,16 @@ export interface VaultAgent {
   status(): Promise<readonly UnlockedVault[] | undefined>;
 }
 
-export function createVaultAgent(env: Environment): VaultAgent {
+export function createVaultAgent(env: Environment, platform?: NodeJS.Platform): VaultAgent {
+  const isSupported = isAgentSupported(platform);
   const ask = async (request: AgentRequest): Promise<Record<string, unknown> | undefined> => {
+    if (!isSupported) return undefined;
     const socket = await agentSocket(env);
     // The socket of another user could give a wrong key, or collect this one.
     return (await isTrusted(socket)) ? exchange(socket, writeRequest(request)) : undefined;
   };
   return {
+    isSupported,
     get: async (vault, parameters) => parseKey(await ask({ op: "get", vault, parameters })),
     put: async (vault, key, ms) => (await ask({ op: "put", vault, key, ms }))?.["ok"] === true,
     lock: async () => (await ask({ op: "lock" }))?.["ok"] === true,

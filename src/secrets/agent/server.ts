@@ -7,7 +7,7 @@ import type { Environment } from "../sources/environment.ts";
 import { haveSameParameters, type VaultKey } from "../vault/vault-key.ts";
 import { createVaultAgent } from "./client.ts";
 import { type AgentRequest, MAX_LINE_BYTES, parseRequest, type UnlockedVault } from "./messages.ts";
-import { agentSocket, createSocketFolder } from "./socket.ts";
+import { agentSocket, createSocketFolder, isAgentSupported } from "./socket.ts";
 
 const MAX_CONNECTIONS = 50;
 const MAX_VAULTS = 16;
@@ -15,7 +15,9 @@ const MAX_VAULTS = 16;
 const REQUEST_MS = 5_000;
 /** An agent without any key ends after this time. */
 const EMPTY_MS = 10_000;
-/** A timer cannot wait longer. */
+/** A timer stands still while the machine sleeps, so the clock is compared at least this often. */
+const CHECK_MS = 60_000;
+/** The longest time that a key is kept. */
 const MAX_MS = 2 ** 31 - 1;
 
 export interface RunningAgent extends AsyncDisposable {
@@ -25,15 +27,16 @@ export interface RunningAgent extends AsyncDisposable {
 }
 
 interface Kept extends VaultKey {
+  /** Milliseconds since 1970. */
   readonly until: number;
-  readonly timer: NodeJS.Timeout;
 }
 
-/** Undefined if another agent runs already. */
+/** Undefined if another agent runs already, or this system supports none. */
 export async function serveVaultAgent(
   env: Environment,
-  { emptyMs = EMPTY_MS }: { readonly emptyMs?: number } = {},
+  { emptyMs = EMPTY_MS, platform }: { readonly emptyMs?: number; readonly platform?: NodeJS.Platform } = {},
 ): Promise<RunningAgent | undefined> {
+  if (!isAgentSupported(platform)) return undefined;
   const path = await agentSocket(env);
   await createSocketFolder(path);
   const kept = new Map<string, Kept>();
@@ -42,16 +45,17 @@ export async function serveVaultAgent(
   let end: () => void = () => {};
   const ended = new Promise<void>((resolve) => (end = resolve));
   let empty: NodeJS.Timeout | undefined;
+  let check: NodeJS.Timeout | undefined;
 
   const forget = (vault: string): void => {
     const found = kept.get(vault);
     if (found === undefined) return;
-    clearTimeout(found.timer);
     found.key.fill(0);
     kept.delete(vault);
   };
   const close = async (): Promise<void> => {
     clearTimeout(empty);
+    clearTimeout(check);
     for (const vault of [...kept.keys()]) forget(vault);
     server.close();
     await rm(path, { force: true }).catch(() => {});
@@ -60,15 +64,20 @@ export async function serveVaultAgent(
   const keep = (vault: string, { parameters, key }: VaultKey, asked: number): void => {
     forget(vault);
     if (kept.size >= MAX_VAULTS) forget(kept.keys().next().value as string);
-    const ms = Math.min(asked, MAX_MS);
-    const timer = setTimeout(() => {
-      forget(vault);
-      if (kept.size === 0) void close();
-    }, ms);
-    kept.set(vault, { parameters, key, timer, until: Date.now() + ms });
+    kept.set(vault, { parameters, key, until: Date.now() + Math.min(asked, MAX_MS) });
     clearTimeout(empty);
+    forgetExpired();
+  };
+  /** Forgets keys whose time is over by the clock, ends with the last one, and waits for the next one. */
+  const forgetExpired = (): void => {
+    clearTimeout(check);
+    for (const [vault, { until }] of [...kept]) if (until <= Date.now()) forget(vault);
+    if (kept.size === 0) return void close();
+    const next = Math.min(...[...kept.values()].map(({ until }) => until - Date.now()));
+    check = setTimeout(forgetExpired, Math.min(next, CHECK_MS));
   };
   const answer = (request: AgentRequest): object => {
+    if (kept.size > 0) forgetExpired();
     switch (request.op) {
       case "put":
         keep(request.vault, request.key, request.ms);
@@ -94,11 +103,6 @@ export async function serveVaultAgent(
 
 /** False if another agent listens. The socket of an agent that has ended is replaced. */
 async function listenOnce(server: Server, path: string, env: Environment): Promise<boolean> {
-  if (process.platform === "win32")
-    return listen(server, path).then(
-      () => true,
-      () => false,
-    );
   return withFileLock(path, async () => {
     if ((await createVaultAgent(env).status()) !== undefined) return false;
     await rm(path, { force: true });

@@ -11,12 +11,19 @@ import type { Environment } from "../sources/environment.ts";
 /** The path of a Unix socket has at most 103 bytes on every system. */
 const MAX_PATH_BYTES = 103;
 
-/** The same for every process of the user with the same data folder. On Windows, the name of a pipe. */
+/**
+ * False on Windows: a pipe has no folder that keeps other users away, so another user could create a pipe of the same name first, and
+ * collect the keys of vaults.
+ */
+export function isAgentSupported(platform: NodeJS.Platform = process.platform): boolean {
+  return platform !== "win32";
+}
+
+/** The same for every process of the user with the same data folder. */
 export async function agentSocket(env: Environment): Promise<string> {
   const { default: envPaths } = await import("env-paths");
   const { data, log } = envPaths("portolan", { suffix: "" });
   const name = `agent-${createHash("sha256").update(data).digest("hex").slice(0, 12)}`;
-  if (process.platform === "win32") return `\\\\.\\pipe\\portolan-${process.env["USERNAME"] ?? ""}-${name}`;
   const runtime = env["XDG_RUNTIME_DIR"] ?? "";
   const folders = [
     ...(runtime.startsWith("/") ? [join(runtime, "portolan")] : []),
@@ -30,7 +37,6 @@ export async function agentSocket(env: Environment): Promise<string> {
 
 /** Whether the socket is in a folder of this user that no other user can enter. Only then it may be used. */
 export async function isTrusted(socket: string): Promise<boolean> {
-  if (process.platform === "win32") return true;
   return privacyProblem(dirname(socket)).then(
     (problem) => problem === undefined,
     () => false,
@@ -39,7 +45,6 @@ export async function isTrusted(socket: string): Promise<boolean> {
 
 /** Creates the folder of the socket. Throws if another user could use it. */
 export async function createSocketFolder(socket: string): Promise<void> {
-  if (process.platform === "win32") return;
   const folder = dirname(socket);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const problem = await privacyProblem(folder);
