@@ -1,20 +1,20 @@
 // The `auth` option of `connectMcp()`: a provider of the caller, or the default one.
 
-import type { RequestAuth } from "../oauth/index.ts";
+import type { OnSecrets, RequestAuth } from "../oauth/index.ts";
 import type { McpConfig, McpOAuth } from "./types.ts";
 
-/** Loads the default provider only when it is asked for. `onSecret` receives tokens, so that errors do not show them. */
+/** Loads the default provider only when it is asked for. `onSecrets` receives tokens, so that errors do not show them. */
 export async function toRequestAuth(
   config: McpConfig,
   server: string,
-  onSecret: (value: string) => void,
+  onSecrets: OnSecrets,
 ): Promise<RequestAuth | undefined> {
   if (config.transport === "stdio" || config.auth === undefined) return undefined;
   if (isProvider(config.auth)) return config.auth;
   const { openLoginPage, showDeviceCode, store, ...settings } = config.auth;
   const { createMemoryStore, ServerLogin } = await import("../oauth/index.ts");
   return new ServerLogin({
-    ...{ server, url: config.url, settings, openLoginPage, showDeviceCode, onSecret },
+    ...{ server, url: config.url, settings, openLoginPage, showDeviceCode, onSecrets },
     store: store ?? createMemoryStore(),
   });
 }

@@ -62,7 +62,7 @@ export async function connectMcp(config: McpConfig): Promise<McpConnection> {
       if (event.type === "progress" && config.transport === "stdio")
         config.onInstalling?.(event.what, event.bytes);
     },
-    createAuth: (onSecret) => toRequestAuth(config, definition.name, onSecret),
+    createAuth: (onSecrets) => toRequestAuth(config, definition.name, onSecrets),
     signal: config.signal,
   });
   return new Connection(upstream, {

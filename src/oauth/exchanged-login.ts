@@ -7,7 +7,7 @@ import { GrantRefused } from "./grants/token-endpoint.ts";
 import type { Tokens } from "./grants/token-request.ts";
 import { createOAuthHttp, type OAuthHttp } from "./http.ts";
 import { authFailed } from "./problems.ts";
-import type { AuthHeaders, Refusal, RequestAuth } from "./request-auth.ts";
+import type { AuthHeaders, OnSecrets, Refusal, RequestAuth } from "./request-auth.ts";
 
 export interface ExchangedLoginOptions {
   /** Name of the server in messages. */
@@ -16,7 +16,7 @@ export interface ExchangedLoginOptions {
   readonly exchange: TokenExchange;
   /** The token that the caller sent last; undefined if it has none that could be exchanged. */
   readonly subjectToken: () => string | undefined;
-  readonly onSecret?: (value: string) => void;
+  readonly onSecrets?: OnSecrets;
 }
 
 /** A token is exchanged again this long before it expires. */
@@ -30,10 +30,10 @@ export class ExchangedLogin implements RequestAuth {
   #headers: AuthHeaders | undefined;
   #usableUntil = 0;
   #exchanging: Promise<void> | undefined;
+  readonly #owner = `exchange ${globalThis.crypto.randomUUID()}`;
 
   constructor(options: ExchangedLoginOptions) {
     this.#options = options;
-    // The operator names the token endpoint, unlike one that the metadata of a server names.
     this.#http = createOAuthHttp(new URL(options.exchange.tokenEndpoint));
   }
 
@@ -65,7 +65,7 @@ export class ExchangedLogin implements RequestAuth {
   }
 
   async #exchange(): Promise<void> {
-    const { server, url, exchange, subjectToken, onSecret } = this.#options;
+    const { server, url, exchange, subjectToken, onSecrets } = this.#options;
     const subject = subjectToken();
     if (subject === undefined)
       throw authFailed(
@@ -87,7 +87,7 @@ export class ExchangedLogin implements RequestAuth {
         error,
       );
     }
-    onSecret?.(tokens.accessToken);
+    onSecrets?.(this.#owner, [tokens.accessToken]);
     this.#headers = { authorization: `Bearer ${tokens.accessToken}` };
     const { obtainedAt, expiresAt = obtainedAt + DEFAULT_LIFE_MS } = tokens;
     // A short life must not mean an exchange for every request.

@@ -1,5 +1,6 @@
-// HTTP requests to authorization servers: https, no private addresses unless the MCP server is local itself, limits, and redirects
-// within the host only. Metadata comes from strangers, and could otherwise lead requests into the private network.
+// HTTP requests to authorization servers: https, limits, and redirects within the host only. A host that the operator wrote may have any
+// address. A host that only metadata names must be public, unless the MCP server is on this machine or written as a private address:
+// metadata comes from strangers, and could otherwise lead requests into the private network.
 
 import { isLoopbackHost, isSpecialAddress } from "../base/net/addresses.ts";
 import { boundedFetch, FetchError } from "../base/net/bounded-fetch.ts";
@@ -8,6 +9,8 @@ import { isObject } from "../model/index.ts";
 
 const MAX_BYTES = 512 * 1024;
 const TIMEOUT_MS = 20_000;
+const PRIVATE_HINT =
+  "If this authorization server of your network is the right one, write it as issuer under auth of the server.";
 
 export interface OAuthResponse {
   readonly status: number;
@@ -27,25 +30,40 @@ export interface OAuthHttp {
 export class OAuthHttpError extends Error {
   /** True if a later attempt may succeed. */
   readonly isTemporary: boolean;
+  /** The next step, if it is a special one. */
+  readonly hint: string | undefined;
 
-  constructor(message: string, isTemporary: boolean, cause?: unknown) {
-    super(message, { cause });
+  constructor(message: string, isTemporary: boolean, more: { cause?: unknown; hint?: string } = {}) {
+    super(message, { cause: more.cause });
     this.isTemporary = isTemporary;
+    this.hint = more.hint;
   }
 }
 
-export function createOAuthHttp(server: URL, signal?: AbortSignal): OAuthHttp {
-  const isLocal = isLoopbackHost(server.hostname) || isSpecialAddress(server.hostname);
+export interface OAuthHttpOptions {
+  /** Further URLs that the operator wrote. */
+  readonly named?: readonly (string | undefined)[];
+  readonly signal?: AbortSignal;
+}
+
+/** `server` is the URL that the operator wrote for the server or for the issuer. */
+export function createOAuthHttp(server: URL, { named = [], signal }: OAuthHttpOptions = {}): OAuthHttp {
+  const isPrivate = ({ hostname }: URL): boolean => isLoopbackHost(hostname) || isSpecialAddress(hostname);
+  const isLocal = isPrivate(server);
+  const trusted = new Set(
+    [server, ...named.map((text) => parseUrl(text ?? ""))].flatMap((url) => url?.hostname ?? []),
+  );
 
   async function send(
     url: URL,
     init: { method?: string; headers?: Record<string, string>; body?: string; signal?: AbortSignal | null },
   ): Promise<OAuthResponse> {
-    const isPrivate = isLoopbackHost(url.hostname) || isSpecialAddress(url.hostname);
-    if (isPrivate && !isLocal)
+    const isTrusted = isLocal || trusted.has(url.hostname);
+    if (isPrivate(url) && !isTrusted)
       throw new OAuthHttpError(
         `${url.origin} is a private address, but ${server.origin} is a public server`,
         false,
+        { hint: PRIVATE_HINT },
       );
     const signals = [signal, init.signal ?? undefined].filter((one) => one !== undefined);
     try {
@@ -56,7 +74,7 @@ export function createOAuthHttp(server: URL, signal?: AbortSignal): OAuthHttp {
         maxBytes: MAX_BYTES,
         timeoutMs: TIMEOUT_MS,
         redirects: init.method === "POST" ? "none" : "same-host",
-        addresses: isLocal ? "any" : "public",
+        addresses: isTrusted ? "any" : "public",
         signal: signals.length === 0 ? undefined : AbortSignal.any(signals),
       });
       const text = (await response.bytes()).toString("utf8");
@@ -64,7 +82,8 @@ export function createOAuthHttp(server: URL, signal?: AbortSignal): OAuthHttp {
     } catch (error) {
       if (!(error instanceof FetchError)) throw error;
       const isTemporary = ["timeout", "silence", "incomplete", "network"].includes(error.kind);
-      throw new OAuthHttpError(`${url.origin}: ${error.message}`, isTemporary, error);
+      const hint = error.kind === "private-address" ? PRIVATE_HINT : undefined;
+      throw new OAuthHttpError(`${url.origin}: ${error.message}`, isTemporary, { cause: error, hint });
     }
   }
 

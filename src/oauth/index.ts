@@ -2,7 +2,7 @@
 
 export type { LoginPage, OpenLoginPage } from "./login/login-page.ts";
 export type { DeviceCode, ShowDeviceCode } from "./grants/device-code.ts";
-export type { AuthHeaders, AuthorizedRequest, Refusal, RequestAuth } from "./request-auth.ts";
+export type { AuthHeaders, AuthorizedRequest, OnSecrets, Refusal, RequestAuth } from "./request-auth.ts";
 export { ExchangedLogin, type ExchangedLoginOptions } from "./exchanged-login.ts";
 export { ServerLogin, type ServerLoginOptions } from "./server-login.ts";
 export { type RegisteredClients, signIn, type SignInOptions } from "./sign-in.ts";

@@ -2,7 +2,13 @@
 
 import { isPortolanError } from "../errors/index.ts";
 import type { OAuthSettings } from "../model/index.ts";
-import { type ClientUse, configuredClient, type OAuthClient, registerClient } from "./client/oauth-client.ts";
+import {
+  type ClientUse,
+  configuredClient,
+  type OAuthClient,
+  registerClient,
+  storedClient,
+} from "./client/oauth-client.ts";
 import type { TokenChallenge } from "./discovery/challenge.ts";
 import type { Discovered } from "./discovery/discover.ts";
 import { createDpopKey, DpopProver } from "./dpop/dpop-key.ts";
@@ -14,6 +20,7 @@ import { requestTokens, type Tokens } from "./grants/token-request.ts";
 import type { OAuthHttp } from "./http.ts";
 import type { OpenLoginPage } from "./login/login-page.ts";
 import { authFailed } from "./problems.ts";
+import type { OnSecrets } from "./request-auth.ts";
 import type { Credential, CredentialStore } from "./store/credential.ts";
 
 export interface ObtainOptions {
@@ -30,7 +37,7 @@ export interface ObtainOptions {
   readonly sharedClients?: Pick<CredentialStore, "updateClient">;
   readonly openLoginPage?: OpenLoginPage;
   readonly showDeviceCode?: ShowDeviceCode;
-  readonly onSecret?: (value: string) => void;
+  readonly onSecrets?: OnSecrets;
   readonly signal?: AbortSignal;
 }
 
@@ -54,7 +61,8 @@ export async function obtainTokens(options: ObtainOptions): Promise<Credential> 
   try {
     const { client, tokens } = await grantTokens({ ...options, known: before }, scope, endpointOf);
     return {
-      ...{ issuer, client, tokens, scope, resource },
+      ...{ issuer, tokens, scope, resource },
+      client: storedClient(client, settings),
       dpop: tokens.tokenType.toLowerCase() === "dpop" ? dpop : undefined,
       authorizationServer: { issuer, token_endpoint, revocation_endpoint },
     };
@@ -107,7 +115,7 @@ async function byDeviceCode(
   scope: string | undefined,
   endpointOf: EndpointOf,
 ): Promise<Granted | undefined> {
-  const { server, discovered, showDeviceCode: show, openLoginPage, onSecret, signal } = options;
+  const { server, discovered, showDeviceCode: show, openLoginPage, onSecrets, signal } = options;
   const { authorizationServer, resource } = discovered;
   if (show === undefined) return undefined;
   const hasPage = openLoginPage !== undefined;
@@ -123,7 +131,7 @@ async function byDeviceCode(
   try {
     const client = await clientFor(options, "device-code");
     const tokens = await requestByDeviceCode(endpointOf(client), {
-      ...{ scope, resource, onSecret, signal },
+      ...{ scope, resource, onSecrets, signal },
       show: (code) => {
         isShown = true;
         return show(code);
@@ -143,7 +151,7 @@ async function byLoginPage(
   scope: string | undefined,
   endpointOf: EndpointOf,
 ): Promise<Granted> {
-  const { server, settings, discovered, openLoginPage, onSecret, known } = options;
+  const { server, settings, discovered, openLoginPage, onSecrets, known } = options;
   if (openLoginPage === undefined) throw new Error("there is no login page");
   const wanted = settings.redirectUri ?? known?.client.registeredFor;
   const page = await openLoginPage({ server, redirectUri: wanted });
@@ -152,7 +160,7 @@ async function byLoginPage(
     const client = await clientFor(options, { redirectUri });
     try {
       const tokens = await requestByCode(endpointOf(client), {
-        ...{ redirectUri, scope, resource: discovered.resource, onSecret },
+        ...{ redirectUri, scope, resource: discovered.resource, onSecrets },
         show: (address, state) => page.show(address, state),
       });
       return { client, tokens };

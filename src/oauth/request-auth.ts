@@ -31,3 +31,6 @@ export interface RequestAuth {
   /** The login of a person that is under way. The time limits of requests do not run until it settles. */
   waitingForPerson?(): Promise<unknown> | undefined;
 }
+
+/** Receives the secrets of an owner, such as the tokens of a login, so that messages do not show them. They replace its earlier ones. */
+export type OnSecrets = (owner: string, values: readonly string[]) => void;

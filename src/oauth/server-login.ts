@@ -2,6 +2,7 @@
 
 import { isPortolanError } from "../errors/index.ts";
 import type { OAuthSettings } from "../model/index.ts";
+import { currentClient, storedClient } from "./client/oauth-client.ts";
 import { type TokenChallenge, tokenChallenge } from "./discovery/challenge.ts";
 import { discover, type Discovered } from "./discovery/discover.ts";
 import { DpopProver } from "./dpop/dpop-key.ts";
@@ -12,7 +13,7 @@ import { createOAuthHttp, type OAuthHttp, OAuthHttpError } from "./http.ts";
 import type { OpenLoginPage } from "./login/login-page.ts";
 import { isForPerson, obtainTokens } from "./obtain-tokens.ts";
 import { authFailed, authUnavailable, loginNeeded } from "./problems.ts";
-import type { AuthHeaders, AuthorizedRequest, Refusal, RequestAuth } from "./request-auth.ts";
+import type { AuthHeaders, AuthorizedRequest, OnSecrets, Refusal, RequestAuth } from "./request-auth.ts";
 import type { Credential, CredentialKey, CredentialStore } from "./store/credential.ts";
 
 export interface ServerLoginOptions {
@@ -29,8 +30,8 @@ export interface ServerLoginOptions {
   readonly showDeviceCode?: ShowDeviceCode;
   /** Ends a login that waits for a person. */
   readonly signal?: AbortSignal;
-  /** Receives every token, code and client secret, so that messages do not show them. */
-  readonly onSecret?: (value: string) => void;
+  /** Receives every token, code and client secret. */
+  readonly onSecrets?: OnSecrets;
 }
 
 export interface LoginRequest {
@@ -42,6 +43,9 @@ export interface LoginRequest {
 
 /** Tokens are refreshed this long before they expire. */
 const EARLY_MS = 30_000;
+/** The pause after a refresh that failed, which doubles with each one. */
+const MIN_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 60_000;
 /** Attempts of one request: a server that demands new scopes again and again is not followed. */
 const MAX_ATTEMPTS = 3;
 
@@ -62,12 +66,17 @@ export class ServerLogin implements RequestAuth {
   #person: Promise<unknown> | undefined;
   /** The token that came from a grant and not from a refresh token: if it is refused, logging in again does not help. */
   #granted: string | undefined;
+  /** The pause after a refresh that failed, and when it ends. */
+  #pauseMs = 0;
+  #retryAt = 0;
 
   constructor(options: ServerLoginOptions) {
     this.#options = options;
     this.#url = new URL(options.url);
-    this.#http = createOAuthHttp(this.#url, options.signal);
-    const { settings, user = "" } = options;
+    const { settings, user = "", signal } = options;
+    const { issuer, grant } = settings;
+    const named = [issuer, grant?.type === "enterprise" ? grant.provider.tokenEndpoint : undefined];
+    this.#http = createOAuthHttp(this.#url, { named, signal });
     this.#key = { server: `${this.#url.origin}${this.#url.pathname}`, account: settings.account ?? "", user };
   }
 
@@ -163,8 +172,15 @@ export class ServerLogin implements RequestAuth {
     this.#credential = credential;
     this.#isLoaded = true;
     const { tokens, client, dpop } = credential ?? {};
-    for (const secret of [tokens?.accessToken, tokens?.refreshToken, client?.clientSecret, dpop?.d])
-      if (secret !== undefined) this.#options.onSecret?.(secret);
+    const { settings, onSecrets } = this.#options;
+    const secrets = [
+      ...[tokens?.accessToken, tokens?.refreshToken, client?.clientSecret, dpop?.d],
+      ...[settings.clientSecret, settings.clientKey?.pem],
+    ];
+    onSecrets?.(
+      JSON.stringify(this.#key),
+      secrets.filter((secret) => secret !== undefined),
+    );
     const scheme = dpop === undefined ? "Bearer" : "DPoP";
     const authorization = tokens === undefined ? undefined : `${scheme} ${tokens.accessToken}`;
     if (this.#headers?.authorization === authorization) return;
@@ -190,12 +206,18 @@ export class ServerLogin implements RequestAuth {
   async #refreshed(): Promise<void> {
     await this.#load();
     if (!this.#expiresSoon() || this.#credential?.tokens?.refreshToken === undefined) return;
+    // While the token is valid, an authorization server that failed gets no request for every request of the program.
+    if (Date.now() < this.#retryAt && !this.#isExpired()) return;
     try {
       await this.#once(async () => void (await this.#refresh()));
     } catch (error) {
-      // The token may be valid for some more seconds, and the server decides.
-      if (!isPortolanError(error) || error.code !== "AUTH_UNAVAILABLE" || this.#isExpired()) throw error;
+      // The token is valid for some more seconds, and the server decides.
+      if (!isPortolanError(error) || this.#isExpired()) throw error;
     }
+    if (this.#expiresSoon()) {
+      this.#pauseMs = Math.min(Math.max(this.#pauseMs * 2, MIN_PAUSE_MS), MAX_PAUSE_MS);
+      this.#retryAt = Date.now() + this.#pauseMs;
+    } else this.#pauseMs = 0;
   }
 
   #isExpired(): boolean {
@@ -244,7 +266,8 @@ export class ServerLogin implements RequestAuth {
           refresh_token: refreshToken,
           resource,
         });
-        return { ...current, tokens: { ...tokens, ...defined(fresh) } };
+        const client = storedClient(current.client, this.#options.settings);
+        return { ...current, client, tokens: { ...tokens, ...defined(fresh) } };
       } catch (error) {
         if (!(error instanceof GrantRefused)) throw error;
         if (error.error === "invalid_grant") return { ...current, tokens: undefined };
@@ -260,7 +283,8 @@ export class ServerLogin implements RequestAuth {
   #endpoint({ authorizationServer, client, dpop }: Credential): TokenEndpoint {
     const { server, settings } = this.#options;
     return {
-      ...{ server, authorizationServer, client, clientKey: settings.clientKey, http: this.#http },
+      ...{ server, authorizationServer, clientKey: settings.clientKey, http: this.#http },
+      client: currentClient(client, { settings, authorizationServer }),
       dpop: dpop && (this.#prover ?? new DpopProver(dpop)),
     };
   }
@@ -273,13 +297,13 @@ export class ServerLogin implements RequestAuth {
       if (!(error instanceof OAuthHttpError)) throw error;
       const message = `${server} requires a token, but its authorization server cannot be used: ${error.message}`;
       if (error.isTemporary) throw authUnavailable(server, message, "Try again later.", error);
-      throw authFailed(server, message, "Report it to the operator of the server.", error);
+      throw authFailed(server, message, error.hint ?? "Report it to the operator of the server.", error);
     }
   }
 
   /** Logs in by the grant of the settings. `additional` are scopes that the server demands for one request. */
   async #grant(challenge: TokenChallenge, additional: string | undefined, found?: Discovered): Promise<void> {
-    const { server, settings, user, openLoginPage, showDeviceCode, store, onSecret, signal } = this.#options;
+    const { server, settings, user, openLoginPage, showDeviceCode, store, onSecrets, signal } = this.#options;
     const isPerson = isForPerson(settings);
     if (isPerson && openLoginPage === undefined && showDeviceCode === undefined) {
       const why =
@@ -288,7 +312,7 @@ export class ServerLogin implements RequestAuth {
     }
     const discovered = found ?? (await this.#discover(challenge));
     const work = obtainTokens({
-      ...{ server, settings, openLoginPage, showDeviceCode, onSecret, signal, http: this.#http },
+      ...{ server, settings, openLoginPage, showDeviceCode, onSecrets, signal, http: this.#http },
       ...{ discovered, challenge, additional, known: this.#credential },
       sharedClients: user === undefined ? undefined : store,
     });

@@ -8,6 +8,7 @@ import { GrantRefused } from "./grants/token-endpoint.ts";
 import { createOAuthHttp, OAuthHttpError } from "./http.ts";
 import type { OpenLoginPage } from "./login/login-page.ts";
 import { authFailed, authUnavailable } from "./problems.ts";
+import type { OnSecrets } from "./request-auth.ts";
 
 export interface SignInOptions {
   /** The name of the server in messages. */
@@ -19,7 +20,7 @@ export interface SignInOptions {
   /** A client of the issuer. Without one it is registered. */
   readonly client: { readonly clientId?: string; readonly clientSecret?: string };
   readonly openLoginPage: OpenLoginPage;
-  readonly onSecret?: (value: string) => void;
+  readonly onSecrets?: OnSecrets;
 }
 
 /** Clients that were registered, by issuer and redirect address. */
@@ -27,7 +28,7 @@ export type RegisteredClients = Map<string, OAuthClient>;
 
 /** Resolves to an access token of the person. */
 export async function signIn(options: SignInOptions, registered: RegisteredClients): Promise<string> {
-  const { name: server, issuer, resource, scopes, client: settings, openLoginPage, onSecret } = options;
+  const { name: server, issuer, resource, scopes, client: settings, openLoginPage, onSecrets } = options;
   const url = parseUrl(issuer);
   if (url === undefined) throw authFailed(server, `${issuer} is not a URL`, "Correct gateway.oauth.issuer.");
   const http = createOAuthHttp(url);
@@ -46,12 +47,15 @@ export async function signIn(options: SignInOptions, registered: RegisteredClien
     const { accessToken } = await requestByCode(
       { server, authorizationServer, client, http },
       {
-        ...{ redirectUri: page.redirectUri, resource, onSecret },
+        ...{ redirectUri: page.redirectUri, resource, onSecrets },
         scope: scopes.length === 0 ? undefined : scopes.join(" "),
         show: (address, state) => page.show(address, state),
       },
     );
-    onSecret?.(accessToken);
+    // The token is used at once and not kept, so that it counts as replaced.
+    const owner = `sign-in ${page.redirectUri}`;
+    onSecrets?.(owner, [accessToken]);
+    onSecrets?.(owner, []);
     return accessToken;
   } catch (error) {
     if (error instanceof GrantRefused)

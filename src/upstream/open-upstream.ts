@@ -2,7 +2,7 @@
 
 import type { Report } from "../errors/index.ts";
 import type { Endpoint } from "../model/index.ts";
-import type { RequestAuth } from "../oauth/index.ts";
+import type { OnSecrets, RequestAuth } from "../oauth/index.ts";
 import { createRedactor, type Redactor, Secret } from "../secrets/index.ts";
 import { createLaunchDiagnostics } from "./failure-hints/launch-diagnostics.ts";
 import { openSessionUpstream, type SessionUpstreamOptions } from "./session/session-upstream.ts";
@@ -20,8 +20,8 @@ export interface UpstreamOptions extends Omit<
 > {
   /** Removes secrets from errors; by default the credentials of the definition. */
   readonly redactor?: Redactor;
-  /** Creates the credentials for requests to a URL. Every secret must be given to `onSecret`. */
-  readonly createAuth?: (onSecret: (value: string) => void) => Promise<RequestAuth | undefined>;
+  /** Creates the credentials for requests to a URL. Every secret must be given to `onSecrets`. */
+  readonly createAuth?: (onSecrets: OnSecrets) => Promise<RequestAuth | undefined>;
   /** Aborts the first start. */
   readonly signal?: AbortSignal;
 }
@@ -30,7 +30,7 @@ export interface UpstreamOptions extends Omit<
 export async function openUpstream({ signal, onLaunch, ...options }: UpstreamOptions): Promise<Upstream> {
   const { definition, caller } = options;
   const redactor = options.redactor ?? redactorFor(definition.endpoint);
-  const auth = await options.createAuth?.((secret) => redactor.add(new Secret(secret)));
+  const auth = await options.createAuth?.(redactor.replace);
   const report = redacted(options.report, redactor);
   const launches = createLaunchDiagnostics(definition.name, report, onLaunch);
   const upstream = new SupervisedUpstream({

@@ -11,8 +11,12 @@ export interface OAuthServer {
   readonly count: Map<string, number>;
   /** Seconds until a token expires. */
   expiresIn: number;
-  /** Answers every token request with this status. */
-  tokenStatus: number | undefined;
+  /** Answers every token request with this status and body. */
+  tokenAnswer: { readonly status: number; readonly body: string } | undefined;
+  /** Clients that it knows, with their redirect addresses. */
+  readonly clients: Map<string, string[]>;
+  /** The client secrets of token requests, in their order. */
+  readonly clientSecrets: string[];
   /** The protocol era of the MCP server. */
   era: "legacy" | "modern";
   /** The MCP server lists its tools without a token. */
@@ -64,7 +68,9 @@ export async function startOAuthServer(): Promise<OAuthServer> {
     url: `${origin}/mcp`,
     count: new Map(),
     expiresIn: 3_600,
-    tokenStatus: undefined,
+    tokenAnswer: undefined,
+    clients,
+    clientSecrets: [],
     era: "legacy",
     listsFreely: false,
     mixed: 0,
@@ -126,6 +132,11 @@ export async function startOAuthServer(): Promise<OAuthServer> {
       case "/authorize":
         return authorize(url, request, response, send);
       case "/token":
+        if (server.tokenAnswer !== undefined) {
+          const { status, body: text } = server.tokenAnswer;
+          const type = text.startsWith("{") ? "application/json" : "text/html";
+          return void response.writeHead(status, { "content-type": type }).end(text);
+        }
         return token(new URLSearchParams(body), request, send);
       case "/device":
         return send(200, {
@@ -168,8 +179,8 @@ export async function startOAuthServer(): Promise<OAuthServer> {
   }
 
   function token(asked: URLSearchParams, request: IncomingMessage, send: Send): void {
-    if (server.tokenStatus !== undefined)
-      return send(server.tokenStatus, { error: "temporarily_unavailable" });
+    const basic = Buffer.from((request.headers.authorization ?? "").slice(6), "base64").toString();
+    server.clientSecrets.push(basic.split(":")[1] ?? "");
     if (asked.get("grant_type") === "urn:ietf:params:oauth:grant-type:token-exchange")
       return exchange(asked, request, send);
     if (forgotten.has(asked.get("client_id") ?? "")) return send(401, { error: "invalid_client" });
@@ -194,7 +205,8 @@ export async function startOAuthServer(): Promise<OAuthServer> {
       .update(asked.get("code_verifier") ?? "")
       .digest("base64url");
     const isRight = code?.challenge === challenge && code.redirectUri === asked.get("redirect_uri");
-    if (!isRight || code.client !== asked.get("client_id")) return send(400, { error: "invalid_grant" });
+    const client = asked.get("client_id") ?? basic.split(":")[0];
+    if (!isRight || code.client !== client) return send(400, { error: "invalid_grant" });
     server.secrets.add(asked.get("code_verifier") ?? "");
     send(200, tokens(randomUUID(), code.user));
   }

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type OAuthServer, startOAuthServer, visit } from "../helpers/oauth-server.ts";
 import { connectMcp, type McpConnection, type McpOAuth } from "../../src/index.ts";
 import { createMemoryStore, type CredentialStore } from "../../src/oauth/store/credential.ts";
@@ -184,11 +184,76 @@ describe("a token", () => {
   test("survives an outage of the authorization server", async () => {
     await using mcp = await connect(person());
     server.revokeAccess();
-    server.tokenStatus = 503;
+    server.tokenAnswer = { status: 503, body: '{"error":"temporarily_unavailable"}' };
     await expect(mcp.callTool("whoami", {})).rejects.toMatchObject({ code: "AUTH_UNAVAILABLE" });
-    server.tokenStatus = undefined;
+    server.tokenAnswer = undefined;
     expect((await mcp.callTool("whoami", {})).text).toBe("it is you");
     expect(requests("/authorize")).toBe(1);
+  });
+
+  test.each([
+    ["too many requests", 429, '{"error":"rate_limited"}'],
+    ["too many requests, as a page", 429, "<h1>Slow down</h1>"],
+    ["an outage with status 400", 400, '{"error":"temporarily_unavailable"}'],
+  ])("survives %s", async (_name, status, body) => {
+    await using mcp = await connect(person());
+    server.revokeAccess();
+    server.tokenAnswer = { status, body };
+    await expect(mcp.callTool("whoami", {})).rejects.toMatchObject({ code: "AUTH_UNAVAILABLE" });
+    server.tokenAnswer = undefined;
+    expect((await mcp.callTool("whoami", {})).text).toBe("it is you");
+    expect(requests("/authorize")).toBe(1);
+  });
+
+  test("is gone if the authorization server says so with status 200 and an error of its own", async () => {
+    await call(person());
+    server.revokeAccess();
+    server.tokenAnswer = { status: 200, body: '{"error":"bad_refresh_token"}' };
+    await expect(call({})).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
+    const before = requests("/token");
+    await expect(call({})).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
+    expect(requests("/token")).toBe(before);
+  });
+
+  test.each([
+    ["an outage", 503, '{"error":"server_error"}'],
+    ["a refusal of the client", 401, '{"error":"invalid_client"}'],
+    ["an answer without a token", 200, "{}"],
+  ])(
+    "that is still valid is used after %s, and refreshed again after a pause",
+    async (_name, status, body) => {
+      await using mcp = await connect(person());
+      const whoami = async (): Promise<string> => (await mcp.callTool("whoami", {})).text;
+      vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + (server.expiresIn - 28) * 1_000 });
+      onTestFinished(() => void vi.useRealTimers());
+      const before = requests("/token");
+      server.tokenAnswer = { status, body };
+      for (let calls = 0; calls < 3; calls += 1) expect(await whoami()).toBe("it is you");
+      expect(requests("/token")).toBe(before + 1);
+      vi.setSystemTime(Date.now() + 6_000);
+      for (let calls = 0; calls < 3; calls += 1) expect(await whoami()).toBe("it is you");
+      expect(requests("/token")).toBe(before + 2);
+      server.tokenAnswer = undefined;
+      vi.setSystemTime(Date.now() + 6_000);
+      expect(await whoami()).toBe("it is you");
+      expect(requests("/token")).toBe(before + 2);
+      vi.setSystemTime(Date.now() + 6_000);
+      expect(await whoami()).toBe("it is you");
+      expect(requests("/token")).toBe(before + 3);
+    },
+  );
+
+  test("is refreshed with the client secret that the settings have now, which is not stored", async () => {
+    server.clients.set("mine", ["http://127.0.0.1:1/callback"]);
+    server.metadata = (json) => {
+      json.token_endpoint_auth_methods_supported &&= ["client_secret_basic"];
+    };
+    await call({ ...person(), clientId: "mine", clientSecret: "first-secret" });
+    expect(JSON.stringify(await store.list())).not.toContain("first-secret");
+    server.revokeAccess();
+    expect(await call({ clientId: "mine", clientSecret: "second-secret" })).toBe("it is you");
+    expect(server.clientSecrets).toEqual(["first-secret", "second-secret"]);
+    expect(JSON.stringify(await store.list())).not.toContain('-secret"');
   });
 
   test("whose login was revoked needs a person, and nothing else is lost", async () => {

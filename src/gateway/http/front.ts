@@ -5,7 +5,6 @@ import type { Duplex } from "node:stream";
 import { toPortolanError } from "../../errors/index.ts";
 import type { OfferLogin, OpenedWorkspace } from "../../hub/index.ts";
 import { GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
-import { Secret } from "../../secrets/index.ts";
 import type { CallMetrics } from "../../telemetry/index.ts";
 import { createAccessControl } from "../access/access-control.ts";
 import { createRefusalEvents } from "../access/refusal-events.ts";
@@ -110,7 +109,7 @@ export async function createHttpFront(options: HttpFrontOptions): Promise<HttpFr
     access: () => access,
     settings: () => live.all,
     baseUrl: () => baseUrlOf(live.all, url()),
-    onSecret: (value) => workspace.redactor.add(new Secret(value)),
+    onSecrets: workspace.redactor.replace,
   });
   const handler = new HttpHandler({
     get access() {

@@ -4,7 +4,7 @@
 import { isPortolanError, PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { OfferLogin } from "../../hub/index.ts";
 import type { GatewaySettings } from "../../model/index.ts";
-import { type RegisteredClients, signIn } from "../../oauth/index.ts";
+import { type OnSecrets, type RegisteredClients, signIn } from "../../oauth/index.ts";
 import type { NoteRefusal } from "../access/refusal-events.ts";
 import type { AccessControl } from "../access/types.ts";
 import type { HttpRequest, HttpResponse } from "../http/responses.ts";
@@ -31,7 +31,7 @@ export interface LoginFrontOptions {
   /** Signs cookies. */
   readonly key: Buffer;
   readonly refused?: NoteRefusal;
-  readonly onSecret: (value: string) => void;
+  readonly onSecrets: OnSecrets;
 }
 
 /** The part of a path after `/login/`. */
@@ -130,7 +130,7 @@ export class LoginFront {
 
   /** Sends the browser to the issuer of the gateway, to learn who the person is. */
   async #redirectToIssuer(response: HttpResponse, link: LoginLink, site: Site): Promise<void> {
-    const { settings, access, onSecret } = this.#options;
+    const { settings, access, onSecrets } = this.#options;
     const { oauth } = settings();
     if (oauth === undefined) return send(response, GONE);
     const { issuer, clientId, clientSecret, scopes = [] } = oauth;
@@ -139,7 +139,7 @@ export class LoginFront {
     const start = { kind: "identity", binding, link } as const;
     const work: Parameters<PendingAuthorizations["begin"]>[2] = async (openLoginPage) => {
       const client = { clientId, clientSecret };
-      const options = { name: "the gateway", issuer, resource, scopes, client, openLoginPage, onSecret };
+      const options = { name: "the gateway", issuer, resource, scopes, client, openLoginPage, onSecrets };
       const token = await signIn(options, this.#clients);
       const result = await access().authenticate({ headers: { authorization: `Bearer ${token}` } });
       if ("caller" in result && result.caller.name === link.caller) return;

@@ -3,7 +3,6 @@
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
 import { type OpenLoginPage, ServerLogin } from "../../oauth/index.ts";
-import { Secret } from "../../secrets/index.ts";
 import { resolveEndpointOf, type ServerContext } from "./open-server-session.ts";
 
 /** A login that a failed request needs. */
@@ -40,7 +39,7 @@ export async function logInAt(
   const { url, auth: settings = {} } = endpoint;
   const login = new ServerLogin({
     ...{ server, url, settings, store, openLoginPage, user: user?.id },
-    onSecret: (value) => redactor.add(new Secret(value)),
+    onSecrets: redactor.replace,
   });
   await login.login({ scope, isNeeded: true });
 }

@@ -2,7 +2,6 @@
 
 import type { ServerDefinition } from "../../model/index.ts";
 import { ExchangedLogin, type RequestAuth, ServerLogin } from "../../oauth/index.ts";
-import { Secret } from "../../secrets/index.ts";
 import type { ServerContext } from "./open-server-session.ts";
 
 /** Undefined for programs of this machine, and for servers whose config has a credential. */
@@ -20,14 +19,14 @@ export function loginOf(
   const { username, password } = new URL(url);
   const isGiven = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
   if (isGiven || username !== "" || password !== "") return undefined;
-  const onSecret = (value: string): void => redactor.add(new Secret(value));
+  const onSecrets = redactor.replace;
   const { exchange } = settings;
   if (exchange === undefined)
-    return new ServerLogin({ ...{ server, url, settings, store, onSecret }, user: user?.id });
+    return new ServerLogin({ ...{ server, url, settings, store, onSecrets }, user: user?.id });
   const known = exchanged?.get(url);
   if (known !== undefined) return known;
   const subjectToken = (): string | undefined => user?.subjectToken()?.reveal();
-  const login = new ExchangedLogin({ ...{ server, url, exchange, subjectToken, onSecret } });
+  const login = new ExchangedLogin({ ...{ server, url, exchange, subjectToken, onSecrets } });
   exchanged?.set(url, login);
   return login;
 }

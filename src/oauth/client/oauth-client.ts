@@ -49,6 +49,24 @@ export function configuredClient({
   return { clientId: clientMetadataUrl, authMethod: clientKey === undefined ? "none" : "private_key_jwt" };
 }
 
+/** The client without a secret of the settings, which is read from there each time: it may be rotated, and is not ours to store. */
+export function storedClient(client: OAuthClient, { clientId }: OAuthSettings): OAuthClient {
+  return client.clientId === clientId ? { ...client, clientSecret: undefined } : client;
+}
+
+/** The stored client, with the secret or the key that the settings have for it now. */
+export function currentClient(
+  stored: OAuthClient,
+  options: Pick<ClientOptions, "settings" | "authorizationServer">,
+): OAuthClient {
+  const configured = configuredClient(options);
+  if (configured === undefined || configured.clientId !== stored.clientId) return stored;
+  // The login has found out how the authorization server wants the secret, and its metadata is not stored.
+  const isSecret = (method: ClientAuthMethod): boolean => method.startsWith("client_secret");
+  const isKept = isSecret(configured.authMethod) && isSecret(stored.authMethod);
+  return { ...configured, authMethod: isKept ? stored.authMethod : configured.authMethod };
+}
+
 /** The use of a client: logins in a browser that come back to this address, or device codes. */
 export type ClientUse = { readonly redirectUri: string } | "device-code";
 

@@ -2,6 +2,7 @@
 
 import { isHttpUrl, parseUrl } from "../../base/net/urls.ts";
 import { authFailed } from "../problems.ts";
+import type { OnSecrets } from "../request-auth.ts";
 import { clientAuthentication, type TokenEndpoint, toTokenError } from "./token-endpoint.ts";
 import { requestTokens, type Tokens } from "./token-request.ts";
 
@@ -13,7 +14,7 @@ export interface CodeRequest {
   readonly resource: string | undefined;
   /** Shows the address to the person. Resolves to the address that the browser was redirected to, which must carry the state. */
   readonly show: (address: URL, state: string) => Promise<URL>;
-  readonly onSecret?: (value: string) => void;
+  readonly onSecrets?: OnSecrets;
 }
 
 export async function requestByCode(endpoint: TokenEndpoint, request: CodeRequest): Promise<Tokens> {
@@ -39,7 +40,8 @@ export async function requestByCode(endpoint: TokenEndpoint, request: CodeReques
   const oauth = await import("oauth4webapi");
   const verifier = oauth.generateRandomCodeVerifier();
   const state = oauth.generateRandomState();
-  request.onSecret?.(verifier);
+  const owner = `login ${state}`;
+  request.onSecrets?.(owner, [verifier]);
   const parameters = defined({
     response_type: "code",
     client_id: client.clientId,
@@ -52,15 +54,19 @@ export async function requestByCode(endpoint: TokenEndpoint, request: CodeReques
     // OpenID Connect gives a refresh token only after a question to the user.
     prompt: scope?.split(" ").includes("offline_access") === true ? "consent" : undefined,
   });
-  const isPushed = authorizationServer.require_pushed_authorization_requests === true;
-  const visible = isPushed ? await push(endpoint, parameters) : parameters;
-  for (const [name, value] of Object.entries(visible)) address.searchParams.set(name, value);
-  const answer = await request.show(address, state);
-  const code = codeIn(answer);
-  request.onSecret?.(code);
-  return await requestTokens(endpoint, "authorization_code", {
-    ...{ code, redirect_uri: redirectUri, code_verifier: verifier, resource },
-  });
+  try {
+    const isPushed = authorizationServer.require_pushed_authorization_requests === true;
+    const visible = isPushed ? await push(endpoint, parameters) : parameters;
+    for (const [name, value] of Object.entries(visible)) address.searchParams.set(name, value);
+    const answer = await request.show(address, state);
+    const code = codeIn(answer);
+    request.onSecrets?.(owner, [verifier, code]);
+    return await requestTokens(endpoint, "authorization_code", {
+      ...{ code, redirect_uri: redirectUri, code_verifier: verifier, resource },
+    });
+  } finally {
+    request.onSecrets?.(owner, []);
+  }
 
   /** Checks state and issuer (RFC 9207), so that the code of another authorization server or of another login is not used. */
   function codeIn(redirected: URL): string {

@@ -5,6 +5,7 @@ import { isSecureUrl, parseUrl } from "../../base/net/urls.ts";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { DEVICE_CODE } from "../client/oauth-client.ts";
 import { authFailed } from "../problems.ts";
+import type { OnSecrets } from "../request-auth.ts";
 import { clientAuthentication, GrantRefused, type TokenEndpoint, toTokenError } from "./token-endpoint.ts";
 import { requestTokens, type Tokens } from "./token-request.ts";
 
@@ -26,7 +27,7 @@ export interface DeviceRequest {
   readonly scope: string | undefined;
   readonly resource: string | undefined;
   readonly show: ShowDeviceCode;
-  readonly onSecret?: (value: string) => void;
+  readonly onSecrets?: OnSecrets;
   readonly signal?: AbortSignal;
   /** Default: a timer. */
   readonly wait?: (ms: number) => Promise<unknown>;
@@ -43,21 +44,31 @@ export async function requestByDeviceCode(endpoint: TokenEndpoint, request: Devi
   const { server, authorizationServer } = endpoint;
   const { scope, resource, signal, wait = (ms) => sleep(ms, undefined, { signal }) } = request;
   const { deviceCode, intervalMs, ...shown } = await requestCode(endpoint, request);
-  await request.show({ server, ...shown });
-  let interval = intervalMs;
-  for (;;) {
-    await wait(Math.min(interval, Math.max(0, shown.expiresAt - Date.now())));
-    if (Date.now() >= shown.expiresAt) throw expired(server);
-    try {
-      return await requestTokens(endpoint, DEVICE_CODE, { device_code: deviceCode, scope, resource });
-    } catch (error) {
-      if (error instanceof GrantRefused) {
-        if (error.error === "slow_down") interval = Math.min(interval + INTERVAL_MS, MAX_INTERVAL_MS);
-        else if (error.error !== "authorization_pending") throw ended(error);
-      } else if (isPortolanError(error) && error.code === "AUTH_UNAVAILABLE")
-        // The code is still good when the authorization server works again.
-        interval = Math.min(interval * 2, MAX_INTERVAL_MS);
-      else throw error;
+  const owner = `login ${globalThis.crypto.randomUUID()}`;
+  request.onSecrets?.(owner, [deviceCode]);
+  try {
+    await request.show({ server, ...shown });
+    return await poll();
+  } finally {
+    request.onSecrets?.(owner, []);
+  }
+
+  async function poll(): Promise<Tokens> {
+    let interval = intervalMs;
+    for (;;) {
+      await wait(Math.min(interval, Math.max(0, shown.expiresAt - Date.now())));
+      if (Date.now() >= shown.expiresAt) throw expired(server);
+      try {
+        return await requestTokens(endpoint, DEVICE_CODE, { device_code: deviceCode, scope, resource });
+      } catch (error) {
+        if (error instanceof GrantRefused) {
+          if (error.error === "slow_down") interval = Math.min(interval + INTERVAL_MS, MAX_INTERVAL_MS);
+          else if (error.error !== "authorization_pending") throw ended(error);
+        } else if (isPortolanError(error) && error.code === "AUTH_UNAVAILABLE")
+          // The code is still good when the authorization server works again.
+          interval = Math.min(interval * 2, MAX_INTERVAL_MS);
+        else throw error;
+      }
     }
   }
 
@@ -76,7 +87,7 @@ export async function requestByDeviceCode(endpoint: TokenEndpoint, request: Devi
 
 async function requestCode(
   endpoint: TokenEndpoint,
-  { scope, resource, onSecret }: DeviceRequest,
+  { scope, resource }: DeviceRequest,
 ): Promise<Omit<DeviceCode, "server"> & { readonly deviceCode: string; readonly intervalMs: number }> {
   const { server, authorizationServer, client, http } = endpoint;
   const oauth = await import("oauth4webapi");
@@ -96,7 +107,6 @@ async function requestCode(
       { client_id: client.clientId },
       response,
     );
-    onSecret?.(received.device_code);
     const verificationUri = pageIn(received.verification_uri);
     if (verificationUri === undefined || received.user_code.length > MAX_USER_CODE)
       throw authFailed(

@@ -36,18 +36,41 @@ export function toTokenError(
 ): Error {
   if (error instanceof ResponseBodyError) {
     const said = (error.error_description ?? error.error).slice(0, 300);
-    if (error.status < 500) return new GrantRefused(error.error, said, error);
-    return unavailable(said);
+    const isTemporary = isTemporaryStatus(error.status) || error.error === "temporarily_unavailable";
+    return isTemporary ? unavailable(said) : new GrantRefused(error.error, said, error);
   }
   if (error instanceof OAuthHttpError)
     return error.isTemporary ? unavailable(error.message) : authFailed(server, error.message, HINT, error);
   const { message, cause } = error as Error & { cause?: unknown };
-  if (cause instanceof Response && cause.status >= 500) return unavailable(`HTTP ${cause.status}`);
+  if (cause instanceof Response && isTemporaryStatus(cause.status))
+    return unavailable(`HTTP ${cause.status}`);
   return authFailed(server, `the answer of ${issuer} is not a token: ${message}`, HINT, error);
 
   function unavailable(why: string): Error {
     return authUnavailable(server, `${issuer} gives no token now: ${why}`, "Try again later.", error);
   }
+}
+
+/** The request may succeed later: too many requests, or an error of the server. */
+function isTemporaryStatus(status: number): boolean {
+  return status === 429 || status >= 500;
+}
+
+/** Error codes that some authorization servers use in place of those of OAuth. */
+const OWN_ERRORS: Readonly<Record<string, string>> = {
+  bad_refresh_token: "invalid_grant",
+  bad_verification_code: "invalid_grant",
+  incorrect_client_credentials: "invalid_client",
+};
+
+/** The answer as OAuth defines it: some authorization servers refuse with status 200, and with error codes of their own. */
+export function standardAnswer(
+  status: number,
+  json: Readonly<Record<string, unknown>>,
+): { readonly status: number; readonly json: Readonly<Record<string, unknown>> } {
+  const { error } = json;
+  if (typeof error !== "string") return { status, json };
+  return { status: status === 200 ? 400 : status, json: { ...json, error: OWN_ERRORS[error] ?? error } };
 }
 
 const HINT = "Report it to the operator of the authorization server.";

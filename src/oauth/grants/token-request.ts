@@ -1,7 +1,14 @@
 // Requests to token endpoints, on oauth4webapi.
 
 import type { TokenEndpointResponse } from "oauth4webapi";
-import { clientAuthentication, GrantRefused, type TokenEndpoint, toTokenError } from "./token-endpoint.ts";
+import { isObject } from "../../model/index.ts";
+import {
+  clientAuthentication,
+  GrantRefused,
+  standardAnswer,
+  type TokenEndpoint,
+  toTokenError,
+} from "./token-endpoint.ts";
 
 export interface Tokens {
   readonly accessToken: string;
@@ -53,10 +60,12 @@ async function requestOnce(
     const json = (await response
       .clone()
       .json()
-      .catch(() => undefined)) as { id_token?: unknown } | undefined;
-    if (json?.id_token === undefined) return response;
-    user = userIn(json.id_token);
-    return new Response(JSON.stringify({ ...json, id_token: undefined }), response);
+      .catch(() => undefined)) as unknown;
+    if (!isObject(json)) return response;
+    const { id_token: idToken, ...rest } = json;
+    user = userIn(idToken);
+    const answer = standardAnswer(response.status, rest);
+    return new Response(JSON.stringify(answer.json), { status: answer.status, headers: response.headers });
   };
   try {
     const authentication = await clientAuthentication(endpoint);

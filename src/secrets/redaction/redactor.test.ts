@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { PortolanError } from "../../errors/index.ts";
 import { withRedactedError } from "./redact-error.ts";
 import { createRedactor, type Redactor } from "./redactor.ts";
@@ -12,6 +12,35 @@ function redactorOf(...values: string[]): Redactor {
   for (const value of values) redactor.add(new Secret(value));
   return redactor;
 }
+
+test("tokens are redacted until some minutes after their replacement, other secrets for good", () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const redactor = redactorOf("configured-canary");
+  const [first, second] = ["token-one-canary", "token-two-canary"];
+  redactor.replace("login", [first, "configured-canary", "123456"]);
+  redactor.replace("login", [second]);
+  const text = `${first} ${second} configured-canary 123456`;
+  expect(redactor.redactText(text)).toBe("[redacted] [redacted] [redacted] [redacted]");
+  expect(redactor.redactText(Buffer.from(first).toString("base64"))).not.toContain("dG9rZW");
+  vi.setSystemTime(Date.now() + 31 * 60_000);
+  redactor.replace("other", []);
+  expect(redactor.redactText(text)).toBe(`${first} [redacted] [redacted] 123456`);
+});
+
+test("thousands of replaced tokens stay a bounded set, and the current ones are redacted", () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const redactor = createRedactor();
+  const tokens = Array.from({ length: 6_000 }, (_, index) => `token-${index}-canary-0123456789`);
+  for (const token of tokens) {
+    redactor.replace("login", [token]);
+    vi.setSystemTime(Date.now() + 60_000);
+  }
+  const found = tokens.filter((token) => redactor.redactText(token) !== token);
+  expect(found.length).toBeLessThan(40);
+  expect(found.at(-1)).toBe(tokens.at(-1));
+});
 
 test("a Secret prints as [redacted] and reveals its value on request", () => {
   const secret = new Secret("hunter2-canary");
@@ -302,6 +331,24 @@ describe("properties", () => {
         expect(finder.end()).toBe(expected + Math.max(...lengths));
       }),
       { numRuns: 500 },
+    );
+  });
+
+  test("a finder whose words were added and removed finds the same as a new one", () => {
+    const some = fc.array(value, { maxLength: 8 });
+    fc.assert(
+      fc.property(some, some, some, text, (first, added, removed, it) => {
+        const finder = createWordFinder(first);
+        for (const word of added) finder.add(word);
+        for (const word of removed) finder.delete(word);
+        const same = createWordFinder([...first, ...added].filter((word) => !removed.includes(word)));
+        for (let from = 0; from <= it.length; from += 1) {
+          const at = finder.find(it, from);
+          expect(at).toBe(same.find(it, from));
+          if (at !== -1) expect(finder.end()).toBe(same.end());
+        }
+      }),
+      { numRuns: 300 },
     );
   });
 

@@ -2,6 +2,7 @@
 
 import { REDACTED, type Secret } from "../secret.ts";
 import { createEncodedFinder, type EncodedFinder } from "./encoded-finder.ts";
+import { createReplacedSecrets } from "./replaced-secrets.ts";
 import { formsOf, MIN_LENGTH, standAlonePattern } from "./secret-forms.ts";
 import { createWordFinder, type WordFinder } from "./word-finder.ts";
 
@@ -11,6 +12,11 @@ export interface Redactor {
    * text.
    */
   add(secret: Secret): void;
+  /**
+   * Redacts the values of an owner that are obtained while the program runs, such as the tokens of a login. They replace the owner's
+   * earlier ones, which are redacted for 30 more minutes.
+   */
+  readonly replace: (owner: string, values: readonly string[]) => void;
   /** Returns the same string if it contains no secret. */
   redactText(text: string): string;
   /** Returns a copy with keys and strings redacted, or the same reference if there is nothing to redact. */
@@ -21,20 +27,50 @@ const MAX_DEPTH = 200;
 const MAX_NODES = 1_000_000;
 
 export function createRedactor(): Redactor {
-  const values = new Set<string>();
-  /** Forms that are redacted wherever they stand. */
-  const forms = new Set<string>();
+  /** Values that are redacted for good. */
+  const permanent = new Set<string>();
+  /** All values, with the number of reasons to redact them. */
+  const values = new Map<string, number>();
+  /** Forms that are redacted wherever they stand, with the number of values that have them. */
+  const forms = new Map<string, number>();
   /** Forms that are redacted as whole words only, because parts of ordinary words would match. */
-  const short = new Set<string>();
-  const shortValues = new Set<string>();
+  const short = new Map<string, number>();
+  const shortValues = new Map<string, number>();
+  // One search covers all secrets, so that a text without secrets is cheap however many there are.
   let finder: WordFinder | undefined;
   let alone: RegExp | undefined;
   let encoded: EncodedFinder | undefined;
 
+  /** Adds the value, or takes it away again. */
+  const change = (value: string, by: 1 | -1): void => {
+    if (!count(values, value, by)) return;
+    const trimmed = value.trim();
+    if (trimmed === "") return;
+    for (const form of new Set(formsOf(value))) {
+      const inner = form.trim();
+      // The white space around a short value does not make it a rare one.
+      if (inner.length < MIN_LENGTH) changeShort(short, inner, by);
+      // A part of the marker reveals nothing, and redacting it would never end.
+      else if (!REDACTED.includes(form) && count(forms, form, by)) {
+        finder ??= createWordFinder();
+        if (by === 1) finder.add(form);
+        else finder.delete(form);
+      }
+    }
+    if (trimmed.length < MIN_LENGTH) changeShort(shortValues, trimmed, by);
+  };
+  const changeShort = (known: Map<string, number>, text: string, by: 1 | -1): void => {
+    if (text === "" || !count(known, text, by)) return;
+    alone = undefined;
+    encoded = undefined;
+  };
+  const replaced = createReplacedSecrets({
+    add: (value) => change(value, 1),
+    forget: (value) => change(value, -1),
+  });
+
   const redactLong = (text: string): string => {
-    if (forms.size === 0 || text.length < MIN_LENGTH) return text;
-    // One search covers all secrets, so that a text without secrets is cheap however many there are.
-    finder ??= createWordFinder([...forms]);
+    if (finder === undefined || text.length < MIN_LENGTH) return text;
     const first = finder.find(text, 0);
     return first === -1 ? text : replaceAll(text, finder, first);
   };
@@ -42,37 +78,33 @@ export function createRedactor(): Redactor {
     const clean = redactLong(text);
     if (short.size === 0) return clean;
     if (short.has(clean.trim())) return REDACTED;
-    alone ??= standAlonePattern([...short].filter((form) => form.length > 1));
-    encoded ??= createEncodedFinder([...shortValues]);
+    alone ??= standAlonePattern([...short.keys()].filter((form) => form.length > 1));
+    encoded ??= createEncodedFinder([...shortValues.keys()]);
     return encoded.redact(alone === undefined ? clean : clean.replace(alone, REDACTED));
   };
 
   return {
     add(secret) {
       const value = secret.reveal();
-      if (values.has(value)) return;
-      values.add(value);
-      const trimmed = value.trim();
-      if (trimmed === "") return;
-      for (const form of formsOf(value)) {
-        const inner = form.trim();
-        // The white space around a short value does not make it a rare one.
-        if (inner.length < MIN_LENGTH) short.add(inner);
-        // A part of the marker reveals nothing, and redacting it would never end.
-        else if (!REDACTED.includes(form)) forms.add(form);
-      }
-      short.delete("");
-      if (trimmed.length < MIN_LENGTH) shortValues.add(trimmed);
-      finder = undefined;
-      alone = undefined;
-      encoded = undefined;
+      if (permanent.has(value)) return;
+      permanent.add(value);
+      change(value, 1);
     },
+    replace: (owner, given) => replaced.replace(owner, given),
     redactText,
     redactValue(value) {
       if (forms.size + short.size === 0) return value;
       return redactDeep(value, redactText, [], { left: MAX_NODES }) as typeof value;
     },
   };
+}
+
+/** Counts one more or one less of the key. True if it is new, or gone. */
+function count(counts: Map<string, number>, key: string, by: 1 | -1): boolean {
+  const before = counts.get(key) ?? 0;
+  if (before + by === 0) counts.delete(key);
+  else counts.set(key, before + by);
+  return before === 0 || before + by === 0;
 }
 
 /** Secrets may overlap, so the union of all matches is replaced. */
