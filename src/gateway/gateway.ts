@@ -321,7 +321,10 @@ async function createGateway(
     fetch: async (request) => http().fetch(request),
     upgrade: (request, socket, head) => http().upgrade(request, socket, head),
     async listen() {
-      server ??= await listenHttp(live.all, http());
+      if (server === undefined) {
+        server = await listenHttp(live.all, http());
+        http().reportMissingLinks();
+      }
       return { url: `${server.url}${path}` };
     },
     serveStdio: (input, output) =>

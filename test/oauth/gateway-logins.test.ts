@@ -32,6 +32,23 @@ function open(auth: OAuthSettings = { perCaller: true }): Promise<TestGateway> {
   return openTestGateway([{ alias: "notes", endpoint }], { callers: CALLERS });
 }
 
+test.each(["0.0.0.0", "::"])(
+  "a gateway at %s gives no link that leads nowhere, and says what it needs",
+  async (host) => {
+    const endpoint = { transport: "http", url: server.url, auth: { perCaller: true } } as const;
+    const servers = [{ alias: "notes", endpoint }];
+    const { url, diagnostics } = await openTestGateway(servers, { callers: CALLERS, host });
+    expect(diagnostics).toMatchObject([
+      { severity: "warning", hint: expect.stringContaining("gateway.public_url") as string },
+    ]);
+    const local = url.replace(/\/\/.*:/, "//127.0.0.1:");
+    const client = await RawLegacy.open(local, { token: tokenOf("alice"), capabilities: CAPABILITIES });
+    const shown = JSON.stringify(await client.tool("mcp_notes_login"));
+    expect(shown).toContain("AUTH_REQUIRED");
+    expect(shown).not.toContain("/login/");
+  },
+);
+
 /** A person at a browser: proves to be the caller with its gateway token, and logs in at the server as `user`. */
 async function logIn(
   link: string,

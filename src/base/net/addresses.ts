@@ -72,6 +72,11 @@ export function isLoopbackHost(host: string): boolean {
   return /^localhost\.?$/i.test(host) || isLoopbackAddress(host);
 }
 
+/** Returns true for 0.0.0.0 and ::, at which a server listens at every address of the machine. The address may have brackets. */
+export function isUnspecifiedAddress(address: string): boolean {
+  return ["0.0.0.0", "::"].includes(finalAddress(address) ?? "");
+}
+
 /** Returns true for `localhost` and all names below it. They never belong to the public Internet. */
 export function isLocalhostName(host: string): boolean {
   return /(?:^|\.)localhost\.?$/i.test(host);

@@ -1,6 +1,6 @@
 // Access control: checks Host and Origin of a request, and finds its caller by the bearer token.
 
-import { isLoopbackHost } from "../../base/net/addresses.ts";
+import { isLoopbackHost, isUnspecifiedAddress } from "../../base/net/addresses.ts";
 import { PortolanError, type Report } from "../../errors/index.ts";
 import type { GatewayCaller, GatewaySettings } from "../../model/index.ts";
 import { bearerOf, hashToken, indexTokens } from "./bearer-tokens.ts";
@@ -104,7 +104,7 @@ function createIssuer(options: AccessControlOptions, now: () => number): OAuthIs
   const { settings, boundHost, url, report } = options;
   const { oauth } = settings;
   if (oauth === undefined) return undefined;
-  if (oauth.resource === undefined && ["0.0.0.0", "::", "[::]"].includes(boundHost))
+  if (oauth.resource === undefined && isUnspecifiedAddress(boundHost))
     throw new PortolanError(
       "CONFIG_INVALID",
       "gateway.oauth needs resource, because the gateway listens at every address",

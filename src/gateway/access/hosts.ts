@@ -1,6 +1,6 @@
 // Allowed Host and Origin headers, so that no web page reaches the gateway under a name of its own (DNS rebinding).
 
-import { bracketed, isLoopbackHost } from "../../base/net/addresses.ts";
+import { bracketed, isLoopbackHost, isUnspecifiedAddress } from "../../base/net/addresses.ts";
 import type { GatewaySettings } from "../../model/index.ts";
 import { wrongHost, wrongOrigin } from "./refusals.ts";
 import type { Refusal } from "./types.ts";
@@ -24,7 +24,7 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: "80", https: "44
 export function createHostRules(settings: GatewaySettings, boundHost: string): HostRules {
   const bound = (parseHost(bracketed(boundHost)) ?? { name: "" }).name;
   const local = isLoopbackHost(bound);
-  const everywhere = bound === "0.0.0.0" || bound === "[::]";
+  const everywhere = isUnspecifiedAddress(bound);
   const listed = settings.allowedHosts?.map(toHostTest) ?? [];
   const origins = new Set(settings.allowedOrigins?.map((origin) => origin.toLowerCase()));
 

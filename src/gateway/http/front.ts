@@ -15,6 +15,7 @@ import { refuseUpgrade, WebSocketFront } from "../channels/websocket.ts";
 import { Intake } from "../common/intake.ts";
 import type { GatewayViews } from "../common/view.ts";
 import { LegacyHttpFront } from "../legacy/http-front.ts";
+import { baseUrlOf, missingLinks } from "../login/base-url.ts";
 import { LoginFront } from "../login/front.ts";
 import type { Budgets } from "../budgets/budgets.ts";
 import type { LegacyOptions } from "../legacy/session.ts";
@@ -59,6 +60,8 @@ export interface HttpFront {
    * do not exist any more, or that have other rules, lose their sessions.
    */
   prepareAccess(settings: GatewaySettings): () => void;
+  /** Warns if callers must log in at servers and get no links, after the gateway has begun to listen. */
+  reportMissingLinks(): void;
   /** Refuses new requests. Resolves when the running ones have their response. */
   drain(): Promise<void>;
   /** Ends every session and connection of clients. */
@@ -104,11 +107,12 @@ export async function createHttpFront(options: HttpFrontOptions): Promise<HttpFr
   const sseFront = transports?.sse === true ? new HttpSseFront(channelOptions) : undefined;
   const webSockets = transports?.websocket === true ? await WebSocketFront.create(channelOptions) : undefined;
   const refused = createRefusalEvents(workspace.events);
+  const baseUrl = (): string | undefined => baseUrlOf(live.all, url());
   const login = new LoginFront({
     ...{ key, refused },
     access: () => access,
     settings: () => live.all,
-    baseUrl: () => baseUrlOf(live.all, url()),
+    baseUrl,
     onSecrets: workspace.redactor.replace,
   });
   const handler = new HttpHandler({
@@ -177,6 +181,13 @@ export async function createHttpFront(options: HttpFrontOptions): Promise<HttpFr
         modern.endSubscriptions(isOutdated);
       };
     },
+    reportMissingLinks() {
+      if (baseUrl() !== undefined) return;
+      const { members } = workspace.hub;
+      const perCaller = members.filter(({ config, isPerCaller }) => config.enabled && isPerCaller);
+      const diagnostic = missingLinks(perCaller.map(({ config }) => config.alias));
+      if (diagnostic !== undefined) workspace.report(diagnostic);
+    },
     async drain() {
       site?.close();
       modern.endSubscriptions();
@@ -189,12 +200,6 @@ export async function createHttpFront(options: HttpFrontOptions): Promise<HttpFr
       webSockets?.close();
     },
   };
-}
-
-/** The URL before `/mcp`, without a slash at its end; undefined if nobody says it. */
-function baseUrlOf({ publicUrl, oauth }: GatewaySettings, url: string | undefined): string | undefined {
-  const found = publicUrl ?? (oauth?.resource ?? url)?.replace(/\/mcp$/, "");
-  return found?.replace(/\/$/, "");
 }
 
 const NO_WEBSOCKET = {
