@@ -104,7 +104,7 @@ export interface ToolResult {
 /** The login of the owner at a server behind OAuth. */
 export interface Account {
   readonly server: string;
-  readonly state: "signed in" | "expired" | "signed out";
+  readonly state: "logged in" | "expired" | "logged out";
   readonly as?: string;
   readonly issuer: string;
   readonly expiresAt?: string;

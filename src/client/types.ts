@@ -83,7 +83,7 @@ export interface McpHttpConfig extends McpOptions {
   transport: "http" | "sse" | "websocket";
   url: string;
   headers?: Readonly<Record<string, string>>;
-  /** Signs in to a server behind OAuth: settings of the default provider, or a provider of your own. */
+  /** Logs in to a server behind OAuth: settings of the default provider, or a provider of your own. */
   auth?: McpOAuth | RequestAuth;
 }
 

@@ -133,7 +133,7 @@ export function packageNotFound(
 ): { readonly message: string; readonly hint: string } {
   return {
     message: `The package ${spec.slice(0, MAX_NAME)} was not found in ${registry}`,
-    hint: "Check the package's name; a private one needs you to be signed in.",
+    hint: "Check the package's name; a private one needs you to be logged in.",
   };
 }
 

@@ -1,4 +1,4 @@
-// Errors of sign-in, with the command that helps.
+// Errors of logins, with the command that helps.
 
 import { shellWord } from "../base/text/command-line.ts";
 import { PortolanError } from "../errors/index.ts";

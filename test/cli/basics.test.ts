@@ -317,7 +317,7 @@ describe("exit codes", () => {
     });
   });
 
-  it("5 when a sign-in is needed, 4 without MCP, 3 when no server listens", async () => {
+  it("5 when a login is needed, 4 without MCP, 3 when no server listens", async () => {
     const server = await started(startHttpServer({ era: "legacy" }));
     server.setFault("auth401");
     const auth = await portolan(["list", server.url]);

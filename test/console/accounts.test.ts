@@ -1,4 +1,4 @@
-// Accounts in the console: who is signed in to a server behind OAuth, until when, and the command for a login.
+// Accounts in the console: who is logged in to a server behind OAuth, until when, and the command for a login.
 
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -56,14 +56,14 @@ describe("accounts", needs("chromium"), () => {
     await page.goto(served.link());
     await page
       .locator(".server-card", { hasText: "work" })
-      .getByText("signed in as ann@example.com")
+      .getByText("logged in as ann@example.com")
       .waitFor();
     const old = page.locator(".server-card", { hasText: "old" });
     await old.getByText("login expired").waitFor();
     await old.getByText("portolan login old").waitFor();
     expect(await findViolations(page)).toEqual([]);
     await open(page, "servers/work");
-    await page.getByText(/signed in as ann@example.com, token until .*, then renewed/).waitFor();
+    await page.getByText(/logged in as ann@example.com, token until .*, then renewed/).waitFor();
     await page.getByText("https://login.example.com").waitFor();
     await open(page, "servers/old");
     await page.locator(".facts").getByText("portolan login old").waitFor();

@@ -41,7 +41,7 @@ describe("a server behind OAuth", () => {
     const call = await portolan(["call", "notes.whoami", "--text"], { cwd, env });
     expect(call).toMatchObject({ code: 0, out: "it is you\n" });
     const accounts = await portolan(["accounts", "--json"], { cwd, env });
-    expect(JSON.parse(accounts.out)).toMatchObject([{ server: server.url, account: "", state: "signed in" }]);
+    expect(JSON.parse(accounts.out)).toMatchObject([{ server: server.url, account: "", state: "logged in" }]);
     for (const { text } of filesBelow(cwd))
       for (const secret of server.secrets) expect(text).not.toContain(secret);
 

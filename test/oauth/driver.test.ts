@@ -1,4 +1,4 @@
-// A driver whose server is behind OAuth: portolan login signs in to it, and each user of the gateway has a login of their own.
+// A driver whose server is behind OAuth: portolan login logs in to it, and each user of the gateway has a login of their own.
 
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -40,7 +40,7 @@ outputs: {}`,
   });
   // A login of another user is another one.
   const accounts = await portolan(["accounts", "--json"], { cwd, env });
-  expect(JSON.parse(accounts.out)).toMatchObject([{ server: server.url, user: "", state: "signed in" }]);
+  expect(JSON.parse(accounts.out)).toMatchObject([{ server: server.url, user: "", state: "logged in" }]);
   expect(await portolan(["logout", "who-mcp", "--text"], { cwd, env })).toMatchObject({
     ...{ code: 0, out: "Logged out of who-mcp.\n" },
   });

@@ -192,7 +192,7 @@ test("users of the organisation log in at a server, and prove first who they are
   const link = (refused as { data: { url: string } }).data.url;
   const before = server.users.size;
   const lured = await logInAtNotes(new HttpBrowser(), link, organisation, "bob");
-  expect(lured.text).toContain("You are signed in as another person");
+  expect(lured.text).toContain("you are signed in as a different person");
   expect(server.users.size).toBe(before);
 });
 

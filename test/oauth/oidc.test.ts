@@ -67,11 +67,11 @@ describe("in a browser", needs("chromium"), () => {
     expect(call).toMatchObject({ code: 0, out: "you are ann\n" });
     const status = await portolan(["status", "--text"], { cwd, env });
     expect(status.out).toMatch(
-      /signed in as ann@example\.com, token until \d{4}-\d\d-\d\d \d\d:\d\d, then renewed/,
+      /logged in as ann@example\.com, token until \d{4}-\d\d-\d\d \d\d:\d\d, then renewed/,
     );
     const why = await portolan(["why", "notes", "--json"], { cwd, env });
     expect(JSON.parse(why.out)).toMatchObject({
-      login: { state: "signed in", as: "ann@example.com", renewed: true },
+      login: { state: "logged in", as: "ann@example.com", renewed: true },
     });
   });
 });
@@ -90,7 +90,7 @@ describe("without a keyring, a browser or a terminal", () => {
     await visitAs("ann", complete);
     const { code, out, err } = await login.done;
     expect({ code, ...(JSON.parse(out) as object) }).toMatchObject({
-      ...{ code: 0, server: "notes", state: "signed in", as: "ann@example.com" },
+      ...{ code: 0, server: "notes", state: "logged in", as: "ann@example.com" },
     });
     expect(err).toContain("There is no keyring");
     expect(await portolan(["call", "notes.whoami", "--text"], { cwd, env })).toMatchObject({

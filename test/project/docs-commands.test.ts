@@ -119,7 +119,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   "docs/guides/driver-code.md": { files: CONTRACT_FILES },
   "docs/guides/drivers.md": { files: CONTRACT_FILES },
   "docs/guides/embedding.md": { files: { "workspace/portolan.yaml": BOTH_SERVERS["portolan.yaml"] } },
-  "docs/guides/login.md": {},
+  "docs/guides/driver-login.md": {},
   "docs/guides/observe.md": { files: { "portolan.yaml": "yaml 1" } },
   "docs/guides/openapi.md": { files: { "petstore.json": PETSTORE } },
   "docs/guides/operation.md": { files: BOTH_SERVERS },
@@ -132,7 +132,7 @@ const PAGES: Readonly<Record<string, Page>> = {
     files: { ...BOTH_SERVERS, "hello.mld": "mlld 1", "new.mld": "mlld 2" },
   },
   "docs/guides/secrets.md": { files: { "portolan.yaml": "yaml 1" } },
-  "docs/guides/sign-in.md": {},
+  "docs/guides/server-login.md": {},
   "docs/guides/terminal.md": {},
   "docs/guides/workspaces.md": { files: { "portolan.yaml": "yaml 1" } },
   "docs/reference/config-files.md": {

@@ -1,4 +1,4 @@
-// Login at a server behind OAuth: who is signed in and until when, or the command for a login.
+// Login at a server behind OAuth: who is logged in and until when, or the command for a login.
 
 import type { JSX } from "preact";
 import type { Account, ServerHealth } from "../types.ts";
@@ -14,9 +14,9 @@ export function loginCommandOf(server: ServerHealth, account: Account | undefine
 /** One line for the card of a server. */
 export function AccountLine({ account }: { readonly account: Account }): JSX.Element {
   const { state, as } = account;
-  if (state !== "signed in")
+  if (state !== "logged in")
     return <Badge tone="warn">{state === "expired" ? "login expired" : state}</Badge>;
-  return <span>{as === undefined ? "signed in" : `signed in as ${as}`}</span>;
+  return <span>{as === undefined ? "logged in" : `logged in as ${as}`}</span>;
 }
 
 export function AccountFacts({ account }: { readonly account: Account }): JSX.Element {
@@ -24,13 +24,13 @@ export function AccountFacts({ account }: { readonly account: Account }): JSX.El
   return (
     <>
       <AccountLine account={account} />
-      {state === "signed in" && expiresAt !== undefined && (
+      {state === "logged in" && expiresAt !== undefined && (
         <>
           , token until {formatDay(expiresAt)}
           {renewed && ", then renewed"}
         </>
       )}
-      {as !== undefined && state !== "signed in" && ` (${as})`}
+      {as !== undefined && state !== "logged in" && ` (${as})`}
       <span class="muted small account-issuer">{issuer}</span>
       {command && <Command text={command} />}
     </>

@@ -66,7 +66,7 @@ function addResolve({ program, explain, run }: CommandHost): void {
         0: "a driver would serve the call",
         2: "wrong usage, or no driver accepts these inputs",
         3: "no driver would serve the call",
-        5: "a driver would serve it after signing in",
+        5: "a driver would serve it after a login",
       }),
     ],
   });

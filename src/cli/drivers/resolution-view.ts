@@ -24,7 +24,7 @@ interface View {
 
 const PHASES: readonly (readonly [PhaseName, string])[] = [
   ["candidates", "drivers that serve this version and accept these inputs"],
-  ["capability", "drivers that are verified, signed in and healthy"],
+  ["capability", "drivers that are verified, logged in and healthy"],
   ["policy", "drivers whose tags and region the policy allows"],
   ["pin", "the driver that the call names"],
   ["rank", "best driver first"],

@@ -27,11 +27,11 @@ const EXIT_CODES = exitCodes({
 export function addLoginCommands({ program, explain, run }: CommandHost): void {
   const login = defineCommand(program, {
     name: "login",
-    summary: "sign in to a server or a driver",
+    summary: "log in to a server or a driver",
     ...COMMON,
   })
     .usage("<server, URL or driver> [options]")
-    .option("--user <name>", "sign in this caller of the gateway, not yourself")
+    .option("--user <name>", "log in this caller of the gateway, not yourself")
     .option("--account <name>", "one of several accounts at the server")
     .option("--no-browser", "log in on another machine: enter a code there, or paste its answer")
     .action((words: string[], raw: RawOptions & LoginOptions) =>
@@ -53,11 +53,11 @@ export function addLoginCommands({ program, explain, run }: CommandHost): void {
 
   const logout = defineCommand(program, {
     name: "logout",
-    summary: "sign out of a server or a driver",
+    summary: "log out of a server or a driver",
     ...COMMON,
   })
     .usage("<server, URL or driver> [options]")
-    .option("--user <name>", "sign out this caller of the gateway, not yourself")
+    .option("--user <name>", "log out this caller of the gateway, not yourself")
     .option("--account <name>", "one of several accounts at the server")
     .action((words: string[], raw: RawOptions & LoginOptions) =>
       run(raw, async (cli) => (await import("./login.ts")).logout(cli, words, raw)),
@@ -73,7 +73,7 @@ export function addLoginCommands({ program, explain, run }: CommandHost): void {
 
   const accounts = defineCommand(program, {
     name: "accounts",
-    summary: "show who is signed in to which server",
+    summary: "show who is logged in to which server",
     groups: [outputOptions],
   }).action((raw: RawOptions) => run(raw, async (cli) => (await import("./accounts.ts")).showAccounts(cli)));
   explain(accounts, {

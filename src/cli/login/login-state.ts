@@ -1,4 +1,4 @@
-// The stored logins at servers behind OAuth, as commands show them: who is signed in, until when, and what to do if nobody is.
+// The stored logins at servers behind OAuth, as commands show them: who is logged in, until when, and what to do if nobody is.
 
 import { parseUrl } from "../../base/net/urls.ts";
 import { shellWord } from "../../base/text/command-line.ts";
@@ -10,7 +10,7 @@ import { noteDiagnostic } from "../output/diagnostic.ts";
 import { toUrlServer, type UrlServer } from "./url-server.ts";
 
 export interface LoginState {
-  readonly state: "signed in" | "expired" | "signed out";
+  readonly state: "logged in" | "expired" | "logged out";
   /** Name of the user, if the authorization server says it. */
   readonly as?: string;
   readonly issuer: string;
@@ -33,12 +33,12 @@ export function toLoginState(
   const { expiresAt, refreshToken, user } = tokens ?? {};
   const renewed = refreshToken !== undefined;
   const isOver = !renewed && expiresAt !== undefined && expiresAt < Date.now();
-  const state = tokens === undefined ? "signed out" : isOver ? "expired" : "signed in";
+  const state = tokens === undefined ? "logged out" : isOver ? "expired" : "logged in";
   return {
     ...{ state, as: user, issuer, renewed, scope: tokens?.scope ?? scope },
     account: account === "" ? undefined : account,
     expiresAt: expiresAt === undefined ? undefined : new Date(expiresAt).toISOString(),
-    command: state === "signed in" ? undefined : loginCommand(server, account),
+    command: state === "logged in" ? undefined : loginCommand(server, account),
   };
 }
 
@@ -46,14 +46,14 @@ export function loginCommand(server: string, account = ""): string {
   return `portolan login ${shellWord(server)}${account === "" ? "" : ` --account ${shellWord(account)}`}`;
 }
 
-/** `signed in as ann@example.com, token until 2026-11-17 10:30, then renewed` */
+/** `logged in as ann@example.com, token until 2026-11-17 10:30, then renewed` */
 export function describeLogin({ state, as, account, expiresAt, renewed, command }: LoginState): string {
   const who = `${as === undefined ? "" : ` as ${as}`}${account === undefined ? "" : ` (account ${account})`}`;
-  if (state === "signed in") {
+  if (state === "logged in") {
     const until = expiresAt === undefined ? "" : `, token until ${localTime(expiresAt)}`;
-    return `signed in${who}${until}${until !== "" && renewed ? ", then renewed" : ""}`;
+    return `logged in${who}${until}${until !== "" && renewed ? ", then renewed" : ""}`;
   }
-  return `${state === "expired" ? `the login${who} has expired` : "signed out"}. Log in with: ${command ?? ""}`;
+  return `${state === "expired" ? `the login${who} has expired` : "logged out"}. Log in with: ${command ?? ""}`;
 }
 
 function localTime(iso: string): string {

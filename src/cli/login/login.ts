@@ -102,7 +102,7 @@ async function findUrlServer(cli: Cli, name: string): Promise<UrlServer | undefi
     `${name} is a program of this machine, and has no login of Portolan`,
     {
       server: name,
-      hint: "Sign in with the program itself, or give it a secret in env of its config: portolan secrets set <NAME>",
+      hint: "Log in with the program itself, or give it a secret in env of its config: portolan secrets set <NAME>",
     },
   );
 }

@@ -62,7 +62,7 @@ export const REQUEST_EXIT_CODES: string = exitCodes({
   2: "wrong usage or input",
   3: "the server cannot be reached, or no driver can serve the contract",
   4: "the server broke the protocol",
-  5: "sign-in needed",
+  5: "login needed",
   124: "out of time",
   143: "terminated",
 });

@@ -141,6 +141,6 @@ function detailsOf({ server, health, auth }: DriverReport, colors: Colors): stri
     ...(health === "unknown" ? [] : [well(health === "failed" ? "not healthy" : health)]),
     ...(auth === "authed" || server === "refused"
       ? []
-      : [colors.yellow(auth === "expired" ? "login expired" : "not signed in")]),
+      : [colors.yellow(auth === "expired" ? "login expired" : "not logged in")]),
   ];
 }

@@ -122,7 +122,7 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
 
 /** The error of a server that needs a login has the command already. */
 function describeKnown(login: LoginState | undefined): string | undefined {
-  return login?.state === "signed in" ? describeLogin(login) : undefined;
+  return login?.state === "logged in" ? describeLogin(login) : undefined;
 }
 
 function isUpWith(excused: readonly ServerHealth[]): (server: ServerHealth) => boolean {

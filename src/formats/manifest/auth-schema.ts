@@ -1,4 +1,4 @@
-// `auth` of a server: how Portolan signs in to it. A fixed token or key becomes a header; everything else is OAuth.
+// `auth` of a server: how Portolan logs in to it. A fixed token or key becomes a header; everything else is OAuth.
 
 import { isSecureUrl, parseUrl } from "../../base/net/urls.ts";
 import type { OAuthSettings } from "../../model/index.ts";
@@ -8,7 +8,7 @@ import { flag, list, object, oneOf, partialObject, text, type Value } from "../s
 const REFERENCE = "write a reference such as ${NAME}";
 
 export const AUTH = partialObject(
-  "How Portolan signs in to the server. Without it, portolan login is enough.",
+  "How Portolan logs in to the server. Without it, portolan login is enough.",
   {
     token: text(`A fixed token, sent as Authorization: Bearer; ${REFERENCE}.`),
     header: text("Another header for a fixed key, such as X-API-Key; its value is in key."),

@@ -145,7 +145,7 @@ export class LoginFront {
       if ("caller" in result && result.caller.name === link.caller) return;
       throw new PortolanError(
         "FORBIDDEN",
-        "This link belongs to another caller: you are signed in as a different person.",
+        "This link belongs to another caller: you are signed in as a different person",
         {
           hint: "Ask for a link of your own in your client.",
         },

@@ -195,7 +195,7 @@ function hintFor(kind: string | undefined): string | undefined {
   if (isNetworkFailure(kind))
     return "Is this machine online? Check the network and npm's registry setting. Once installed, it starts without network.";
   if (kind === "ETARGET") return "No version of it is in that range: check the version.";
-  if (kind === "E401" || kind === "E403") return "The registry wants credentials: sign in with npm login.";
+  if (kind === "E401" || kind === "E403") return "The registry wants credentials: log in with npm login.";
   if (kind === "EINTEGRITY")
     return "The download does not match the registry's hash: do not trust it, and report it.";
   if (kind === "ENOSPC") return "Free some space on the disk of the store.";

@@ -179,7 +179,7 @@ type DriverProgram = {
   readonly env: Readonly<Record<string, string>>;
 };
 
-/** How Portolan signs in to a remote server, as `auth` of a server in portolan.yaml. Empty: by a login, where the server asks for one. */
+/** How Portolan logs in to a remote server, as `auth` of a server in portolan.yaml. Empty: by a login, where the server asks for one. */
 export interface DriverServerAuth {
   readonly token?: string;
   readonly header?: string;

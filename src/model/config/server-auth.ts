@@ -1,4 +1,4 @@
-// How Portolan signs in to a server behind HTTP: OAuth settings of one server, as its config names them.
+// How Portolan logs in to a server behind HTTP: OAuth settings of one server, as its config names them.
 
 /** A private key that authenticates the client instead of a secret. */
 export interface ClientKey {

@@ -60,7 +60,7 @@ export interface UrlEndpoint {
   readonly transport: "http" | "sse" | "websocket";
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** How to sign in. Without it, a login that somebody made is used. */
+  /** How to log in. Without it, a login that somebody made is used. */
   readonly auth?: OAuthSettings;
   /** Local program that serves the URL. The port of the URL is set when it runs. */
   readonly program?: HttpProgram;

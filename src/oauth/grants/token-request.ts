@@ -57,10 +57,10 @@ async function requestOnce(
     const nonce = response.headers.get("dpop-nonce");
     if (nonce !== null) dpop?.useNonce(url, nonce);
     // The ID token is only read for the name of the user, so that a mistake in it does not prevent the login.
-    const json = (await response
+    const json = await response
       .clone()
       .json()
-      .catch(() => undefined)) as unknown;
+      .catch(() => undefined);
     if (!isObject(json)) return response;
     const { id_token: idToken, ...rest } = json;
     user = userIn(idToken);

@@ -134,7 +134,7 @@ async function pullMissing(request: ImageRequest): Promise<void> {
   const reason = lastWords(stderr.trim().split("\n").slice(-3).join("\n"), 500) || "it gave no reason";
   throw new PortolanError("INSTALL_FAILED", `The image ${image} could not be pulled: ${reason}`, {
     server,
-    hint: "Check the image's name, the network, and whether you are signed in to its registry.",
+    hint: "Check the image's name, the network, and whether you are logged in to its registry.",
     data: { image },
   });
 }

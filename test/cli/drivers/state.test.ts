@@ -68,7 +68,7 @@ describe("a driver that cannot serve", () => {
     expect(why.out).not.toContain("it works");
     const status = await here.run("status", "--text");
     expect(status.code).toBe(5);
-    expect(status.out).toContain("not signed in");
+    expect(status.out).toContain("not logged in");
     expect(status.out).toContain("1 of 2 drivers cannot serve. Log in: portolan login other-mcp");
     expect((await here.run("login", "other-mcp")).code).toBe(0);
     expect((await here.run("status")).code).toBe(0);
