@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
+import { isVisibleTo } from "../../../src/model/protocol/apps.ts";
 import { type NamedTool, tools, watchTools } from "../state/lists.ts";
 import { href } from "../state/router.ts";
 import { formatBytes, formatCount } from "../ui/format.ts";
@@ -19,7 +20,8 @@ const CHARS_PER_TOKEN = 4;
 
 export function ContextCostPage(): JSX.Element {
   useEffect(watchTools, []);
-  const { items, error, isLoading } = tools.value;
+  const { items: listed, error, isLoading } = tools.value;
+  const items = listed.filter((tool) => isVisibleTo("model", tool));
   const groups = new Map<string, NamedTool[]>();
   for (const tool of items) groups.set(tool.server, [...(groups.get(tool.server) ?? []), tool]);
   const costs = [...groups].map(([name, list]) => costOf(name, list)).toSorted((a, b) => b.tokens - a.tokens);

@@ -70,14 +70,20 @@ function PlanCard({ plan }: { readonly plan: LaunchPlan }): JSX.Element {
           />
         </div>
       ))}
-      <Facts
-        items={[
-          ["Backend", `${backend} (${by})`],
-          ["Network", policy.network.length === 0 ? "none" : <Names names={policy.network} />],
-          ["May write", <Names names={paths("write")} />],
-          ["May read", <Names names={paths("read")} />],
-        ]}
-      />
+      {mode === "off" ? (
+        <p class="message warn">
+          This server runs without a sandbox ({by}). It may read, write and reach everything that you may.
+        </p>
+      ) : (
+        <Facts
+          items={[
+            ["Backend", `${backend} (${by})`],
+            ["Network", policy.network.length === 0 ? "none" : <Names names={policy.network} />],
+            ["May write", <Names names={paths("write")} />],
+            ["May read", <Names names={paths("read")} />],
+          ]}
+        />
+      )}
       <Facts wide items={[["Program", <code class="break">{[program, ...args].join(" ")}</code>]]} />
       <details>
         <summary>{formatCount(env.length, "environment variable")}</summary>

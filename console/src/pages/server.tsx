@@ -184,6 +184,7 @@ function ServerCharts({ alias }: { readonly alias: string }): JSX.Element | null
   const latency = measured.flatMap(({ time, latencyMs }) =>
     latencyMs === undefined ? [] : [[time, latencyMs] as const],
   );
+  if (latency.length < 2 && memory.length === 0) return null;
   const range = { from: first.time, to: last.time };
   return (
     <div class="charts">
