@@ -231,6 +231,7 @@ class ContractsUpstream implements Contracts {
       observation: call.observation,
       charge: call.charge,
       approved: call.approved,
+      onWaiting: call.onWaiting,
     });
     this.#inFlight -= 1;
     return toCallResult(result, driver);

@@ -76,6 +76,8 @@ export interface Call {
    * the attempt.
    */
   readonly charge?: (units: number | undefined) => string | undefined;
+  /** Called now and then while the call waits for a person, so that a client without progress does not time out. */
+  readonly onWaiting?: () => void;
   /** True when a person approved this call. */
   readonly approved?: boolean;
   /** Observes the call on its way; absent if nobody is interested. */

@@ -3,7 +3,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { type Access, openAccess, type OpenedGateway, openGateway } from "../../src/gateway/index.ts";
 import type { HubEvent } from "../../src/hub/index.ts";
 import type { ApprovalRule, GatewaySettings } from "../../src/model/index.ts";
@@ -202,6 +202,27 @@ it("the console decides while a modern client is being asked, and the client get
   await until(() => ran(at) === 1);
   const { requestState } = asked.result;
   expect(isGiven(await agent.ask("tools/call", { ...CALL, requestState }))).toBe(true);
+  expect(ran(at)).toBe(1);
+});
+
+it("a modern client without progress gets a state after a while, and continues the call with it", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const at = await place();
+  const served = await serve(at, [DESTRUCTIVE]);
+  const agent = new RawModern(served.url, { token: AGENT, capabilities: {} });
+  const first = agent.post("tools/call", CALL);
+  const { id } = await firstWaiting(served);
+  vi.advanceTimersByTime(40_000);
+  const { result } = await first.answer();
+  expect(result).toMatchObject({ resultType: "input_required" });
+  expect(result.inputRequests).toBeUndefined();
+  const second = agent.post("tools/call", { ...CALL, requestState: result.requestState });
+  await served.gateway.approvals.decide({ id, approve: true }, "console");
+  expect(isGiven(await second.answer())).toBe(true);
+  // The state works once.
+  const replayed = await agent.ask("tools/call", { ...CALL, requestState: result.requestState });
+  expect(replayed.error).toBeDefined();
   expect(ran(at)).toBe(1);
 });
 

@@ -27,6 +27,7 @@ export interface ContractCall {
   readonly ask?: ServerRequestHandler;
   readonly observation?: Call["observation"];
   readonly charge?: Call["charge"];
+  readonly onWaiting?: Call["onWaiting"];
   /** True when a person has approved this call before. */
   readonly approved?: boolean;
 }

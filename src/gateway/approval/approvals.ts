@@ -28,7 +28,7 @@ interface WantedCall {
   readonly tool: string;
   readonly input: unknown;
   readonly requirement: Requirement;
-  readonly call: Pick<Call, "signal" | "onProgress" | "observation" | "onServerRequest">;
+  readonly call: Pick<Call, "signal" | "onProgress" | "onWaiting" | "observation" | "onServerRequest">;
   /** The text of an elicitation. */
   readonly message: (shown: string) => string;
   /** True for a call that runs if the client cannot be asked. */

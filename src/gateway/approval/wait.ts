@@ -8,7 +8,7 @@ import type { Outcome } from "./outcome.ts";
 export interface WaitOptions {
   readonly id: string;
   readonly tool: string;
-  readonly call: Pick<Call, "signal" | "onProgress">;
+  readonly call: Pick<Call, "signal" | "onProgress" | "onWaiting">;
   readonly by: readonly ApprovalWay[];
   /** Asks the client of the call; undefined if the rule does not allow it, or the client cannot be asked. */
   readonly ask: ServerRequestHandler | undefined;
@@ -31,12 +31,14 @@ export interface WaitOptions {
 const PROGRESS_MS = 10_000;
 /** Smaller than the progress that the server itself reports later, because progress must increase. */
 const PROGRESS_STEP = 1e-6;
+/** Less than the time after which common clients give up. */
+const WAITING_MS = 40_000;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Rejects with the reason of the signal when the client cancels the call. */
 export async function waitForDecision(options: WaitOptions): Promise<Outcome> {
   const { id, call, by, untilMs } = options;
-  const { signal, onProgress } = call;
+  const { signal, onProgress, onWaiting } = call;
   const ended = new AbortController();
   const places = by
     .filter((way) => way !== "caller")
@@ -45,6 +47,7 @@ export async function waitForDecision(options: WaitOptions): Promise<Outcome> {
   let steps = 0;
   const report = (): void => onProgress?.({ progress: (steps += 1) * PROGRESS_STEP, message });
   const progress = onProgress && setInterval(report, PROGRESS_MS).unref();
+  const waiting = onWaiting && setInterval(onWaiting, WAITING_MS).unref();
   let timer: NodeJS.Timeout | undefined;
   let onAbort = (): void => {};
   try {
@@ -67,6 +70,7 @@ export async function waitForDecision(options: WaitOptions): Promise<Outcome> {
     throw error;
   } finally {
     clearInterval(progress);
+    clearInterval(waiting);
     clearTimeout(timer);
     signal?.removeEventListener("abort", onAbort);
     // An elicitation that is still open is cancelled.

@@ -42,6 +42,9 @@ const GATHER_MS = 20;
 /** Characters of the server's own error beside a missing capability. */
 const MAX_WORDS = 2_000;
 
+/** A client continues a call at once, if it continues it at all. */
+const AWAY_MS = 30_000;
+
 /** A server request that the client has to answer. */
 interface OpenRequest {
   readonly request: ServerRequest;
@@ -75,6 +78,7 @@ export class ModernCall implements Suspendable {
   #reply: Reply | undefined;
   #openRequests: Map<string, OpenRequest> | undefined;
   #gathering: NodeJS.Timeout | undefined;
+  #away: NodeJS.Timeout | undefined;
   /** Answers that came with the first request, before any server request. */
   #early: JsonObject | undefined;
   /** The capabilities for the requests of this call that were declined. */
@@ -148,6 +152,9 @@ export class ModernCall implements Suspendable {
             ? undefined
             : (progress) =>
                 this.#notify("notifications/progress", { progressToken: this.#progressToken, ...progress }),
+        // A client that gets no progress continues the call with its next request.
+        onWaiting:
+          allowsServerRequests && this.#progressToken === undefined ? () => this.#continueLater() : undefined,
         onLog:
           logLevel === undefined
             ? undefined
@@ -163,6 +170,7 @@ export class ModernCall implements Suspendable {
 
   /** Continues a suspended call with the answers of the client. */
   resume(message: RpcRequest, envelope: Envelope, reply: Reply): void {
+    clearTimeout(this.#away);
     const answers = message.params?.inputResponses;
     this.#id = message.id;
     this.#progressToken = envelope.progressToken ?? this.#progressToken;
@@ -240,26 +248,39 @@ export class ModernCall implements Suspendable {
   #sendOpenRequests(): void {
     clearTimeout(this.#gathering);
     this.#gathering = undefined;
-    const reply = this.#reply;
     const open = this.#openRequests;
-    if (reply === undefined || open === undefined || open.size === 0) return;
-    const inputRequests = Object.fromEntries(
-      [...open].map(([key, { request }]) => [
-        key,
-        {
-          method: request.method,
-          params: this.#options.tasks.sign(this.#context.caller.name, request.params),
-        },
-      ]),
-    );
+    if (this.#reply !== undefined && open !== undefined && open.size > 0) this.#suspend(this.#reply, open);
+  }
+
+  /** Ends the request with a state alone. A client that does not come back with it has given up. */
+  #continueLater(): void {
+    if (this.#reply === undefined || (this.#openRequests?.size ?? 0) > 0) return;
+    this.#suspend(this.#reply, undefined);
+    this.#away = setTimeout(() => {
+      if (this.#outcome === undefined) this.expire("the client did not continue it");
+    }, AWAY_MS).unref();
+  }
+
+  #suspend(reply: Reply, open: ReadonlyMap<string, OpenRequest> | undefined): void {
+    const inputRequests =
+      open &&
+      Object.fromEntries(
+        [...open].map(([key, { request }]) => [
+          key,
+          {
+            method: request.method,
+            params: this.#options.tasks.sign(this.#context.caller.name, request.params),
+          },
+        ]),
+      );
     let text: string;
     try {
-      const requestsText = JSON.stringify(inputRequests);
+      const requests = inputRequests === undefined ? "" : `"inputRequests":${JSON.stringify(inputRequests)},`;
       // The call is suspended only after its requests have been serialised.
       const requestState = JSON.stringify(this.#options.suspendedCalls.suspend(this, this.binding));
       text = writeResult(
         this.#id,
-        `{"resultType":"input_required","inputRequests":${requestsText},"requestState":${requestState}}`,
+        `{"resultType":"input_required",${requests}"requestState":${requestState}}`,
       );
     } catch (error) {
       // JSON.stringify() cannot write every nesting that JSON.parse() can read.
