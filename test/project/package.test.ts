@@ -144,7 +144,9 @@ function packagesLoadedBy(entry: string): string[] {
   const visit = (file: string): void => {
     if (seen.has(file)) return;
     seen.add(file);
-    for (const [, from = ""] of readFileSync(file, "utf8").matchAll(/^(?:im|ex)port\b[^;]*?"([^"]+)";$/gm))
+    // The entry of the command imports the rest of it after the cache of compiled code is in use.
+    const imports = /^(?:(?:im|ex)port\b[^;]*?|const \{ start \} = await import\()"([^"]+)"\)?;$/gm;
+    for (const [, from = ""] of readFileSync(file, "utf8").matchAll(imports))
       if (from.startsWith(".")) visit(resolve(dirname(file), from));
       else if (!from.startsWith("node:")) packages.add(from);
   };
