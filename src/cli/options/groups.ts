@@ -53,6 +53,20 @@ export const workspaceOption: OptionGroup = (command) =>
     "the folder or the config file with the servers (default: this folder)",
   );
 
+/** Where a gateway listens, and who may use it: `serve` and `service install`. */
+export const gatewayOptions: OptionGroup = (command) =>
+  command
+    .option("--host <host>", "the address to listen at (default: 127.0.0.1)")
+    .option("--port <port>", "the port to listen at; 0 is any free one (default: 7420)")
+    .option("--only <server>", "serve this server of the workspace (repeatable)", collect)
+    .option("--no-auth", "accept every client that can reach it, without a token")
+    .option("--allow-host <name>", "a host name under which it may be reached (repeatable)", collect)
+    .option("--allow-origin <origin>", "a web page that may use it (repeatable)", collect)
+    .option("--tls-cert <file>", "serve HTTPS with this certificate (PEM)")
+    .option("--tls-key <file>", "the key of the certificate (PEM)")
+    .option("--sse", "offer the old HTTP+SSE transport too")
+    .option("--websocket", "offer WebSocket too");
+
 /** For commands that start the servers of the workspace: what they may use beyond the config files. */
 export const driverCodeOption: OptionGroup = (command) =>
   command

@@ -5,6 +5,7 @@ import {
   collect,
   defineCommand,
   driverCodeOption,
+  gatewayOptions,
   plainOutputOptions,
   sandboxOptions,
   workspaceOption,
@@ -50,20 +51,10 @@ export function addServeCommands({ program, explain, run, server }: CommandHost)
   })
     .usage("[workspace | target] [options]\n       portolan serve [options] -- <command> [args...]")
     .option("--stdio", "serve on stdin and stdout, for a client that starts this command")
-    .option("--standalone", "with --stdio: start own servers, although a gateway of the workspace runs")
-    .option("--host <host>", "the address to listen at (default: 127.0.0.1)")
-    .option("--port <port>", "the port to listen at; 0 is any free one (default: 7420)")
-    .option("--only <server>", "serve this server of the workspace (repeatable)", collect);
-  driverCodeOption(serve)
+    .option("--standalone", "with --stdio: start own servers, although a gateway of the workspace runs");
+  driverCodeOption(gatewayOptions(serve))
     .option("--show-token", "show the token on a terminal, and in the lines to paste into clients")
     .option("--new-token", "create a new token; clients with the old one are refused")
-    .option("--no-auth", "accept every client that can reach it, without a token")
-    .option("--allow-host <name>", "a host name under which it may be reached (repeatable)", collect)
-    .option("--allow-origin <origin>", "a web page that may use it (repeatable)", collect)
-    .option("--tls-cert <file>", "serve HTTPS with this certificate (PEM)")
-    .option("--tls-key <file>", "the key of the certificate (PEM)")
-    .option("--sse", "offer the old HTTP+SSE transport too")
-    .option("--websocket", "offer WebSocket too")
     .option("--daemon", "start it in the background; wait until it is ready or has failed")
     .option("--log-format <format>", "pretty, text or json (default: pretty on a terminal, else text)")
     .option("--log-file <file>", "write the log to this file, which is rotated, in place of stderr")

@@ -1,7 +1,7 @@
 // `portolan service`: definitions and help.
 
 import type { CommandHost } from "../context.ts";
-import { collect, defineCommand, outputOptions, workspaceOption } from "../options/groups.ts";
+import { defineCommand, gatewayOptions, outputOptions, workspaceOption } from "../options/groups.ts";
 import { exitCodes } from "../output/help.ts";
 import type { RawServiceOptions } from "./service.ts";
 
@@ -26,18 +26,8 @@ export function addServiceCommands({ program, explain, run }: CommandHost): void
     summary: "install and start the service of the workspace",
     argument: "[workspace]",
     groups: [outputOptions, workspaceOption],
-  })
-    .option("--print", "only print the unit or property list")
-    .option("--host <host>", "the address to listen at (default: 127.0.0.1)")
-    .option("--port <port>", "the port to listen at (default: 7420)")
-    .option("--only <server>", "serve this server of the workspace (repeatable)", collect)
-    .option("--no-auth", "accept every client that can reach it, without a token")
-    .option("--allow-host <name>", "a host name under which it may be reached (repeatable)", collect)
-    .option("--allow-origin <origin>", "a web page that may use it (repeatable)", collect)
-    .option("--tls-cert <file>", "serve HTTPS with this certificate (PEM)")
-    .option("--tls-key <file>", "the key of the certificate (PEM)")
-    .option("--sse", "offer the old HTTP+SSE transport too")
-    .option("--websocket", "offer WebSocket too")
+  }).option("--print", "only print the unit or property list");
+  gatewayOptions(install)
     .option("--log-format <format>", "text or json (default: text)")
     .action((word: string | undefined, raw: RawServiceOptions) =>
       run(at(word, raw), async (cli) => (await import("./service.ts")).install(cli, raw)),
