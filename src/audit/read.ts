@@ -1,21 +1,22 @@
-// Reads the calls of an audit log, newest chain last, with filters.
+// Reads the calls and refusals of an audit log, newest chain last, with filters.
 
 import { type AuditFolders, chainFiles } from "./folders.ts";
 import { parseLine } from "./line.ts";
 import { eachLine } from "./verify.ts";
 
 export interface AuditFilter {
-  /** Calls that began at this time or later. */
+  /** Calls and refusals of this time or later. */
   readonly since?: Date;
   readonly caller?: string;
   /** The tool as the client named it, or `server.tool`. */
   readonly tool?: string;
+  /** The outcome of a call; `refused` for refusals, and for calls that a decision has refused. */
   readonly outcome?: string;
 }
 
 export type AuditEntry = Readonly<Record<string, unknown>>;
 
-/** The entries of kind `call` that match, oldest first, at most `limit` of the newest ones. */
+/** The entries of kind `call` and `gateway.refused` that match, oldest first, at most `limit` of the newest ones. */
 export async function readCalls(
   { log }: AuditFolders,
   filter: AuditFilter,
@@ -28,7 +29,7 @@ export async function readCalls(
     for (const file of files)
       await eachLine(file, (line) => {
         // Most lines of a long log do not match, so that they are not parsed.
-        if (!line.includes('"type":"call"')) return;
+        if (!line.includes('"type":"call"') && !line.includes('"type":"gateway.refused"')) return;
         if (filter.caller !== undefined && !line.includes(latin1(JSON.stringify(filter.caller)))) return;
         const entry = parseLine(line);
         if (entry === undefined || !matches(entry, filter, since)) return;
@@ -41,12 +42,19 @@ export async function readCalls(
 }
 
 function matches(entry: AuditEntry, filter: AuditFilter, since: string | undefined): boolean {
-  if (entry.type !== "call") return false;
+  if (entry.type !== "call" && entry.type !== "gateway.refused") return false;
   if (since !== undefined && String(entry.time) < since) return false;
   if (filter.caller !== undefined && entry.caller !== filter.caller) return false;
-  if (filter.outcome !== undefined && entry.outcome !== filter.outcome) return false;
+  if (filter.outcome !== undefined && entry.outcome !== filter.outcome)
+    if (filter.outcome !== "refused" || !isRefused(entry)) return false;
   if (filter.tool === undefined) return true;
   return filter.tool === entry.target || filter.tool === `${String(entry.server)}.${String(entry.tool)}`;
+}
+
+/** True for a request that did not reach the gateway's tools, and for a call that a decision has stopped. */
+function isRefused({ type, decision }: AuditEntry): boolean {
+  const { kind = "allowed" } = (decision ?? {}) as { kind?: string };
+  return type === "gateway.refused" || (kind !== "allowed" && kind !== "approved");
 }
 
 function latin1(text: string): string {

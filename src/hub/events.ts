@@ -112,11 +112,13 @@ export interface PinsComparedEvent extends Common {
   readonly reason?: string;
 }
 
-/** The gateway refused a request: a missing or wrong token, Host or Origin. `server` is `gateway`. */
+/** The gateway refused a request: a missing or wrong token, Host or Origin, or an exceeded limit. `server` is `gateway`. */
 export interface GatewayRefusedEvent extends Common {
   readonly type: "gateway.refused";
   readonly code: ErrorCode;
   readonly reason: string;
+  /** The caller that exceeded its limit. */
+  readonly caller?: string;
   /** The address of the client. */
   readonly address?: string;
   readonly path: string;

@@ -7,9 +7,10 @@ export type Outcome = "ok" | "tool_error" | "error" | "cancelled" | "input_requi
 /** The transport on which the client sent the request. */
 export type ClientTransport = "http" | "sse" | "websocket" | "stdio";
 
-/** The decision of approval and budgets about a call. Most calls need none, and are `allowed`. */
+/** The decision of access rules, pins, approval and budgets about a call. Most calls need none, and are `allowed`. */
 export interface Decision {
-  readonly kind: "allowed" | "approved" | "denied" | "expired" | "over_budget" | "loop";
+  /** `refused`: the caller may not see the tool, or its definition is not approved. */
+  readonly kind: "allowed" | "approved" | "refused" | "denied" | "expired" | "over_budget" | "loop";
   /** The person or rule that decided. */
   readonly by?: string;
   /** The rule of the policy that asked for the decision. */

@@ -387,3 +387,53 @@ it("an approved call runs after its decision is on the disk", async () => {
     decision: { kind: "approved", by: "ann", grant: "g1" },
   });
 });
+
+it("the audit log and the events show refusals: wrong tokens, exceeded limits, and hidden tools", async () => {
+  const token = "token-of-the-agent-1234";
+  const { url, gateway, folders } = await observed(
+    [stdioServer("one", []), stdioServer("two", [])],
+    {},
+    {
+      callers: [
+        { name: "agent", token, allow: { tools: ["mcp_one_echo"] } },
+        { name: "slow", token: "token-of-the-slow-1234", limits: { rate: { perSecond: 0.001, burst: 1 } } },
+      ],
+    },
+  );
+  const events: unknown[] = [];
+  gateway.events.on((event) => void (event.type === "gateway.refused" && events.push(event)));
+  for (const era of ["modern", "legacy"] as const) {
+    const agent = await openClient(era, url, { token });
+    expect(textOf(await agent.tool("mcp_one_echo", { text: "x" }))).toBeDefined();
+    for (const hidden of ["mcp_one_fail", "mcp_two_echo", "no_such_tool"]) {
+      const answer = await agent.call("tools/call", { name: hidden, arguments: {} });
+      // The caller cannot tell a hidden tool from one that does not exist.
+      expect(answer.error).toMatchObject({ message: expect.stringContaining(hidden) as string });
+    }
+  }
+  const slow = new RawModern(url, { token: "token-of-the-slow-1234" });
+  await slow.call("tools/list", {});
+  const [limited, wrong] = [slow.post("tools/list"), new RawModern(url, { token: "wrong" }).post("ping")];
+  await Promise.all([limited.over, wrong.over]);
+  expect([limited.status, wrong.status]).toEqual([429, 401]);
+  expect(events).toMatchObject([
+    { code: "RATE_LIMITED", caller: "slow", path: "/mcp" },
+    { code: "AUTH_REQUIRED", path: "/mcp" },
+  ]);
+  await gateway.close();
+  const { calls } = await readCalls(folders, { caller: "agent" }, 100);
+  const seen = calls.map(({ target, server, tool, decision }) => [target, server, tool, decision]);
+  const refused = { kind: "refused", by: "access rules" };
+  const each = [
+    ["mcp_one_echo", "one", "echo", { kind: "allowed" }],
+    ["mcp_one_fail", "one", "fail", refused],
+    ["mcp_two_echo", "two", "echo", refused],
+    ["no_such_tool", undefined, undefined, { kind: "allowed" }],
+  ];
+  expect(seen).toEqual([...each, ...each]);
+  const all = (await readCalls(folders, { outcome: "refused" }, 100)).calls;
+  expect(all.map(({ target, code }) => target ?? code)).toEqual([
+    ...["mcp_one_fail", "mcp_two_echo", "mcp_one_fail", "mcp_two_echo"],
+    ...["RATE_LIMITED", "AUTH_REQUIRED"],
+  ]);
+});

@@ -73,7 +73,7 @@ export function detailOf(event: LiveEvent): string {
     case "mcp.pins_compared":
       return event.reason ?? (changes(event) || "all tools match their pins");
     case "gateway.refused":
-      return `${event.path} ${event.reason}`;
+      return [event.path, event.caller && `of ${event.caller}`, event.reason].filter(Boolean).join(" ");
     case "gateway.reloaded":
       return [...event.changed, ...event.problems].join(", ");
     case "gateway.approval_requested":

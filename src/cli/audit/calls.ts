@@ -1,4 +1,4 @@
-// `portolan audit calls`: the calls in the audit log of the workspace's gateway, and the check that nobody changed them.
+// `portolan audit calls`: calls and refusals in the audit log of the workspace's gateway, and the check that nobody changed them.
 
 import {
   type AuditEntry,
@@ -27,7 +27,7 @@ export interface RawCallsOptions extends RawOptions {
   limit?: string;
 }
 
-const OUTCOMES = ["ok", "tool_error", "error", "cancelled", "input_required"] as const;
+const OUTCOMES = ["ok", "tool_error", "error", "cancelled", "input_required", "refused"] as const;
 const DEFAULT_LIMIT = 100;
 
 export async function auditCalls(cli: Cli, raw: RawCallsOptions): Promise<number> {
@@ -94,6 +94,16 @@ function line(entry: AuditEntry, colors: Colors): string {
     const value = entry[name];
     return typeof value === "string" ? plainLine(value, width) : undefined;
   };
+  if (entry.type === "gateway.refused") {
+    const more = typeof entry.more === "number" ? `(and ${entry.more} more before)` : undefined;
+    const from = text("address", 80);
+    return [
+      ...[colors.dim(formatTime(String(entry.time))), text("caller", 60) ?? (from && `from ${from}`)],
+      ...[text("path", 200), colors.red("refused"), text("code", 40), text("reason", 300), more],
+    ]
+      .filter((part) => part !== undefined)
+      .join("  ");
+  }
   const outcome = text("outcome", 20) ?? "";
   const paint: Paint =
     outcome === "ok" ? colors.green : outcome === "input_required" ? colors.cyan : colors.red;

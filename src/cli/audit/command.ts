@@ -36,14 +36,14 @@ export function addAuditCommand({ program, explain, run }: CommandHost): void {
 
   const calls = defineCommand(audit, {
     name: "calls",
-    summary: "show the calls in the audit log of the gateway, or verify the log",
+    summary: "show calls and refusals in the audit log of the gateway, or verify the log",
     groups: [outputOptions, workspaceOption],
   })
     .option("--verify", "check that no record was changed, removed, moved or added")
     .option("--since <time>", "calls since a date, or since 30m, 24h, 7d ago")
     .option("--caller <name>", "calls of this caller")
     .option("--tool <name>", "calls of this tool, as clients name it, or server.tool")
-    .option("--outcome <outcome>", "ok, tool_error, error, cancelled or input_required")
+    .option("--outcome <outcome>", "ok, tool_error, error, cancelled, input_required or refused")
     .option("--limit <number>", "the newest calls that are shown (default: 100)")
     .action((raw: RawCallsOptions, command: Command) =>
       // Options that `audit` has too are read by it.
@@ -56,7 +56,7 @@ export function addAuditCommand({ program, explain, run }: CommandHost): void {
       "portolan audit calls --verify",
     ],
     sections: [
-      "The gateway writes the log if portolan.yaml says audit: true. A record has the caller, the tool, a digest of the arguments, the route, the decision, the outcome and the duration, never the arguments themselves.",
+      "The gateway writes the log if portolan.yaml says audit: true. A record has the caller, the tool, a digest of the arguments, the route, the decision, the outcome and the duration, never the arguments themselves. Refused requests are shown too: wrong tokens, hosts and origins, and exceeded limits. --outcome refused shows only them, and calls of tools that a caller may not use.",
       WORKSPACE,
       exitCodes({
         0: "done; with --verify, the log is intact",

@@ -111,8 +111,9 @@ function approvalDetail({ type, tool, caller, id, by, reason }: ApprovalEvent): 
 }
 
 function refusalDetail(event: GatewayRefusedEvent): string {
-  const { address, path, reason, code, more } = event;
-  const from = address === undefined ? "" : ` from ${plainLine(address, 80)}`;
+  const { caller, address, path, reason, code, more } = event;
+  const by = caller === undefined ? "" : ` of ${plainLine(caller, 80)}`;
+  const from = `${by}${address === undefined ? "" : ` from ${plainLine(address, 80)}`}`;
   const others = more === undefined ? "" : ` (and ${more} more before)`;
   return ` ${plainLine(path, 200)}${from}: ${plainLine(reason, 300)} [${code}]${others}`;
 }

@@ -49,7 +49,7 @@ export function createServeEvents(
     if (event.type === "gateway.budget_exceeded" || event.type === "gateway.loop_stopped") return true;
     if (event.type.startsWith("gateway.approval_")) return true;
     // The connections of single callers come and go.
-    if ("caller" in event && event.caller !== undefined) return false;
+    if (event.type !== "gateway.refused" && "caller" in event && event.caller !== undefined) return false;
     switch (event.type) {
       case "mcp.tools_changed":
       case "mcp.pins_compared":

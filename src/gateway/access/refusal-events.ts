@@ -1,4 +1,4 @@
-// Events about refused requests: wrong tokens, hosts and origins. A flood of them costs one event per second.
+// Events about refused requests: wrong tokens, hosts and origins, and exceeded limits. A flood costs one event per second.
 
 import type { EventBus } from "../../hub/index.ts";
 import type { HttpRequest } from "../http/responses.ts";
@@ -9,26 +9,21 @@ const BURST = 20;
 const REFILL_MS = 1_000;
 const MAX_PATH = 200;
 
-export type NoteRefusal = (request: HttpRequest, refusal: Refusal) => void;
+/** `caller` is known if the request was authenticated. */
+export type NoteRefusal = (request: HttpRequest, refusal: Refusal, caller?: string) => void;
 
-/** Other refusals than those of authentication and of Host and Origin are not reported. */
+/** Other refusals than those of authentication, of Host and Origin, and of limits are not reported. */
 export function createRefusalEvents(
   events: EventBus,
   now: () => number = () => performance.now(),
 ): NoteRefusal {
-  let level = BURST;
-  let filledAt = now();
-  let left = 0;
-  return (request, { status, error }) => {
-    if (status !== 401 && status !== 403) return;
-    const at = now();
-    level = Math.min(BURST, level + (at - filledAt) / REFILL_MS);
-    filledAt = at;
-    if (level < 1) {
-      left += 1;
-      return;
-    }
-    level -= 1;
+  const ofAccess = createBudget(now);
+  // A caller that exceeds its limits must not hide wrong tokens.
+  const ofLimits = createBudget(now);
+  return (request, { status, error }, caller) => {
+    const budget = status === 429 ? ofLimits : status === 401 || status === 403 ? ofAccess : undefined;
+    const more = budget?.take();
+    if (more === undefined) return;
     // The name of a login page is known to its caller alone.
     const path = (request.url ?? "")
       .replace(/[?#][^]*$/, "")
@@ -39,10 +34,36 @@ export function createRefusalEvents(
       server: "gateway",
       code: error.code,
       reason: error.message,
+      caller,
       address: request.socket?.remoteAddress,
       path,
-      more: left === 0 ? undefined : left,
+      more: more === 0 ? undefined : more,
     });
-    left = 0;
+  };
+}
+
+interface Budget {
+  /** How many events were left out since the last one; undefined if this one must be left out too. */
+  take(): number | undefined;
+}
+
+function createBudget(now: () => number): Budget {
+  let level = BURST;
+  let filledAt = now();
+  let left = 0;
+  return {
+    take() {
+      const at = now();
+      level = Math.min(BURST, level + (at - filledAt) / REFILL_MS);
+      filledAt = at;
+      if (level < 1) {
+        left += 1;
+        return undefined;
+      }
+      level -= 1;
+      const more = left;
+      left = 0;
+      return more;
+    },
   };
 }

@@ -138,9 +138,9 @@ export async function createHttpFront(options: HttpFrontOptions): Promise<HttpFr
     },
     path,
     site,
-    refused: (request, refusal) => {
+    refused: (request, refusal, caller) => {
       refusals.set(refusal.error.code, (refusals.get(refusal.error.code) ?? 0) + 1);
-      refused(request, refusal);
+      refused(request, refusal, caller);
     },
     readiness: () => readinessOf(workspace),
   });

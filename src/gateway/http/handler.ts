@@ -102,14 +102,23 @@ export class HttpHandler {
     if ("refusal" in authenticated) return this.#refused(request, authenticated);
     const { caller } = authenticated;
     const limited = caller.limits.countMessages();
-    if (limited !== undefined) return { refusal: limited };
+    if (limited !== undefined) return this.#refused(request, { refusal: limited }, caller);
     const peer = peerOf(request, "websocket", false);
     return { context: { caller, view: views.for(caller, scope), peer } };
   }
 
-  #refused<T extends { readonly refusal: Refusal }>(request: HttpRequest, refused: T): T {
-    this.#options.refused?.(request, refused.refusal);
+  #refused<T extends { readonly refusal: Refusal }>(
+    request: HttpRequest,
+    refused: T,
+    caller?: AuthenticatedCaller,
+  ): T {
+    this.#options.refused?.(request, refused.refusal, caller?.name);
     return refused;
+  }
+
+  /** Refuses a request that exceeds a limit of its caller. */
+  #limit(request: HttpRequest, response: HttpResponse, refusal: Refusal, caller: AuthenticatedCaller): void {
+    refuse(response, this.#refused(request, { refusal }, caller).refusal);
   }
 
   #handle(request: HttpRequest, response: HttpResponse): void {
@@ -178,7 +187,8 @@ export class HttpHandler {
       if (result !== undefined && "refusal" in result)
         return refuse(response, this.#refused(request, result).refusal);
       const limited = result?.caller.limits.countMessages();
-      if (limited !== undefined) return refuse(response, limited);
+      if (result !== undefined && limited !== undefined)
+        return this.#limit(request, response, limited, result.caller);
       if (result !== undefined && !metrics.admits(result.caller))
         return refuse(response, this.#refused(request, { refusal: NOT_FOR_METRICS }).refusal);
       response.writeHead(200, { "content-type": PROMETHEUS_TYPE }).end(metrics.text());
@@ -206,7 +216,7 @@ export class HttpHandler {
     try {
       const { caller } = result;
       const limited = caller.limits.countMessages();
-      if (limited !== undefined) return refuse(response, limited);
+      if (limited !== undefined) return this.#limit(request, response, limited, caller);
       const { calls, views } = this.#options;
       const context = contextOf(caller, views.for(caller, route.scope), request, calls);
       if (route.kind !== "mcp") return this.#sse(request, response, route, context);
@@ -260,14 +270,14 @@ export class HttpHandler {
     const { intake, maxBodyBytes } = this.#options;
     const check = intake.check();
     readBody(response, { maxBytes: maxBodyBytes, limits: caller.limits, check }, (body) => {
-      if ("refusal" in body) return refuse(response, body.refusal);
+      if ("refusal" in body) return this.#limit(request, response, body.refusal, caller);
       const exchange = this.#begin(caller, response, body.reserved);
       const parsed = (message: Parsed): void => {
         try {
           if ("error" in message)
             return sendRpcError(response, 400, message.error.code, message.error.message);
           const refusal = this.#startRequests(caller, exchange, message.value);
-          if (refusal !== undefined) return refuse(response, refusal);
+          if (refusal !== undefined) return this.#limit(request, response, refusal, caller);
           this.#message(request, exchange, message.value, context, accepts);
         } catch (error) {
           this.#fail(response, error);

@@ -74,7 +74,7 @@ function gaugesOf(
     },
     {
       name: "portolan_refused_requests_total",
-      help: "Requests that access control refused.",
+      help: "Requests that access control or a limit refused.",
       type: "counter",
       samples: [...refusals].map(([code, value]) => ({ labels: { code }, value })),
     },

@@ -42,8 +42,8 @@ export async function openObservation(
       events.on(
         (event) => {
           if (event.type !== "gateway.refused") return;
-          const { type, time, code, reason, address, path, more } = event;
-          audit.append({ type, time, code, reason, address, path: redact(path), more });
+          const { type, time, code, reason, caller, address, path, more } = event;
+          audit.append({ type, time, caller, code, reason, address, path: redact(path), more });
         },
         { calls: false },
       ),

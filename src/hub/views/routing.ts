@@ -6,7 +6,8 @@ import { EMPTY } from "../member/inventory.ts";
 import type { Member } from "../member/member.ts";
 import { withheldError } from "../pins/pin-state.ts";
 import type { Merged, PromptRoute, TemplateRoute, ToolRoute } from "./merge.ts";
-import type { Naming } from "./naming.ts";
+import type { Call } from "../../upstream/index.ts";
+import { hubName, type Naming, promptName } from "./naming.ts";
 import { narrowest } from "./uri-templates.ts";
 
 /** The part of a view that routing reads. */
@@ -33,6 +34,34 @@ export function promptRoute(view: Routed, name: string, naming: Naming): PromptR
   const down = downOwner(view, name, naming);
   if (down !== undefined) throw down;
   throw unknownPrompt({ server: alone(view), name, known: promptRoutes.keys() });
+}
+
+/** The tool, prompt or resource that a request names, as its own server names it. */
+export interface Hidden {
+  readonly alias: string;
+  readonly own: string;
+}
+
+/** Finds what a request names among all servers, also those that the view hides. Only for records: the caller must not learn it. */
+export function findHidden(
+  members: readonly Member[],
+  { method, params }: Pick<Call, "method" | "params">,
+  naming: Naming,
+): Hidden | undefined {
+  for (const { alias, config, inventory } of members) {
+    const owns: readonly string[] = config.enabled ? namesIn(inventory, method) : [];
+    const nameOf = method === "prompts/get" ? promptName : method === "tools/call" ? hubName : undefined;
+    const wanted = nameOf === undefined ? params?.uri : params?.name;
+    const own = owns.find((one) => (nameOf?.(naming, config, one) ?? one) === wanted);
+    if (own !== undefined) return { alias, own };
+  }
+  return undefined;
+}
+
+function namesIn({ tools, prompts, resources }: Member["inventory"], method: string): string[] {
+  if (method === "tools/call") return tools.map(({ name }) => name);
+  if (method === "prompts/get") return prompts.map(({ name }) => name);
+  return method === "resources/read" ? resources.map(({ uri }) => uri) : [];
 }
 
 /** The only server of the view. */

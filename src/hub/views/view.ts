@@ -1,7 +1,7 @@
 // View: what one kind of client sees of a hub, as one upstream. It has some of the servers and some of their tools.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { type Diagnostic, PortolanError, toPortolanError } from "../../errors/index.ts";
+import { type Diagnostic, isPortolanError, PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { ServerConfig, JsonObject, LogLevel } from "../../model/index.ts";
 import {
   NO_STATS,
@@ -11,7 +11,7 @@ import {
   type UpstreamEvents,
   type UpstreamStats,
 } from "../../upstream/index.ts";
-import { trackPhase } from "../../telemetry/index.ts";
+import { type Observation, trackPhase } from "../../telemetry/index.ts";
 import type { CallChecks, RoutedCall } from "./call-checks.ts";
 import { describeAlone, describeTogether } from "./description.ts";
 import type { EventBus } from "../events.ts";
@@ -23,7 +23,7 @@ import type { HubUser } from "../member/user-members.ts";
 import { type OfferLogin, repeatAfterLogin } from "./login-offer.ts";
 import { merge, type Merged, type MergeSettings, type ToolRoute, type ViewTool } from "./merge.ts";
 import { hubName } from "./naming.ts";
-import { isStarting, ownerOf, promptRoute, startingOwner, toolRoute } from "./routing.ts";
+import { findHidden, isStarting, ownerOf, promptRoute, startingOwner, toolRoute } from "./routing.ts";
 import { fromHubTaskId, hasTaskId, watchTasks, withHubTaskIds } from "./tasks.ts";
 import { ViewEvents, emitCallEvents } from "./view-events.ts";
 
@@ -251,7 +251,7 @@ export class HubView implements Upstream {
   }
 
   #callTool(call: Call, name: string): Promise<JsonObject> {
-    const route = toolRoute(this, name, this.#settings.naming);
+    const route = this.#route(call, () => toolRoute(this, name, this.#settings.naming));
     const { member, action } = route;
     call.observation?.routed(member.alias, action.kind === "call" ? action.name : name);
     const { events, checks } = this.#source;
@@ -272,6 +272,28 @@ export class HubView implements Upstream {
     return { call, tool: { name, own, alias, ...member.tagsOf(own), annotations }, isContract };
   }
 
+  /** Records why an observed call has no route: its error does not tell that a rule hides the tool. */
+  #route<R>(call: Call, find: () => R): R {
+    try {
+      return find();
+    } catch (error) {
+      if (call.observation !== undefined) this.#recordRefusal(call.observation, call, error);
+      throw error;
+    }
+  }
+
+  #recordRefusal(observation: Observation, call: Call, error: unknown): void {
+    const { admits, alone, user } = this.#options;
+    const isWithheld = isPortolanError(error) && error.code === "TOOL_WITHHELD";
+    if (!isWithheld && admits === undefined) return;
+    const members = this.#source.membersOf(user);
+    const inScope = alone === undefined ? members : members.filter(({ alias }) => alias === alone);
+    const hidden = findHidden(inScope, call, this.#settings.naming);
+    if (hidden === undefined) return;
+    observation.routed(hidden.alias, hidden.own);
+    observation.decide({ kind: "refused", by: isWithheld ? "pins" : "access rules" });
+  }
+
   /** Adds the alias to task ids in the result. */
   #named(member: Member, answer: Promise<JsonObject>): Promise<JsonObject> {
     if (this.#options.alone !== undefined) return answer;
@@ -279,13 +301,13 @@ export class HubView implements Upstream {
   }
 
   #getPrompt(call: Call, name: string): Promise<JsonObject> {
-    const route = promptRoute(this, name, this.#settings.naming);
+    const route = this.#route(call, () => promptRoute(this, name, this.#settings.naming));
     call.observation?.routed(route.member.alias, route.name);
     return route.member.request({ ...call, params: { ...call.params, name: route.name } });
   }
 
   #read(call: Call, uri: string): Promise<JsonObject> {
-    const owner = ownerOf(this, uri);
+    const owner = this.#route(call, () => ownerOf(this, uri));
     call.observation?.routed(owner.alias, uri);
     return owner.request(call);
   }
