@@ -49,7 +49,10 @@ export interface CliIo {
   ) => Promise<RemoteWorkspace>;
   readonly loadCatalog: (path: string, options?: CatalogOptions) => Promise<Catalog>;
   readonly importClients: (options: ImportOptions) => Promise<ImportedFile[]>;
+  /** Prompts on stdin, or on the terminal of the session if stdin is none. */
   readonly createPrompter: (color: boolean) => Promise<Prompter>;
+  /** True if the session has a terminal, whatever stdin is. */
+  readonly hasTerminal: () => boolean;
   /** Opens a page in the browser; false when there is none. */
   readonly openBrowser: (url: string) => Promise<boolean>;
 }

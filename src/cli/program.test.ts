@@ -146,6 +146,7 @@ async function portolan(
       diagnostics: [],
     }),
     importClients: async () => [],
+    hasTerminal: () => false,
     createPrompter: async () => ({
       say: () => {},
       text: async () => "x",

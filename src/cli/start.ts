@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 import { PortolanError } from "../errors/index.ts";
 import type { CliIo } from "./context.ts";
+import { hasTerminal, openTerminal } from "./terminal/session-terminal.ts";
 import { reportFailure, run } from "./program.ts";
 
 /** Runs the command line of this process, and ends the process with its exit code. */
@@ -70,8 +71,12 @@ function createIo(): CliIo {
           (await import("../packages/index.ts")).findPackagedDrivers(...args),
       }),
     importClients: async (options) => (await import("../formats/clients/index.ts")).importClients(options),
-    createPrompter: async (color) =>
-      (await import("./terminal/prompter.ts")).createClackPrompter(process.stdin, process.stderr, color),
+    createPrompter: async (color) => {
+      const { createClackPrompter } = await import("./terminal/prompter.ts");
+      const input = process.stdin.isTTY ? process.stdin : (openTerminal() ?? process.stdin);
+      return createClackPrompter(input, process.stderr, color);
+    },
+    hasTerminal,
     openBrowser: async (url) => (await import("./terminal/open-browser.ts")).openBrowser(url),
   };
 }

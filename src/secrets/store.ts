@@ -24,6 +24,8 @@ export interface SecretStoreOptions {
   /** The default is a file in the user's data folder. */
   readonly vaultFile?: string;
   readonly keyring?: "auto" | "off";
+  /** `off`: the vault counts as locked although the agent has its key, as it is after the next boot. */
+  readonly agent?: "auto" | "off";
   readonly promptPassphrase?: PromptPassphrase;
   readonly report: Report;
 }
@@ -71,7 +73,7 @@ export function createSecretStore(options: SecretStoreOptions): SecretStore {
     env,
     keyring: access,
     promptPassphrase: options.promptPassphrase,
-    agent: lazyAgent(env),
+    agent: options.agent === "off" ? undefined : lazyAgent(env),
     report,
   });
   const sources: SecretSource[] = [

@@ -37,6 +37,7 @@ export async function runHere(
     openRunning: openRemoteWorkspace,
     loadCatalog: (path, options) => loadCatalog(path, { packagedDrivers: findPackagedDrivers, ...options }),
     importClients: async () => [],
+    hasTerminal: () => false,
     createPrompter: () => Promise.reject(new Error("Nobody can answer here.")),
     openBrowser: async () => false,
   });

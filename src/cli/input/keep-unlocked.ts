@@ -43,9 +43,10 @@ export async function keepUnlockedAndSay(
   cli: Pick<Cli, "io" | "output">,
   vault: string,
   key: VaultKey,
+  leastMs: number,
 ): Promise<void> {
   const { output } = cli;
-  const ms = unlockedMs(cli);
+  const ms = Math.max(unlockedMs(cli), leastMs);
   if (ms === 0) return;
   const { isSupported } = await createVaultAgent(cli.io.env, cli.io.platform);
   const note = (await keepUnlocked(cli, vault, key, ms))

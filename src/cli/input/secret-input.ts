@@ -38,28 +38,32 @@ export async function readSecretValue(cli: Cli, name: string): Promise<string> {
 }
 
 export interface PassphrasePrompt {
-  /** Asks for a vault's passphrase, twice for a new one. Undefined without a terminal. */
+  /** Asks for a vault's passphrase, twice for a new one, also while stdin is a pipe. Undefined without a terminal. */
   readonly prompt: PromptPassphrase | undefined;
   /** Throws when the user cancelled the prompt: some commands continue without a vault, but not after Ctrl-C. */
   throwIfCancelled(): void;
 }
 
-/** The spinner draws nothing while the prompt is on the terminal. */
-export function createPassphrasePrompt(cli: Cli, spinner?: Pick<Spinner, "pausedFor">): PassphrasePrompt {
+/** The spinner draws nothing while the prompt is on the terminal. The vault stays unlocked for `leastMs`, whatever the user's setting. */
+export function createPassphrasePrompt(
+  cli: Cli,
+  spinner?: Pick<Spinner, "pausedFor">,
+  leastMs = 0,
+): PassphrasePrompt {
   let failure: unknown;
   const prompt: PromptPassphrase = async (request) => {
     const ask = (): Promise<string | undefined> => askPassphrase(cli, request);
     try {
       const passphrase = await (spinner === undefined ? ask() : spinner.pausedFor(ask));
       if (passphrase === undefined) return undefined;
-      return { passphrase, opened: (vault, key) => keepUnlockedAndSay(cli, vault, key) };
+      return { passphrase, opened: (vault, key) => keepUnlockedAndSay(cli, vault, key, leastMs) };
     } catch (thrown) {
       failure = thrown;
       throw thrown;
     }
   };
   return {
-    prompt: isInteractive(cli) ? prompt : undefined,
+    prompt: isInteractive(cli) || (cli.io.stderr.isTTY === true && cli.io.hasTerminal()) ? prompt : undefined,
     throwIfCancelled() {
       if (failure !== undefined) throw failure as Error;
     },

@@ -1,17 +1,18 @@
-// Secrets that the servers of a workspace need: where, and whether each has a value. Values are never shown.
+// Secrets that a workspace needs, for its servers, callers and registries: where, and whether each has a value. Values are never shown.
 
 import { access, constants } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { isPortolanError } from "../../errors/index.ts";
 import {
   type ConfiguredEndpoint,
+  type GatewaySettings,
   type ServerConfig,
   type InvokedServer,
   parseReferences,
   type Reference,
-  type StdioEndpoint,
+  type RegistrySetting,
 } from "../../model/index.ts";
-import type { SecretStore, SourceName } from "../../secrets/index.ts";
+import { type SecretStore, type SourceName, textsOf } from "../../secrets/index.ts";
 import type { SecretGrantState } from "./driver-secrets.ts";
 
 export interface SecretNeed {
@@ -23,6 +24,7 @@ export interface SecretNeed {
   readonly source?: SourceName;
   /** Why the state is unknown. */
   readonly reason?: string;
+  /** `server` is `gateway` for callers and telemetry, and the address of a registry for its token. */
   readonly neededBy: readonly { readonly server: string; readonly where: string }[];
   /** For drivers: the contracts for which they may use the secret. */
   readonly grants?: readonly SecretGrantState[];
@@ -45,16 +47,26 @@ interface Found {
   readonly grants?: readonly SecretGrantState[];
 }
 
+/** The parts of a workspace that may refer to secrets. */
+export interface NeedingConfig {
+  readonly servers: readonly ServerConfig[];
+  readonly gateway?: GatewaySettings;
+  readonly registries?: readonly RegistrySetting[];
+  readonly folder?: string;
+}
+
 /** Sorted by name. Disabled servers need nothing. */
 export async function findNeeds(
-  servers: readonly ServerConfig[],
+  config: NeedingConfig,
   store: Pick<SecretStore, "get">,
 ): Promise<SecretNeed[]> {
   const groups = new Map<string, Found[]>();
-  const used = servers.filter(({ enabled }) => enabled);
-  const texts = await Promise.all(used.map(({ endpoint }) => textsOf(endpoint)));
-  const ofServers = used.flatMap((server, index) => referencesOf(server, texts[index] ?? []));
-  for (const found of [...ofServers, ...(await ofDrivers(used))]) {
+  const used = config.servers.filter(({ enabled }) => enabled);
+  const texts = await Promise.all(used.map(({ endpoint }) => textsOfServer(endpoint)));
+  const ofServers = used.flatMap(({ alias, origin }, index) =>
+    referencesOf(alias, origin.file, texts[index] ?? []),
+  );
+  for (const found of [...ofServers, ...ofWorkspace(config), ...(await ofDrivers(used))]) {
     const { kind, name } = found.reference;
     const path = kind === "file" ? resolve(dirname(found.file), name) : name;
     const key = `${kind === "secret" ? "any" : kind} ${path}`;
@@ -100,12 +112,31 @@ interface PlacedText {
   readonly text: string;
 }
 
-function referencesOf({ alias, origin }: ServerConfig, texts: readonly PlacedText[]): Found[] {
+function referencesOf(owner: string, file: string, texts: readonly PlacedText[]): Found[] {
   return texts.flatMap(({ where, text }) =>
     parseReferences(text).parts.flatMap((part) =>
-      part.kind === "text" ? [] : [{ reference: part, owner: alias, file: origin.file, where }],
+      part.kind === "text" ? [] : [{ reference: part, owner, file, where }],
     ),
   );
+}
+
+/** Tokens of callers and registries, and what the gateway sends to others. */
+function ofWorkspace({ gateway = {}, registries = [], folder = "." }: NeedingConfig): Found[] {
+  const file = join(folder, "portolan.yaml");
+  const { callers = [], oauth, telemetry } = gateway;
+  const placed = (where: string, text: string | undefined): PlacedText[] =>
+    text === undefined ? [] : [{ where, text }];
+  const ofGateway = [
+    ...callers.flatMap(({ name, token }) => placed(`token of caller ${name}`, token)),
+    ...placed("oauth.client_secret", oauth?.clientSecret),
+    ...Object.entries(telemetry?.headers ?? {}).flatMap(([name, text]) =>
+      placed(`telemetry.headers.${name}`, text),
+    ),
+  ];
+  return [
+    ...referencesOf("gateway", file, ofGateway),
+    ...registries.flatMap(({ url, token }) => referencesOf(url, file, placed("token", token))),
+  ];
 }
 
 async function ofDrivers(servers: readonly ServerConfig[]): Promise<Found[]> {
@@ -122,23 +153,10 @@ async function ofDrivers(servers: readonly ServerConfig[]): Promise<Found[]> {
   }));
 }
 
-/** The texts in which references are replaced; a command and its folder are literal. */
-async function textsOf(endpoint: ConfiguredEndpoint): Promise<PlacedText[]> {
-  const named = (field: string, map: Readonly<Record<string, string>> = {}): PlacedText[] =>
-    Object.entries(map).map(([name, text]) => ({ where: `${field}.${name}`, text }));
+async function textsOfServer(endpoint: ConfiguredEndpoint): Promise<readonly PlacedText[]> {
   if (endpoint.transport === "invoke") return invokedTexts(endpoint.server);
   // `ofDrivers` finds the secrets of drivers, with their grants.
-  if (endpoint.transport === "contracts") return [];
-  const ofProgram = ({ args = [], env }: Omit<StdioEndpoint, "transport">): PlacedText[] => [
-    ...args.map((text, index) => ({ where: `args[${index}]`, text })),
-    ...named("env", env),
-  ];
-  if (endpoint.transport === "stdio") return ofProgram(endpoint);
-  return [
-    { where: "url", text: endpoint.url },
-    ...named("headers", endpoint.headers),
-    ...(endpoint.program === undefined ? [] : ofProgram(endpoint.program)),
-  ];
+  return endpoint.transport === "contracts" ? [] : textsOf(endpoint);
 }
 
 /** Each name once per server, with the first operation that needs it: a whole API may need one token. */

@@ -42,6 +42,7 @@ function setup({ tty = false, stdin = [], answers = [], servers = [], store = {}
       files: [],
       diagnostics: [],
     }),
+    hasTerminal: () => tty,
     createPrompter: async () => ({
       say: () => {},
       text: async () => undefined,

@@ -13,7 +13,7 @@ import { createPassphrasePrompt, readSecretValue } from "../input/secret-input.t
 import { diagnosticLine } from "../output/diagnostic.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { computerOf, findWorkspace, type WorkspaceOptions } from "../workspace/folder.ts";
-import { findNeeds, isWithheld } from "./needs.ts";
+import { findNeeds, isWithheld, type NeedingConfig } from "./needs.ts";
 import { adviceFor, describeCheck, describeNames, type SecretsCheck } from "./view.ts";
 
 export interface SecretsOptions extends WorkspaceOptions {
@@ -97,10 +97,10 @@ export async function checkSecrets(
   openStore: OpenStore = createSecretStore,
 ): Promise<number> {
   refuseWords(words, "check");
-  const { store, diagnostics, servers, throwIfCancelled } = await open(cli, options, openStore);
+  const { store, diagnostics, config, throwIfCancelled } = await open(cli, options, openStore);
   const sources = (await store.check()).map((status) => ({ ...status, ...adviceFor(status) }));
   throwIfCancelled();
-  const needs = await findNeeds(servers, store);
+  const needs = await findNeeds(config, store);
   const broken = sources.some(({ ok, source }) => !ok && source !== "keyring");
   const lacking = needs.some(
     (need) => need.state === "missing" || need.state === "unknown" || isWithheld(need),
@@ -123,7 +123,7 @@ interface Opened {
   /** Diagnostics of the sources, shown when no prompt is on the screen. */
   readonly diagnostics: Diagnostic[];
   readonly throwIfCancelled: () => void;
-  readonly servers: Awaited<ReturnType<Cli["io"]["loadCatalog"]>>["servers"];
+  readonly config: NeedingConfig;
 }
 
 async function open(cli: Cli, options: SecretsOptions, openStore: OpenStore): Promise<Opened> {
@@ -138,7 +138,8 @@ async function open(cli: Cli, options: SecretsOptions, openStore: OpenStore): Pr
     promptPassphrase: passphrase.prompt,
     report: (diagnostic) => void diagnostics.push(diagnostic),
   });
-  return { store, diagnostics, servers, throwIfCancelled: () => passphrase.throwIfCancelled() };
+  const config = { servers, folder, gateway: settings.gateway, registries: settings.registries };
+  return { store, diagnostics, config, throwIfCancelled: () => passphrase.throwIfCancelled() };
 }
 
 /** Errors never repeat a word of the command line, since it may be a secret value in the wrong place. */

@@ -32,7 +32,7 @@ export function adviceFor({ source, ok, note }: SourceStatus & { source: SourceN
         return { hint: "Give the passphrase that the vault was created with." };
       if (/newer portolan/.test(note)) return { hint: "Update portolan." };
       return {
-        hint: "Run this at a terminal to be asked for the passphrase, or name a file that contains it in PORTOLAN_VAULT_PASSPHRASE_FILE.",
+        hint: "Unlock it at a terminal: portolan secrets unlock. Without a terminal, PORTOLAN_VAULT_PASSPHRASE_FILE names a file that contains the passphrase.",
       };
     case "dotenv":
       return { hint: "Correct the file, or take env_file out of portolan.yaml." };
@@ -79,7 +79,7 @@ export function describeCheck(
     lines.push(`${mark} ${source.padEnd(column)}  ${below(plainLine(note, 500))}`);
     if (hint !== undefined) lines.push(`${" ".repeat(indent)}${colors.dim(below(hint))}`);
   }
-  if (needs.length > 0) lines.push("", colors.bold("Needed by the servers of this workspace"));
+  if (needs.length > 0) lines.push("", colors.bold("Needed by this workspace"));
   const names = columnOf(needs.map(({ name }) => plainLine(name, 256)));
   for (const need of needs) lines.push(describeNeed(need, names, colors, width));
   const missing = needs.filter(({ state, kind }) => state === "missing" && kind === "name");

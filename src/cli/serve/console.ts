@@ -47,7 +47,7 @@ export async function openServeConsole(
       secrets: async () => {
         const { findNeeds } = await import("../secrets/needs.ts");
         const servers = workspace.hub.members.map(({ config }) => config);
-        return { needs: await findNeeds(servers, workspace.secrets) };
+        return { needs: await findNeeds({ ...workspace.config, servers }, workspace.secrets) };
       },
       budgets: async () => ({ budgets: gateway?.budgets ?? [] }),
       accounts: async () => {

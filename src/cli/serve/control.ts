@@ -1,12 +1,12 @@
 // Control of a running `portolan serve`: its control socket, SIGHUP, and the log files of its servers.
 
-import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { RotatingFile } from "../../base/files/rotating-file.ts";
 import { type ControlServer, logFolder, serveControl } from "../../control/index.ts";
 import { toPortolanError } from "../../errors/index.ts";
 import type { OpenedGateway } from "../../gateway/index.ts";
 import type { Cli } from "../context.ts";
+import { hasTerminal } from "../terminal/session-terminal.ts";
 
 const MAX_LOG_BYTES = 1024 * 1024;
 
@@ -75,14 +75,4 @@ export function onHangUp({ io }: Pick<Cli, "io">, reload: () => void, stop: () =
   const listener = (): void => (hadTerminal && !hasTerminal() ? stop() : reload());
   io.signals.on("SIGHUP", listener);
   return () => void io.signals.off("SIGHUP", listener);
-}
-
-/** True while this process has a controlling terminal. */
-function hasTerminal(): boolean {
-  try {
-    closeSync(openSync("/dev/tty", "r"));
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -11,6 +11,7 @@ import { type BackgroundProgram, startBackground } from "../../process/index.ts"
 import type { Cli, Words } from "../context.ts";
 import { withGateway } from "../control/find.ts";
 import { withSpinner } from "../output/progress.ts";
+import { unlockForGateway } from "../secrets/vault-of-gateway.ts";
 import { stateLabel } from "../output/server-state.ts";
 import { count } from "../terminal/layout.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
@@ -40,6 +41,9 @@ export async function startDaemon(cli: Cli, words: Words, options: ServeOptions)
     );
     return report(cli, running, served);
   }
+  const { only } = options;
+  const servers = served.config.servers.filter(({ alias }) => only?.includes(alias) !== false);
+  await unlockForGateway(cli, { ...served.config, servers });
   const log = options.logFile ?? join(await logFolder(path), "gateway.log");
   const started = await start(cli, log, options);
   const stop = (): void => void process.kill(started.pid, "SIGTERM");
@@ -139,7 +143,7 @@ async function report(cli: Cli, gateway: RunningGateway, { folder }: Served): Pr
       ...lines,
       `Token: ${command}`,
       ...(log === undefined ? [] : [`Log: ${pathLabeller(io)(log)}`]),
-      "Stop it: portolan stop",
+      `Stop it: portolan stop${gateway.path === io.cwd ? "" : ` -w ${pathLabeller(io)(gateway.path)}`}`,
     ].join("\n"),
   );
   return 0;

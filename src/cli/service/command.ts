@@ -6,7 +6,7 @@ import { exitCodes } from "../output/help.ts";
 import type { RawServiceOptions } from "./service.ts";
 
 const SERVICE = `Service:
-  On Linux a systemd user unit, on macOS a launchd agent. It runs portolan serve for the workspace with your PATH, starts with your session, and restarts after a crash. Address, callers and limits come from gateway: in portolan.yaml; options of portolan serve that you give to install override it at every start. Variables of this terminal are not passed on, apart from PATH: store secrets with portolan secrets set.`;
+  On Linux a systemd user unit, on macOS a launchd agent. It runs portolan serve for the workspace with your PATH, starts with your session, and restarts after a crash. Address, callers and limits come from gateway: in portolan.yaml; options of portolan serve that you give to install override it at every start. Variables of this terminal are not passed on, apart from PATH: store secrets with portolan secrets set. If they are in the vault, --passphrase-file names the file from which every start reads its passphrase (PORTOLAN_VAULT_PASSPHRASE_FILE does the same); with a keyring, portolan secrets unlock --keep needs no file.`;
 
 const CODES = exitCodes({
   0: "done",
@@ -29,6 +29,7 @@ export function addServiceCommands({ program, explain, run }: CommandHost): void
   }).option("--print", "only print the unit or property list");
   gatewayOptions(install)
     .option("--log-format <format>", "text or json (default: text)")
+    .option("--passphrase-file <file>", "a file with the passphrase of the vault, read at every start")
     .action((word: string | undefined, raw: RawServiceOptions) =>
       run(at(word, raw), async (cli) => (await import("./service.ts")).install(cli, raw)),
     );
@@ -36,6 +37,7 @@ export function addServiceCommands({ program, explain, run }: CommandHost): void
     examples: [
       "portolan service install",
       "portolan service install ~/project --port 7421",
+      "portolan service install --passphrase-file ~/.config/portolan/passphrase",
       "portolan service install -w ~/project --print",
     ],
     sections: [SERVICE, CODES],

@@ -9,17 +9,22 @@ import { logFolder, type RunningGateway } from "../../control/index.ts";
 import { noServers, PortolanError } from "../../errors/index.ts";
 import type { Cli } from "../context.ts";
 import { parseServeOptions, type RawServeOptions } from "../serve/options.ts";
+import { missingForService } from "../secrets/vault-of-gateway.ts";
+import { plainLine } from "../terminal/safe-text.ts";
 import { findWorkspace, pathLabeller } from "../workspace/folder.ts";
 import { gatewayLabel, toGatewayField } from "../workspace/running.ts";
-import { loadSource, requireServer } from "../workspace/source.ts";
+import { loadSource, requireServer, type Source } from "../workspace/source.ts";
 import { type ServiceDefinition, serviceName } from "./definition.ts";
 import { runAll, runManager, serviceManager } from "./manager.ts";
 
 export interface RawServiceOptions extends RawServeOptions {
   print?: boolean;
+  passphraseFile?: string;
 }
 
 /** Variables that the programs of servers need, and that a service manager does not set. */
+/** Names a file with the passphrase of the vault. */
+const PASSPHRASE_FILE = "PORTOLAN_VAULT_PASSPHRASE_FILE";
 const KEPT = ["PATH", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"];
 const READY_MS = 30_000;
 const POLL_MS = 100;
@@ -32,7 +37,8 @@ export async function install(cli: Cli, raw: RawServiceOptions): Promise<number>
   const manager = serviceManager(io);
   parseServeOptions(raw, io.cwd);
   for (const alias of raw.only ?? []) requireServer(source, alias);
-  const service = await definitionOf(cli, serveWords(raw, io.cwd));
+  const service = await definitionOf(cli, serveWords(raw, io.cwd), raw.passphraseFile);
+  await checkSecrets(cli, source, service, raw);
   const text = manager.text(service);
   if (raw.print === true) {
     io.stdout.write(text);
@@ -116,6 +122,24 @@ export async function status(cli: Cli): Promise<number> {
   return text !== undefined && gateway !== undefined ? 0 : 3;
 }
 
+/** A service has none of the terminal's variables, and nobody unlocks the vault for it. Throws if it could not open the vault. */
+async function checkSecrets(
+  { io, output }: Cli,
+  { config }: Source,
+  { env }: ServiceDefinition,
+  { only, print }: RawServiceOptions,
+): Promise<void> {
+  const servers = config.servers.filter(({ alias }) => only?.includes(alias) !== false);
+  const home = io.env["HOME"];
+  const { locked, missing } = await missingForService({ ...config, servers }, { ...env, HOME: home });
+  if (locked !== undefined && print !== true) throw locked;
+  if (locked !== undefined) output.note(`${locked.message} ${locked.hint ?? ""}`);
+  for (const name of missing)
+    output.note(
+      `The service has no value for ${plainLine(name, 80)}, because it does not get the variables of this terminal. Store it: portolan secrets set ${plainLine(name, 80)}`,
+    );
+}
+
 /** Options of `serve`, checked before, as words. A service has another working folder, so paths are absolute. */
 export function serveWords(raw: RawServiceOptions, cwd: string): string[] {
   const { host, port, auth, sse, websocket, tlsCert, tlsKey, logFormat = "text" } = raw;
@@ -147,6 +171,7 @@ function isCurrent(text: string, { words }: ServiceDefinition): boolean {
 async function definitionOf(
   { io, options }: Cli,
   served: readonly string[] = [],
+  passphraseFile: string | undefined = io.env[PASSPHRASE_FILE],
 ): Promise<ServiceDefinition> {
   const found = await findWorkspace(io, options);
   const path = await realpath(found.path).catch(() => found.path);
@@ -157,7 +182,10 @@ async function definitionOf(
     });
   const [script = ""] = process.argv.slice(1, 2);
   const words = [process.execPath, ...process.execArgv, script, "serve", path, ...served];
-  const env = Object.fromEntries(KEPT.flatMap((name) => (io.env[name] ? [[name, io.env[name]]] : [])));
+  const env = {
+    ...Object.fromEntries(KEPT.flatMap((name) => (io.env[name] ? [[name, io.env[name]]] : []))),
+    ...(passphraseFile ? { [PASSPHRASE_FILE]: resolve(io.cwd, passphraseFile) } : {}),
+  };
   const log = join(await logFolder(path), "service.log");
   const folder = found.path === path ? found.folder : dirname(path);
   return { name: serviceName(path), path, words, folder, env, log };

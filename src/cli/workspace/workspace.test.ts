@@ -115,6 +115,7 @@ async function portolan(argv: string[], world: World = {}, tty = false) {
     },
     loadCatalog: async () => catalog,
     importClients: async () => [...imported],
+    hasTerminal: () => false,
     createPrompter: async () => {
       throw new Error("nobody is asked");
     },

@@ -77,17 +77,26 @@ export async function findPassphrase(
     wrong = "what was typed";
   }
   if (wrong !== undefined) throw wrongPassphrase(vault, wrong);
-  throw vaultError(
-    vault,
-    "no-passphrase",
-    `There is no passphrase for the vault ${vault}.`,
-    `Name a file that contains it in ${PASSPHRASE_FILE}, or run the command in a terminal to be asked.`,
-  );
+  throw noPassphrase(vault, reason);
 }
 
 /** Stores a passphrase in the keyring. This happens only on request. */
 export async function keepPassphrase(keyring: Keyring, vault: string, passphrase: Secret): Promise<void> {
   await keyring.set(SERVICE, vault, passphrase.reveal());
+}
+
+function noPassphrase(vault: string, reason: "open" | "create"): PortolanError {
+  const [message, hint] =
+    reason === "open"
+      ? [
+          `The vault ${vault} is locked.`,
+          `Unlock it at a terminal: portolan secrets unlock. Without a terminal, ${PASSPHRASE_FILE} names a file that contains the passphrase.`,
+        ]
+      : [
+          `There is no vault yet, and no passphrase for a new one at ${vault}.`,
+          `At a terminal, the command asks for a passphrase. Without one, write a passphrase to a file that only you can read, and name it: ${PASSPHRASE_FILE}=<file> portolan secrets set <NAME>`,
+        ];
+  return vaultError(vault, "no-passphrase", message, hint);
 }
 
 async function readPassphraseFile(file: string, { vault, report }: PassphraseOptions): Promise<Secret> {

@@ -1,0 +1,51 @@
+// Vault of a gateway that runs in the background, where nobody can type the passphrase: unlocked or checked before it starts.
+
+import { PortolanError } from "../../errors/index.ts";
+import { createSecretStore, type Environment } from "../../secrets/index.ts";
+import type { Cli } from "../context.ts";
+import { createPassphrasePrompt } from "../input/secret-input.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { envFileOf } from "../workspace/folder.ts";
+import { findNeeds, type NeedingConfig, type SecretNeed } from "./needs.ts";
+
+/** A gateway that starts reads its secrets within this time, also if the vault must not stay unlocked. */
+const START_MS = 60_000;
+
+type Config = NeedingConfig & { readonly envFile?: string };
+
+/** Asks for the passphrase if the config needs a secret of a locked vault; the vault agent gives the key to the gateway. */
+export async function unlockForGateway(cli: Cli, config: Config): Promise<void> {
+  const passphrase = createPassphrasePrompt(cli, undefined, START_MS);
+  const { prompt } = passphrase;
+  // Without a terminal, the servers concerned say what is missing.
+  if (prompt === undefined) return;
+  const envFile = envFileOf(cli) ?? config.envFile;
+  const store = createSecretStore({ env: cli.io.env, envFile, promptPassphrase: prompt, report: () => {} });
+  await findNeeds(config, store);
+  passphrase.throwIfCancelled();
+}
+
+/** Secrets that a service would not have: it gets only `env`, and nobody unlocks the vault for it. */
+export async function missingForService(
+  config: Config,
+  env: Environment,
+): Promise<{ readonly locked?: PortolanError; readonly missing: readonly string[] }> {
+  const store = createSecretStore({ env, envFile: config.envFile, agent: "off", report: () => {} });
+  const needs = await findNeeds(config, store);
+  const reason = needs.find(({ state }) => state === "unknown")?.reason;
+  return {
+    locked: reason === undefined ? undefined : lockedError(reason, needs),
+    missing: needs.filter(({ state }) => state === "missing").map(({ name }) => name),
+  };
+}
+
+function lockedError(reason: string, needs: readonly SecretNeed[]): PortolanError {
+  const names = needs.filter(({ state }) => state === "unknown").map(({ name }) => plainLine(name, 80));
+  return new PortolanError(
+    "SECRET_STORE_FAILED",
+    `The service could not read ${names.join(", ")} at its start: ${reason}`,
+    {
+      hint: "Write the passphrase to a file that only you can read, and name it: portolan service install --passphrase-file <file>. With a keyring, portolan secrets unlock --keep stores it there.",
+    },
+  );
+}
