@@ -213,7 +213,7 @@ async function findSources(
   const listed = own?.parsed?.workspace?.sources;
   if (listed !== undefined && own !== undefined) return listedSources(top, own.file, listed, home);
   const isConfigFile = single !== undefined && own?.parsed?.workspace === undefined;
-  return isConfigFile ? { files: [], folders: [], diagnostics: [] } : usualSources(top);
+  return isConfigFile ? { files: [], folders: [], diagnostics: [] } : usualSources(top, home);
 }
 
 /** The file of another workspace contributes its servers only. */

@@ -103,6 +103,8 @@ export interface CatalogOptions {
 export const OWN_NAMES: readonly string[] = ["portolan.yaml", "portolan.yml"];
 /** The lock file, which Portolan itself writes. */
 export const LOCK_NAME = "portolan.lock";
+/** Cursor has a file of this name in the home folder too, for all projects. */
+export const CURSOR_NAME = ".cursor/mcp.json";
 export const USUAL_NAMES: readonly string[] = [
   "manifest.yaml",
   "manifest.yml",
@@ -110,7 +112,7 @@ export const USUAL_NAMES: readonly string[] = [
   "mcpfile.yml",
   ".mcp.json",
   "mcp.json",
-  ".cursor/mcp.json",
+  CURSOR_NAME,
   ".vscode/mcp.json",
 ];
 

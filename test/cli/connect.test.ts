@@ -328,3 +328,22 @@ describe("connect at a terminal", needs("a terminal"), () => {
     expect(read(home, ".cursor/mcp.json")).toBe(CURSOR);
   });
 });
+
+test("in the home folder, Cursor's own file is not a file of the workspace", async () => {
+  const { home, env } = place({ ".cursor/mcp.json": `{"mcpServers":{"echo":${echo}}}` });
+  const at = (cwd: string, ...words: string[]): Promise<Ran> => portolan(words, { cwd, env });
+  expect((await at(home, "connect", "cursor", "--import", "--yes")).code).toBe(0);
+  expect(read(home, "portolan.yaml")).toContain("echo:");
+  expect(
+    Object.keys((JSON.parse(read(home, ".cursor/mcp.json")) as { mcpServers: object }).mcpServers),
+  ).toEqual(["portolan"]);
+  const aliasesIn = async (cwd: string): Promise<string[]> =>
+    (JSON.parse((await at(cwd, "status")).out) as { servers: { alias: string }[] }).servers.map(
+      ({ alias }) => alias,
+    );
+  expect(await aliasesIn(home)).toEqual(["echo"]);
+  // In a folder without a config file, the gateway's entry in the client is no server of its own.
+  expect(await aliasesIn(temporaryFolder())).toEqual([]);
+  const { out } = await at(home, "disconnect", "cursor", "--text");
+  expect(out).toMatch(/These stay:\n {2}1 server in \S+ \(echo\): portolan remove <server>/);
+});

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { PlacedWord } from "../formats.ts";
-import { type Catalog, LOCK_NAME, OWN_NAMES, USUAL_NAMES } from "../types.ts";
+import { type Catalog, CURSOR_NAME, LOCK_NAME, OWN_NAMES, USUAL_NAMES } from "../types.ts";
 import { findFiles, isPattern, splitPattern } from "./glob.ts";
 
 /** A file to read. A listed file must exist and be a config file; a file with a usual name need not. */
@@ -27,8 +27,11 @@ export function isUndeclared({ servers, files }: Pick<Catalog, "servers" | "file
   return servers.length === 0 && !files.some(({ format }) => format === "workspace");
 }
 
-export function usualSources(folder: string): Sources {
-  return { files: USUAL_NAMES.map((name) => ({ file: join(folder, name) })), folders: [], diagnostics: [] };
+/** In the home folder, the file of a project and the file of the user have one path: it belongs to the user, not to a workspace. */
+export function usualSources(folder: string, home: string = homedir()): Sources {
+  const names =
+    resolve(folder) === resolve(home) ? USUAL_NAMES.filter((name) => name !== CURSOR_NAME) : USUAL_NAMES;
+  return { files: names.map((name) => ({ file: join(folder, name) })), folders: [], diagnostics: [] };
 }
 
 export async function listedSources(

@@ -6,9 +6,11 @@ import { type ClientId, restoreServers, writeClientFile } from "../../formats/cl
 import { clientTitle, parseClient } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
 import { answersRequests } from "../input/handlers.ts";
+import { findNeeds } from "../secrets/needs.ts";
 import { count, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
-import { pathLabeller } from "../workspace/folder.ts";
+import { computerOf, pathLabeller } from "../workspace/folder.ts";
+import { gatewayLabel } from "../workspace/running.ts";
 import { requireAgreement } from "./agreement.ts";
 import { recordState } from "./overview.ts";
 import { named, readClientText } from "./plan.ts";
@@ -58,7 +60,10 @@ export async function disconnect(
         backup: backups[index],
       })),
     });
-  else output.print(plans.map((plan, index) => describe(plan, backups[index], isDry, cli)).join("\n"));
+  else {
+    const done = plans.map((plan, index) => describe(plan, backups[index], isDry, cli));
+    output.print([...done, ...(isDry ? [] : await describeLeft(cli, plans))].join("\n"));
+  }
   return 0;
 }
 
@@ -189,6 +194,30 @@ async function undo(cli: Cli, plan: Undo, records: Records): Promise<string | un
     },
     cli.interrupt.signal,
   );
+}
+
+/** The parts of Portolan that stay, with the command that removes each. */
+async function describeLeft({ io, output }: Cli, plans: readonly Undo[]): Promise<string[]> {
+  const label = pathLabeller(io);
+  const lines: string[] = [];
+  for (const workspace of new Set(plans.map(({ record }) => record.workspace))) {
+    const where = label(workspace);
+    const at = workspace === io.cwd ? "" : ` -w ${where}`;
+    const { servers, folder } = await io.loadCatalog(workspace, { home: computerOf(io, workspace).home });
+    const own = servers.filter(({ origin }) => origin.format === "workspace");
+    const names = own.map(({ alias }) => plainLine(alias, 80)).join(", ");
+    if (own.length > 0)
+      lines.push(`${count(own.length, "server")} in ${where} (${names}): portolan remove <server>${at}`);
+    const needs = await findNeeds({ servers: own, folder }, { get: async () => undefined });
+    const secrets = needs.filter(({ kind }) => kind === "name").map(({ name }) => plainLine(name, 80));
+    if (secrets.length > 0)
+      lines.push(`their secrets, if they are stored (${secrets.join(", ")}): portolan secrets rm <NAME>`);
+    const { gateways } = await io.findGateways(workspace);
+    for (const gateway of gateways.filter(({ kind }) => kind === "http"))
+      lines.push(`the gateway ${gatewayLabel(gateway)}: portolan stop${at}`);
+  }
+  if (lines.length === 0) return [];
+  return ["These stay:", ...lines.map((line) => wrap(`  ${line}`, output.width, 4))];
 }
 
 function describe(

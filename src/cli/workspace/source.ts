@@ -10,7 +10,7 @@ import type { WorkspaceConfig } from "../../hub/index.ts";
 import { describeCommandRights, type ServerConfig, toCommandLine } from "../../model/index.ts";
 import type { Cli, CliIo } from "../context.ts";
 import { configError } from "../output/diagnostic.ts";
-import { servedWorkspace } from "../serve/own-gateway.ts";
+import { runsServe, servedWorkspace } from "../serve/own-gateway.ts";
 import { computerOf, pathLabeller, workspaceFolder } from "./folder.ts";
 
 export interface Source {
@@ -104,6 +104,12 @@ export function rightsIn({ config }: Source): (alias: string) => string | undefi
   };
 }
 
+function runsGateway({ endpoint }: ServerConfig): boolean {
+  if (endpoint.transport !== "stdio" || endpoint.kind === "package") return false;
+  const { command, args } = toCommandLine(endpoint);
+  return runsServe([command, ...args], process.argv[1]);
+}
+
 /** An entry that `connect` wrote into a client's file of this workspace: as a server, it would start itself. */
 function servesThis({ endpoint }: ServerConfig, paths: readonly string[]): boolean {
   if (endpoint.transport !== "stdio" || endpoint.kind === "package") return false;
@@ -138,6 +144,8 @@ function mergeClients({ io }: Pick<Cli, "io">, folder: string, found: readonly I
   for (const { file, servers: configs, diagnostics: own } of files) {
     diagnostics.push(...own.map((diagnostic) => ({ ...diagnostic, file: diagnostic.file ?? file })));
     for (const server of configs) {
+      // The entry that `connect` wrote: its servers are those of another workspace, and starting it would start them twice.
+      if (runsGateway(server)) continue;
       const first = servers.get(server.alias);
       if (first === undefined) servers.set(server.alias, runIn(server, folder));
       else if (!isDeepStrictEqual(first.endpoint, runIn(server, folder).endpoint))
