@@ -7,5 +7,5 @@ export type { GatewayFacts, ReloadResult } from "./messages.ts";
 export type { IncomingRequest as ControlRequest } from "./peer.ts";
 export type { ControlServer } from "./server/control-server.ts";
 export { ControlSession } from "./server/session.ts";
-export { findGateways, type FoundGateways, type RunningGateway } from "./state/find.ts";
+export { findAllGateways, findGateways, type FoundGateways, type RunningGateway } from "./state/find.ts";
 export { logFolder } from "./state/folders.ts";

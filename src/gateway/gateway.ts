@@ -12,7 +12,7 @@ import {
   type WorkspaceOptions,
   type WorkspaceSource,
 } from "../hub/index.ts";
-import { ANYWHERE, type GatewaySettings } from "../model/index.ts";
+import { ANYWHERE, gatewayCapabilities, type GatewaySettings } from "../model/index.ts";
 import type { CallObservers } from "../telemetry/index.ts";
 import { withRedactedError } from "../secrets/index.ts";
 import { gatewayFile } from "./access/access-file.ts";
@@ -23,7 +23,6 @@ import type { AuthenticatedCaller } from "./access/types.ts";
 import { Budgets, type BudgetUse } from "./budgets/budgets.ts";
 import { serveStdio } from "./channels/stdio.ts";
 import { AbortPool } from "./common/abort-pool.ts";
-import { declaredCapabilities } from "./common/capabilities.ts";
 import { LargeResults } from "./common/large-results.ts";
 import { LogLevels } from "./common/log-levels.ts";
 import { TaskIds } from "./common/task-ids.ts";
@@ -118,7 +117,7 @@ export async function openGateway(
 ): Promise<OpenedGateway> {
   const workspace = await openWorkspaceHub(
     source,
-    { ...options, capabilities: declaredCapabilities(createSite !== undefined), servesCallers: true },
+    { ...options, capabilities: gatewayCapabilities(createSite !== undefined), servesCallers: true },
     // The clients of a gateway read its hints in their own folders.
     { hintFolder: ANYWHERE },
   );
@@ -138,17 +137,23 @@ async function createGateway(
   const { hub, report, redactor, config } = workspace;
   const toSettings = (configured: GatewaySettings = {}): GatewaySettings =>
     typeof given === "function" ? given(configured) : { ...configured, ...given };
+  /** Diagnostics about the settings, until other settings are in use. */
+  let ofSettings: Diagnostic[] = [];
+  const reportSettings = (diagnostic: Diagnostic): void => {
+    ofSettings.push(diagnostic);
+    report(diagnostic);
+  };
   const resolve = async (unresolved: GatewaySettings): Promise<GatewaySettings> => {
     const resolved = await resolveCallerTokens(unresolved, workspace.secrets, config.folder ?? ".");
     for (const secret of resolved.secrets) redactor.add(secret);
-    for (const warning of resolved.warnings) report(warning);
+    for (const warning of resolved.warnings) reportSettings(warning);
     const telemetry = await resolveTelemetry(
       resolved.settings.telemetry,
       workspace.secrets,
       config.folder ?? ".",
     );
     for (const secret of telemetry.secrets) redactor.add(secret);
-    for (const warning of telemetry.warnings) report(warning);
+    for (const warning of telemetry.warnings) reportSettings(warning);
     return { ...resolved.settings, telemetry: telemetry.settings };
   };
   const { settings: configured } = workspace.gateway;
@@ -226,6 +231,16 @@ async function createGateway(
 
   let settingsProblem: string | undefined;
   const apply = async (isRequested: boolean): Promise<void> => {
+    const earlier = ofSettings.splice(0);
+    try {
+      await applyNow(isRequested);
+    } catch (error) {
+      ofSettings = [...earlier, ...ofSettings];
+      throw error;
+    }
+    workspace.forget((diagnostic) => earlier.includes(diagnostic));
+  };
+  const applyNow = async (isRequested: boolean): Promise<void> => {
     const {
       settings: next,
       changed,
@@ -253,7 +268,7 @@ async function createGateway(
       .catch((thrown: unknown) => {
         const { message, code, hint } = withRedactedError(toPortolanError(thrown), redactor);
         settingsProblem = `The changed gateway settings are not in use: ${message}`;
-        report({ code, severity: "error", message: settingsProblem, hint });
+        reportSettings({ code, severity: "error", message: settingsProblem, hint });
         const problems = [message];
         workspace.events.emit({
           type: "gateway.reloaded",

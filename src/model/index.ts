@@ -82,6 +82,7 @@ export {
   GATEWAY_DEFAULTS,
   type BudgetAmount,
   type GatewayBudget,
+  gatewayCapabilities,
   type GatewayCaller,
   type GatewayLimits,
   type GatewayLoops,

@@ -19,6 +19,7 @@ export {
 export { canAnswer } from "./server-requests/answers.ts";
 export {
   createLaunchDiagnostics,
+  deniedPaths,
   type LaunchDiagnostics,
   type PathDenial,
 } from "./failure-hints/launch-diagnostics.ts";

@@ -25,7 +25,7 @@ export async function auditLive(
   return withWorkspace(
     cli,
     { ...source, config },
-    { only, start: "eager", showsSource: true },
+    { only, start: "eager", showsSource: true, asGateway: true },
     async ({ workspace }) => {
       const tools = await workspace.toolDefinitions();
       const names = workspace.toolNames();

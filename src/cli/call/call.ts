@@ -2,13 +2,15 @@
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { invalidArguments, PortolanError } from "../../errors/index.ts";
+import { type Diagnostic, invalidArguments, PortolanError } from "../../errors/index.ts";
 import { type CallToolResult, isObject, type JsonObject, type ToolDefinition } from "../../model/index.ts";
+import { deniedPaths } from "../../upstream/index.ts";
 import { callArguments, checkNames, type Pair, type Problem, toArguments } from "../arguments/arguments.ts";
 import { parseCallWords } from "../arguments/call-words.ts";
 import { looksLikeCall, parseCall, type ParsedCall } from "../arguments/signature-parse.ts";
 import { printSignature } from "../arguments/signature-print.ts";
 import type { Cli, CliIo, Words } from "../context.ts";
+import { noteDiagnostic } from "../output/diagnostic.ts";
 import type { Session } from "../target/connect.ts";
 import { findNamed, toolNotFound } from "../target/find-named.ts";
 import { resolveName } from "../target/resolve.ts";
@@ -72,6 +74,7 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
         gateway === undefined
           ? answer
           : { ...answer, _meta: { ...(answer._meta as JsonObject), "portolan/gateway": gateway } };
+      if (gateway !== undefined) noteDenials(answer, connection.diagnostics, cli);
       const saveText = options.out !== undefined && !hasBytes(result);
       await showResult(result, renderToolResult, cli, saver, { out: options.out, saveText });
       const { output } = cli;
@@ -81,6 +84,14 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
     },
     { stdinTaken: options.args === "-", concerns: own?.concerns },
   );
+}
+
+/** Servers of this process report denials while the call runs; those of a gateway report them to the gateway. */
+function noteDenials(result: CallToolResult, diagnostics: readonly Diagnostic[], cli: Cli): void {
+  const paths = deniedPaths(result);
+  for (const diagnostic of diagnostics)
+    if (diagnostic.code === "SANDBOX_DENIED" && paths.some((path) => diagnostic.message.includes(path)))
+      noteDiagnostic(diagnostic, cli);
 }
 
 /** Options of a tool stand after it, so one before it is a mistake. The text after = may be a secret. */

@@ -20,7 +20,7 @@ const EXIT_CODES = exitCodes({
 });
 
 const pidOption = (command: Command): Command =>
-  command.option("--pid <pid>", "the gateway with this process id, if several run");
+  command.option("--pid <pid>", "the gateway with this process id, of any workspace");
 
 export function addControlCommands({ program, explain, run }: CommandHost): void {
   const approve = defineCommand(program, {

@@ -1,6 +1,11 @@
 // The running gateway that a command controls: the only one of the workspace, or the one with the given process id.
 
-import { connectGateway, type GatewayClient, type RunningGateway } from "../../control/index.ts";
+import {
+  connectGateway,
+  findAllGateways,
+  type GatewayClient,
+  type RunningGateway,
+} from "../../control/index.ts";
 import { PortolanError, unknownServer } from "../../errors/index.ts";
 import type { Cli } from "../context.ts";
 import type { RawOptions } from "../options/parse.ts";
@@ -20,15 +25,18 @@ export async function findControlled(
   const { gateways, problems } = await cli.io.findGateways(workspaceFolder(cli.io, cli.options));
   for (const problem of problems) cli.output.note(diagnosticLine(problem, cli.output.noteColors.yellow));
   if (pid === undefined) return gateways;
-  const found = gateways.filter((gateway) => String(gateway.pid) === pid);
+  const all = await findAllGateways();
+  const found = [...gateways, ...all].filter((gateway) => String(gateway.pid) === pid).slice(0, 1);
   if (found.length > 0) return found;
-  throw new PortolanError(
-    "USAGE",
-    `No gateway of this workspace has the process id ${JSON.stringify(pid)}.`,
-    {
-      hint: gateways.length === 0 ? "None is running." : `Running: ${gateways.map(gatewayLabel).join(", ")}.`,
-    },
-  );
+  throw new PortolanError("USAGE", `No gateway has the process id ${JSON.stringify(pid)}.`, {
+    hint: all.length === 0 ? "None is running." : `Running: ${all.map(gatewayLabel).join(", ")}.`,
+  });
+}
+
+/** The gateways of other workspaces, each with the option that names its workspace. */
+export async function describeElsewhere({ io }: Pick<Cli, "io">): Promise<readonly string[]> {
+  const label = pathLabeller(io);
+  return (await findAllGateways()).map((gateway) => `-w ${label(gateway.path)}  ${gatewayLabel(gateway)}`);
 }
 
 /** Throws when no gateway runs, or several do. */
@@ -37,8 +45,10 @@ export async function requireGateway(cli: Cli, options: RawControlOptions): Prom
   const [first] = gateways;
   if (first === undefined) {
     const path = pathLabeller(cli.io)(workspaceFolder(cli.io, cli.options));
+    const [other, ...others] = await describeElsewhere(cli);
+    const more = others.length === 0 ? "" : `, and ${others.length} more (portolan stop lists them)`;
     throw new PortolanError("SERVER_UNAVAILABLE", `No gateway runs for ${path}.`, {
-      hint: "Start one: portolan serve --daemon. For another workspace, use -w <path>.",
+      hint: `Start one: portolan serve --daemon. ${other === undefined ? "For another workspace, use -w <path>." : `For another workspace that runs: ${other}${more}`}`,
     });
   }
   if (gateways.length === 1) return first;

@@ -6,7 +6,13 @@ import { PortolanError } from "../../errors/index.ts";
 import type { Cli } from "../context.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { gatewayLabel, toGatewayField } from "../workspace/running.ts";
-import { findControlled, type RawControlOptions, requireGateway, withGateway } from "./find.ts";
+import {
+  describeElsewhere,
+  findControlled,
+  type RawControlOptions,
+  requireGateway,
+  withGateway,
+} from "./find.ts";
 
 export interface RawStopOptions extends RawControlOptions {
   all?: boolean;
@@ -20,8 +26,15 @@ export async function stop(cli: Cli, raw: RawStopOptions): Promise<number> {
   const { output } = cli;
   const found = await findControlled(cli, raw);
   if (found.length === 0) {
-    if (output.form === "json") output.json({ stopped: [] });
-    else output.print("No gateway runs for this workspace.");
+    const elsewhere = await describeElsewhere(cli);
+    if (output.form === "json") output.json({ stopped: [], elsewhere });
+    else
+      output.print(
+        [
+          `No gateway runs for this workspace.${elsewhere.length === 0 ? "" : " Those of other workspaces:"}`,
+          ...elsewhere.map((one) => `  portolan stop ${one}`),
+        ].join("\n"),
+      );
     return 0;
   }
   const gateways = raw.all === true ? found : [await requireGateway(cli, raw)];

@@ -56,7 +56,7 @@ export async function tryServer(cli: Cli, request: TrialRequest): Promise<LiveTo
     return await withWorkspace(
       trial,
       source,
-      { only: [alias], start: "eager", showsSource: true },
+      { only: [alias], start: "eager", showsSource: true, asGateway: true },
       async ({ workspace }) => {
         const [health] = workspace.health();
         const problem = health && healthError(health);

@@ -41,7 +41,14 @@ export async function readLiveTools(cli: Cli, names: readonly string[]): Promise
   const hasDrivers = contracts !== undefined && drivers.some(isWanted);
   if (hasDrivers) only.push(contracts.alias);
   const waitMs = cli.options.waitMs ?? WAIT_MS;
-  const open = { only, start: "eager", showsSource: true, hashesTools: true, waitMs } as const;
+  const open = {
+    only,
+    start: "eager",
+    showsSource: true,
+    hashesTools: true,
+    asGateway: true,
+    waitMs,
+  } as const;
   return withWorkspace(cli, source, open, async ({ workspace, diagnostics }) => {
     const isServer = ({ alias }: { alias: string }): boolean => alias !== contracts?.alias;
     if (hasDrivers) await (await workspace.contracts())?.settled();

@@ -34,7 +34,7 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
   const source = await loadSourceOrRunning(cli, false);
   const only = aliases.length === 0 ? undefined : [...new Set(aliases)];
   const waitMs = options.waitMs ?? options.limits.requestTimeoutMs ?? WAIT_MS;
-  const open = { only, waitMs, showsSource: true };
+  const open = { only, waitMs, showsSource: true, asGateway: true };
   return withServers(
     cli,
     source,

@@ -46,7 +46,10 @@ export function withTarget<T>(
     const names = namesIn(workspace, target.source, config);
     const connection = {
       ...toConnection(workspace, config, health, names),
-      diagnostics: diagnostics().filter(({ severity }) => showsInfo || severity !== "info"),
+      // Read again after a call, which may add some.
+      get diagnostics() {
+        return diagnostics().filter(({ severity }) => showsInfo || severity !== "info");
+      },
     };
     return use({
       connection,

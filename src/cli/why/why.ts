@@ -72,7 +72,7 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
   const left = isServer ? [] : diagnosticsAbout(source, alias);
   if (left.length > 0) return (await import("./why-driver.ts")).whyBroken(cli, alias, left);
   const config = requireServer(source, alias);
-  const open = { only: [alias], start: "eager", showsSource: true } as const;
+  const open = { only: [alias], start: "eager", showsSource: true, asGateway: true } as const;
   return withServers(cli, source, open, async ({ workspace, gateway, diagnostics, request }) => {
     request(`checking the health of ${alias}`);
     const healthy = await workspace.healthCheck();

@@ -2,7 +2,7 @@
 
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import type { HubEvent, ServerHealth, Workspace } from "../../hub/index.ts";
-import type { ServerConfig } from "../../model/index.ts";
+import { gatewayCapabilities, type ServerConfig } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { answersRequests, createHandlers } from "../input/handlers.ts";
 import { createPassphrasePrompt } from "../input/secret-input.ts";
@@ -40,6 +40,11 @@ export interface OpenOptions {
   readonly onEvent?: (event: HubEvent) => void;
   /** Computes the hashes of all tools. */
   readonly hashesTools?: boolean;
+  /**
+   * Declares the client capabilities of a gateway. Servers offer some tools only to clients that answer server requests, and
+   * definitions that are pinned must include them.
+   */
+  readonly asGateway?: boolean;
   /** Applies changes of the config files as they are saved. */
   readonly watch?: boolean;
 }
@@ -98,6 +103,7 @@ export async function withWorkspace<T>(
       driverCode: cli.options.driverCode,
       envFile: envFileOf(cli),
       hashesTools: options.hashesTools,
+      capabilities: options.asGateway === true ? gatewayCapabilities(true) : undefined,
       attended: answersRequests(cli, stdinTaken),
       promptPassphrase: createPassphrasePrompt(cli, spinner).prompt,
       onDiagnostic: (diagnostic) => {

@@ -20,6 +20,7 @@ import {
 } from "../../model/index.ts";
 import {
   type Call,
+  deniedPaths,
   type Description,
   Emitter,
   NO_STATS,
@@ -95,7 +96,12 @@ function createRemoteWorkspace(
       await refresh({});
       return tools;
     },
-    callTool: (name, input, request) => connection.callTool(fullName(now.tools, name), input, request),
+    async callTool(name, input, request) {
+      const result = await connection.callTool(fullName(now.tools, name), input, request);
+      // The gateway has reported the denial, with the command that grants it.
+      if (deniedPaths(result).length > 0) await refresh({});
+      return result;
+    },
     fullName: (name) => fullName(now.tools, name),
     toolNames: () => toMap(now.tools),
     promptNames: () => toMap(now.prompts),

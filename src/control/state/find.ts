@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { privacyProblem } from "../../base/files/privacy.ts";
 import { stateOf } from "../../base/files/process-identity.ts";
 import type { Diagnostic } from "../../errors/index.ts";
-import { removeSocket, socketProblem, stateFolder } from "./folders.ts";
+import { removeSocket, runningFolder, socketProblem, stateFolder } from "./folders.ts";
 import { type GatewayState, readState } from "./state-file.ts";
 
 export interface RunningGateway extends Omit<GatewayState, "version" | "process"> {
@@ -25,9 +25,20 @@ export interface FoundGateways {
 /** Limits the work for a folder that something has filled. */
 const MAX_FILES = 100;
 
+/** All running gateways of the user, of every workspace. Never throws. */
+export async function findAllGateways(): Promise<readonly RunningGateway[]> {
+  const folder = await runningFolder();
+  const names = await readdir(folder).catch(() => []);
+  const found = await Promise.all(names.slice(0, MAX_FILES).map((name) => findIn(join(folder, name))));
+  return found.flatMap(({ gateways }) => gateways);
+}
+
 /** `path` is the folder or the config file of the workspace. Never throws. */
 export async function findGateways(path: string): Promise<FoundGateways> {
-  const folder = await stateFolder(path);
+  return findIn(await stateFolder(path));
+}
+
+async function findIn(folder: string): Promise<FoundGateways> {
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".json"));
   const found = await Promise.all(names.slice(0, MAX_FILES).map((name) => readGateway(join(folder, name))));
   const gateways = found.flatMap((one) => (one !== undefined && "pid" in one ? [one] : []));

@@ -14,8 +14,12 @@ const MAX_SOCKET_PATH = 103;
 
 /** The folder of the state files of a workspace. `path` is its folder, or the config file that it consists of. */
 export async function stateFolder(path: string): Promise<string> {
-  const { data } = await paths();
-  return join(data, "running", await keyOf(path));
+  return join(await runningFolder(), await keyOf(path));
+}
+
+/** The folder of the state files of all workspaces, each in a folder of its own. */
+export async function runningFolder(): Promise<string> {
+  return join((await paths()).data, "running");
 }
 
 /** The folder of the logs of a workspace's gateway. */

@@ -1,6 +1,6 @@
-// Capabilities: which server requests a client supports, and which the gateway declares to servers.
+// Capabilities: which server requests a client supports.
 
-import { APPS_CAPABILITY, isObject, type JsonObject, RPC } from "../../model/index.ts";
+import { isObject, type JsonObject, RPC } from "../../model/index.ts";
 import type { ServerRequest } from "../../upstream/index.ts";
 import { RpcRefusal } from "./messages.ts";
 
@@ -28,20 +28,6 @@ export function requireTasks(capabilities: JsonObject): void {
       data: { requiredCapabilities },
     },
   );
-}
-
-const GATEWAY_CAPABILITIES: JsonObject = {
-  elicitation: { form: {}, url: {} },
-  sampling: { tools: {} },
-  roots: { listChanged: true },
-};
-
-/**
- * Declared to every server. A server request goes to the client whose call caused it, and is declined if that client does not
- * support it. Apps are declared if the console can show them; in the modern era, each client declares them for its own calls.
- */
-export function declaredCapabilities(hasConsole: boolean): JsonObject {
-  return hasConsole ? { ...GATEWAY_CAPABILITIES, ...APPS_CAPABILITY } : GATEWAY_CAPABILITIES;
 }
 
 /** The capability that a client lacks for a server request; undefined if it supports the request. */

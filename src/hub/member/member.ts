@@ -1,5 +1,6 @@
 // Member: one server of a hub in one generation (one config of it), with its processes, inventory and last error.
 
+import { isDeepStrictEqual } from "node:util";
 import { PortolanError, toPortolanError } from "../../errors/index.ts";
 import { type ServerConfig, DEFAULT_LIMITS, type JsonObject } from "../../model/index.ts";
 import {
@@ -297,7 +298,9 @@ export class Member {
   /** Takes over from an older generation, which finishes its calls. Resolves when that one has stopped. */
   async takeOver(old: Member): Promise<void> {
     this.inheritLists(old);
-    this.lastError.stderr ||= old.lastError.stderr;
+    // The stderr of another program explains nothing about this one.
+    if (isDeepStrictEqual(this.config.endpoint, old.config.endpoint))
+      this.lastError.stderr ||= old.lastError.stderr;
     this.processes.takeOver(old.processes);
     if (!this.stopped) {
       this.#subscriptions = old.#subscriptions;

@@ -8,6 +8,8 @@ export interface KeptDiagnostics {
   /** The latest diagnostics, the oldest first. The array is always the same. */
   readonly all: readonly Diagnostic[];
   add(diagnostic: Diagnostic): void;
+  /** Forgets diagnostics whose cause is gone. */
+  forget(isOver: (diagnostic: Diagnostic) => boolean): void;
 }
 
 /** A diagnostic that comes again moves to the end. Beyond the limit, the oldest one is forgotten. */
@@ -32,6 +34,13 @@ export function createDiagnostics(max: number = MAX_KEPT): KeptDiagnostics {
       if (keys.size <= max || oldest === undefined) return;
       keys.delete(oldest[0]);
       remove(oldest[1]);
+    },
+    forget(isOver) {
+      for (const [key, diagnostic] of keys) {
+        if (!isOver(diagnostic)) continue;
+        keys.delete(key);
+        remove(diagnostic);
+      }
     },
   };
 }

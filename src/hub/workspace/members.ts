@@ -18,6 +18,8 @@ export interface MembersOptions {
   readonly hub: Hub;
   readonly toMember: OpenedHub["member"];
   readonly leaveOut: ((server: ServerConfig) => boolean) | undefined;
+  /** Called before a server is removed, or a new generation of it starts. */
+  readonly replaces: (alias: string) => void;
 }
 
 export interface Waiting {
@@ -40,6 +42,7 @@ export class Members {
   readonly #hub: Hub;
   readonly #toMember: OpenedHub["member"];
   readonly #leaveOut: MembersOptions["leaveOut"];
+  readonly #replaces: MembersOptions["replaces"];
   readonly #starts = new Set<Promise<void>>();
   /** New generations that are starting. The latest one wins. */
   readonly #next = new Map<string, Member>();
@@ -50,6 +53,7 @@ export class Members {
     this.#hub = options.hub;
     this.#toMember = options.toMember;
     this.#leaveOut = options.leaveOut;
+    this.#replaces = options.replaces;
   }
 
   /** Starts the servers, and waits until their tools are known. */
@@ -67,6 +71,7 @@ export class Members {
       for (const alias of removed) {
         void this.#next.get(alias)?.stop({ isSilent: true });
         this.#next.delete(alias);
+        this.#replaces(alias);
         // The removed server finishes its calls in the background.
         void this.#hub.remove(alias).catch(() => {});
       }
@@ -150,6 +155,7 @@ export class Members {
   async #replace(server: ServerConfig, current: Member, restart?: number): Promise<void> {
     const { alias } = server;
     const before = this.#next.get(alias);
+    this.#replaces(alias);
     let contracts = current.processes.handle?.upstream;
     const member = this.#toMember(server, () => contracts, restart);
     // The old lists are shown until the new ones are known, and the difference is announced.

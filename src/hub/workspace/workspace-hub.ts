@@ -16,7 +16,7 @@ import {
 } from "../../secrets/index.ts";
 import type { CallObservers } from "../../telemetry/index.ts";
 import { rootFolders } from "../../client/index.ts";
-import { createDiagnostics } from "./diagnostics.ts";
+import { createDiagnostics, type KeptDiagnostics } from "./diagnostics.ts";
 import { fromCatalog, readConfig, type WorkspaceConfig, type WorkspaceSource } from "./config.ts";
 import type { EventBus, HubEvent, PinsComparedEvent } from "../events.ts";
 import type { Hub } from "../hub.ts";
@@ -77,6 +77,8 @@ export interface OpenedWorkspace {
   readonly pinBook: PinBook;
   readonly driverPins: DriverPins;
   readonly diagnostics: readonly Diagnostic[];
+  /** Forgets diagnostics whose cause is gone. */
+  readonly forget: KeptDiagnostics["forget"];
   readonly report: Report;
   readonly stderrLogs: StderrLogs;
   /** The gateway settings of the config files. */
@@ -174,7 +176,11 @@ export async function openWorkspaceHub(
   const { only } = options;
   const leaveOut = (server: ServerConfig): boolean =>
     only?.includes(server.alias) === false || options.leaveOut?.(server) === true;
-  const members = new Members({ hub, toMember: opened.member, leaveOut });
+  const members = new Members({
+    ...{ hub, toMember: opened.member, leaveOut },
+    // The next generation reports again what still holds. Diagnostics of config files are not about processes.
+    replaces: (alias) => kept.forget(({ server, file }) => server === alias && file === undefined),
+  });
   let { gateway } = config;
   const gatewayListeners = new Set<(settings: GatewaySettings | undefined) => void>();
   const noteGateway = (now: GatewaySettings | undefined): void => {
@@ -229,6 +235,7 @@ export async function openWorkspaceHub(
     pinBook,
     driverPins: opened.driverPins,
     diagnostics,
+    forget: (isOver) => kept.forget(isOver),
     report,
     stderrLogs: opened.stderrLogs,
     gateway: {

@@ -36,7 +36,7 @@ import { openWorkspaceHub, type WorkspaceOptions } from "./workspace-hub.ts";
 export interface Workspace extends AsyncDisposable {
   /** All events: use `on`, or `for await`. */
   readonly events: EventBus;
-  /** All diagnostics so far, of the config files and at run time. */
+  /** Diagnostics of the config files and at run time. Those about a server are forgotten when a new generation of it starts. */
   readonly diagnostics: readonly Diagnostic[];
   /**
    * All tools of all servers, with unique names, sorted. A diagnostic names the servers that are still starting, whose tools are

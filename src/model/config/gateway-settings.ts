@@ -1,5 +1,7 @@
 // Gateway settings of a workspace: address, access and limits, as plain data. Absent fields have the defaults below.
 
+import type { JsonObject } from "../json/json.ts";
+import { APPS_CAPABILITY } from "../protocol/apps.ts";
 import type { AuditSettings, TelemetrySettings } from "./telemetry-settings.ts";
 
 export interface GatewaySettings {
@@ -190,3 +192,18 @@ export const GATEWAY_DEFAULTS: {
   approvalTimeoutMs: 5 * 60_000,
   lanes: 15,
 };
+
+const GATEWAY_CAPABILITIES: JsonObject = {
+  elicitation: { form: {}, url: {} },
+  sampling: { tools: {} },
+  roots: { listChanged: true },
+};
+
+/**
+ * Client capabilities that a gateway declares to every server. A server request goes to the client whose call caused it, and is
+ * declined if that client does not support it. Apps are declared if the console can show them; in the modern era, each client
+ * declares them for its own calls.
+ */
+export function gatewayCapabilities(hasConsole: boolean): JsonObject {
+  return hasConsole ? { ...GATEWAY_CAPABILITIES, ...APPS_CAPABILITY } : GATEWAY_CAPABILITIES;
+}

@@ -74,6 +74,16 @@ const MAX_ITEMS = 8;
 /** The key of `_meta` with the paths that the sandbox denied during a call. */
 const SANDBOX_META = "portolan/sandbox";
 
+/** Paths that a sandbox denied during a call, as its result names them. A server can write this field too: the text to show is in the diagnostics. */
+export function deniedPaths({ _meta }: JsonObject): readonly string[] {
+  const about = isObject(_meta) ? _meta[SANDBOX_META] : undefined;
+  const denied: unknown = isObject(about) ? about["denied"] : undefined;
+  if (!Array.isArray(denied)) return [];
+  return denied.flatMap((one: unknown) =>
+    isObject(one) && typeof one["path"] === "string" ? [one["path"]] : [],
+  );
+}
+
 const NOT_THERE = "the server's sandbox has a network of its own, where nothing listens at this address";
 
 const WARN_SET_BY: Readonly<Record<LaunchPlan["sandbox"]["by"], string>> = {

@@ -1,0 +1,201 @@
+// An operator's day: secrets of a gateway in the background, pins, denials and reloads beside it, and gateways elsewhere.
+
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+import { stdioCommand } from "../fixtures/processes.mjs";
+import { envelope, EVERYTHING, portolan, type Ran, temporaryFolder } from "../helpers/cli.ts";
+import { until } from "../helpers/connect.ts";
+import { needs } from "../helpers/needs.ts";
+import { openTmux, programFolder } from "../helpers/tmux.ts";
+
+const SHELL = fileURLToPath(new URL("../fixtures/shell-server.mjs", import.meta.url));
+const TOKEN = "token-of-the-caller-0123456789";
+
+interface Place {
+  readonly top: string;
+  readonly cwd: string;
+  readonly env: Record<string, string>;
+  readonly run: (...words: string[]) => Promise<Ran>;
+  readonly pipe: (stdin: string, ...words: string[]) => Promise<Ran>;
+  readonly save: (config: object) => void;
+}
+
+function setUp(config: object): Place {
+  const top = realpathSync(temporaryFolder());
+  const cwd = join(top, "project");
+  mkdirSync(cwd);
+  const env = {
+    HOME: top,
+    ...{ XDG_CACHE_HOME: join(top, "cache"), XDG_CONFIG_HOME: join(top, "config") },
+    ...{ XDG_DATA_HOME: join(top, "data"), XDG_STATE_HOME: join(top, "state"), XDG_RUNTIME_DIR: top },
+    // The tests never use the developer's keyring.
+    DBUS_SESSION_BUS_ADDRESS: "unix:path=/nowhere",
+  };
+  const save = (text: object): void =>
+    writeFileSync(join(cwd, "portolan.yaml"), JSON.stringify({ version: 1, gateway: { port: 0 }, ...text }));
+  save(config);
+  const pipe = (stdin: string, ...words: string[]): Promise<Ran> => portolan(words, { cwd, env, stdin });
+  onTestFinished(async () => void (await portolan(["stop", "--all"], { cwd, env })));
+  return { top, cwd, env, save, pipe, run: (...words) => pipe("", ...words) };
+}
+
+const fixture = (env: Record<string, string> = {}): object => {
+  const { command, args } = stdioCommand("--era=modern");
+  return { command, args: [...args], env };
+};
+
+/** The file that a unit names, for processes without a terminal. */
+function withPassphrase({ top, env }: Place): string {
+  const file = join(top, "passphrase");
+  writeFileSync(file, "p4ssphrase\n", { mode: 0o600 });
+  env["PORTOLAN_VAULT_PASSPHRASE_FILE"] = file;
+  return file;
+}
+
+test(
+  "a vault is created at the terminal while the value is piped in, and a daemon asks for the passphrase",
+  needs("tmux"),
+  async () => {
+    const place = setUp({ servers: { one: fixture({ TOKEN: "${TOKEN}" }) } });
+    const { cwd, env, top } = place;
+    writeFileSync(join(top, "value"), "s3cret-value\n");
+    const path = `${programFolder("/usr/bin/env")}:/usr/bin:/bin`;
+    const shell = await openTmux({ cwd, env: { ...env, PATH: path, PORTOLAN_SANDBOX: "off" } });
+    const typed = ["p4ss", "Enter"];
+    const set = await shell.run("portolan secrets set TOKEN < ../value", [
+      ["A passphrase for the new vault", ...typed],
+      ["The same passphrase again", ...typed],
+    ]);
+    expect([set.code, set.shown]).toEqual([0, expect.stringContaining("TOKEN was stored in the vault.")]);
+    expect((await shell.run("portolan secrets lock")).code).toBe(0);
+    // Also if the vault must not stay unlocked for the next command.
+    const served = await shell.run("PORTOLAN_VAULT_TIMEOUT=0 portolan serve --daemon", [
+      ["Passphrase of the vault", ...typed],
+    ]);
+    expect([served.code, served.shown]).toEqual([0, expect.stringMatching(/one +ready/)]);
+    await place.run("secrets", "lock");
+    // The gateway keeps the key for servers that start later.
+    expect(await place.run("restart", "one")).toMatchObject({ code: 0 });
+  },
+);
+
+test("a service that could not open the vault at its start is refused, and one with a passphrase file is not", async () => {
+  const place = setUp({
+    servers: { one: fixture({ TOKEN: "${TOKEN}", HERE: "${ONLY_HERE}" }) },
+    gateway: { port: 0, callers: [{ name: "ci", token: "${CI_TOKEN}" }] },
+  });
+  const { env, run, pipe } = place;
+  const none = await pipe("s3cret", "secrets", "set", "TOKEN", "--to", "vault");
+  expect(envelope(none).message).toContain("There is no vault yet");
+  expect(envelope(none).hint).toContain("PORTOLAN_VAULT_PASSPHRASE_FILE=<file> portolan secrets set");
+  const file = withPassphrase(place);
+  for (const [name, value] of [
+    ["TOKEN", "s3cret"],
+    ["CI_TOKEN", TOKEN],
+  ] as const)
+    expect((await pipe(value, "secrets", "set", name, "--to", "vault")).code).toBe(0);
+  const { needs: found } = JSON.parse((await run("secrets", "check")).out) as { needs: { name: string }[] };
+  expect(found).toMatchObject([
+    { name: "CI_TOKEN", source: "vault", neededBy: [{ server: "gateway", where: "token of caller ci" }] },
+    { name: "ONLY_HERE", state: "missing" },
+    { name: "TOKEN", source: "vault" },
+  ]);
+  const withFile = await run("service", "install", "--print");
+  expect(withFile.out).toContain(`PORTOLAN_VAULT_PASSPHRASE_FILE=${file}`);
+  delete env["PORTOLAN_VAULT_PASSPHRASE_FILE"];
+  const locked = envelope(await run("service", "install"));
+  expect(locked.message).toContain("CI_TOKEN, ONLY_HERE, TOKEN");
+  expect(locked.hint).toContain("portolan service install --passphrase-file");
+  const given = await run("service", "install", "--print", "--passphrase-file", "../passphrase");
+  expect(given.out).toContain(`PORTOLAN_VAULT_PASSPHRASE_FILE=${file}`);
+  // The variables of this terminal do not count.
+  env["ONLY_HERE"] = "x";
+  const noted = await run("service", "install", "--print", "--passphrase-file", "../passphrase");
+  expect(noted.err).toContain("The service has no value for ONLY_HERE");
+  expect(noted.err).not.toContain("no value for TOKEN");
+  const call = await run("call", "one.echo", "text=x", "--standalone");
+  expect(envelope(call).hint).toContain("portolan secrets unlock");
+});
+
+test("pin approves the tools that a gateway sees, also those for clients that answer server requests", async () => {
+  const [command = "", ...args] = EVERYTHING.split(" ");
+  const { run } = setUp({ servers: { all: { command, args } } });
+  const pinned = JSON.parse((await run("pin", "all")).out) as { servers: { pinned: { name: string }[] }[] };
+  expect(pinned.servers[0]?.pinned.map(({ name }) => name)).toContain("trigger-sampling-request");
+  expect((await run("serve", "--daemon")).code).toBe(0);
+  const beside = JSON.parse((await run("status")).out) as { servers: { tools: number; pins: object }[] };
+  const alone = JSON.parse((await run("status", "--standalone")).out) as typeof beside;
+  for (const { servers } of [beside, alone])
+    expect(servers).toMatchObject([
+      { tools: pinned.servers[0]?.pinned.length, pins: { differences: [], removed: [] } },
+    ]);
+});
+
+test(
+  "beside a gateway: a denied call names its grant, and status forgets what is mended",
+  needs("bubblewrap"),
+  async () => {
+    const shell = { command: process.execPath, args: [SHELL] };
+    const place = setUp({ servers: { shell } });
+    const { top, run, save, env } = place;
+    env["PORTOLAN_SANDBOX"] = "enforce";
+    mkdirSync(join(top, "notes"));
+    writeFileSync(join(top, "notes", "a.txt"), "hello");
+    expect((await run("serve", "--daemon")).code).toBe(0);
+    const read = (): Promise<Ran> => run("call", "shell.run", `script=cat ${join(top, "notes", "a.txt")}`);
+    for (const ran of [await read(), await read()]) expect(ran.err).toContain("portolan grant shell");
+    expect((await run("why", "shell")).out).toContain("SANDBOX_DENIED");
+    expect((await run("grant", "shell", "--read", join(top, "notes"))).code).toBe(0);
+    await until(async () => (await read()).out.includes("hello"));
+    for (const command of [["status"], ["why", "shell"]])
+      expect((await run(...command)).out).not.toContain("SANDBOX_DENIED");
+    // The stderr of the program before says nothing about the one that does not start.
+    await run("call", "shell.run", "script=echo of-the-old-program >&2");
+    save({ servers: { shell: { command: join(top, "no-such-program"), args: [] } } });
+    await until(async () => (await run("why", "shell")).out.includes('"failed"'));
+    expect((await run("why", "shell")).out).not.toContain("of-the-old-program");
+  },
+);
+
+test("an error about settings is forgotten after a good reload, and a limit that is exceeded is in the log", async () => {
+  const callers = [{ name: "ci", token: "${file:token}", limits: { rate: { per_second: 0.01, burst: 1 } } }];
+  const place = setUp({ servers: { one: fixture() }, gateway: { port: 0, callers }, audit: true });
+  const { cwd, run } = place;
+  const token = join(cwd, "token");
+  writeFileSync(token, TOKEN, { mode: 0o600 });
+  const { url, log } = JSON.parse((await run("serve", "--daemon", "--json")).out) as Record<string, string>;
+  const statuses: number[] = [];
+  for (let count = 0; count < 2; count += 1) {
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    statuses.push((await fetch(url ?? "", { method: "POST", headers, body: "{}" })).status);
+  }
+  expect(statuses[1]).toBe(429);
+  const { readFile } = await import("node:fs/promises");
+  await until(async () => (await readFile(log ?? "", "utf8")).includes("refused /mcp of ci from 127.0.0.1"));
+  await until(async () =>
+    (await run("audit", "calls", "--text")).out.includes("ci  /mcp  refused  RATE_LIMITED"),
+  );
+  const { rename } = await import("node:fs/promises");
+  await rename(token, `${token}.away`);
+  expect((await run("reload")).code).toBe(2);
+  expect((await run("status", "--text")).out).toContain("settings are not in use");
+  await rename(`${token}.away`, token);
+  expect((await run("reload")).code).toBe(0);
+  expect((await run("status", "--text")).out).not.toContain("settings are not in use");
+});
+
+test("commands in another folder name the gateways that run", async () => {
+  const { top, cwd, env, run } = setUp({ servers: { one: fixture() } });
+  expect((await run("serve", "--daemon")).code).toBe(0);
+  const elsewhere = join(top, "elsewhere");
+  mkdirSync(elsewhere);
+  const there = (...words: string[]): Promise<Ran> => portolan(words, { cwd: elsewhere, env });
+  expect((await there("stop", "--text")).out).toContain("portolan stop -w ~/project  at http://127.0.0.1:");
+  expect(envelope(await there("reload")).hint).toContain("-w ~/project");
+  const [pid = ""] = /process \d+/.exec((await there("stop", "--text")).out) ?? [];
+  expect(await there("stop", "--pid", pid.replace("process ", ""), "--text")).toMatchObject({ code: 0 });
+  expect((await run("stop", "--text")).out).toBe("No gateway runs for this workspace.\n");
+  expect(existsSync(cwd)).toBe(true);
+});
