@@ -45,6 +45,9 @@ test("a flood of refused requests costs few events, which count the rest", () =>
   note(request, refusal);
   expect(events).toHaveLength(21);
   expect(events[20]).toMatchObject({ more: 980 });
-  note(request, { ...refusal, status: 429 });
-  expect(events).toHaveLength(21);
+  // An exceeded limit has a budget of its own; other statuses are not reported.
+  note(request, { ...refusal, status: 429 }, "agent");
+  expect(events[21]).toMatchObject({ caller: "agent", more: undefined });
+  note(request, { ...refusal, status: 413 });
+  expect(events).toHaveLength(22);
 });
