@@ -5,6 +5,7 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { closeSync, constants, openSync, readFileSync, writeSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { PortolanError } from "../errors/index.ts";
 import type { Head } from "./line.ts";
 
 export interface Anchor {
@@ -100,6 +101,9 @@ async function keyOf(folder: string): Promise<Buffer> {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
   const key = await readFile(path);
-  if (key.length !== KEY_BYTES) throw new Error(`the key ${path} has ${key.length} bytes, not ${KEY_BYTES}`);
+  if (key.length !== KEY_BYTES)
+    throw new PortolanError("FILE_FAILED", `the key ${path} has ${key.length} bytes, not ${KEY_BYTES}`, {
+      hint: `Restore ${path}. Without it, earlier records cannot be verified; move it away to begin with a new key.`,
+    });
   return key;
 }

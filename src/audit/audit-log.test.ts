@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import {
   appendFileSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -315,5 +316,14 @@ describe("tampering", () => {
     const anchor = join(folders.anchors, "calls.anchor");
     writeFileSync(anchor, readFileSync(anchor, "utf8").replaceAll('"n":7', '"n":3'));
     expect(await problems()).not.toEqual([]);
+  });
+});
+
+test("a key of another length is an error with the file to restore", async () => {
+  mkdirSync(folders.anchors, { recursive: true });
+  writeFileSync(join(folders.anchors, "key"), "short");
+  await expect(open()).rejects.toMatchObject({
+    ...{ code: "FILE_FAILED", message: expect.stringMatching(/^the key .*key has 5 bytes, not/) as string },
+    hint: expect.stringContaining(`Restore ${join(folders.anchors, "key")}.`) as string,
   });
 });

@@ -47,7 +47,9 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
       const opened = await tryChain(chainName(slot), options);
       if (opened !== undefined) return opened;
     }
-    throw new Error(`${MAX_CHAINS} gateways write to it already`);
+    throw new PortolanError("BUSY", `${MAX_CHAINS} gateways write to the audit log ${log} already`, {
+      hint: "Stop one of them, or set another audit.folder in portolan.yaml.",
+    });
   } catch (error) {
     if (error instanceof PortolanError) throw error;
     throw new PortolanError(
