@@ -7,6 +7,8 @@ export type { HubEvent, ServerHealth, ServerPins } from "../../src/hub/index.ts"
 export type { LaunchPlan } from "../../src/launch/index.ts";
 export type { CallRecord } from "../../src/telemetry/index.ts";
 export type { OpenedApp } from "../../src/console/apps/apps.ts";
+export type { BudgetUse } from "../../src/gateway/index.ts";
+export type { TokenReport } from "../../src/cli/tokens/report.ts";
 export type { SeriesPoint, ToolSummary } from "../../src/console/series.ts";
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };

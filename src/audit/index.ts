@@ -3,5 +3,5 @@
 export { type AuditLog, openAuditLog } from "./audit-log.ts";
 export { auditFolders, type AuditFolders } from "./folders.ts";
 export { createAuditObserver, syncApproved } from "./observer.ts";
-export { type AuditEntry, type AuditFilter, readCalls } from "./read.ts";
+export { type AuditEntry, type AuditFilter, type CalledTools, readCalledTools, readCalls } from "./read.ts";
 export { type AuditProblem, type VerifiedChain, verifyAudit } from "./verify.ts";

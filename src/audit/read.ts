@@ -41,6 +41,34 @@ export async function readCalls(
   return { calls: sorted.slice(-limit), matched };
 }
 
+/** The tools that were called since the log began. */
+export interface CalledTools {
+  /** `server.tool`, with the server's own name of the tool. */
+  readonly names: ReadonlySet<string>;
+  readonly calls: number;
+  /** ISO time of the first call. */
+  readonly since: string;
+}
+
+/** Undefined if the log has no call of a tool. */
+export async function readCalledTools({ log }: AuditFolders): Promise<CalledTools | undefined> {
+  const names = new Set<string>();
+  let calls = 0;
+  let since: string | undefined;
+  for (const files of (await chainFiles(log)).values())
+    for (const file of files)
+      await eachLine(file, (line) => {
+        if (!line.includes('"method":"tools/call"')) return;
+        const entry = parseLine(line);
+        if (entry?.type !== "call" || entry.server === undefined) return;
+        calls += 1;
+        names.add(`${String(entry.server)}.${String(entry.tool)}`);
+        const time = String(entry.time);
+        if (since === undefined || time < since) since = time;
+      });
+  return since === undefined ? undefined : { names, calls, since };
+}
+
 function matches(entry: AuditEntry, filter: AuditFilter, since: string | undefined): boolean {
   if (entry.type !== "call" && entry.type !== "gateway.refused") return false;
   if (since !== undefined && String(entry.time) < since) return false;

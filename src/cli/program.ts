@@ -31,6 +31,7 @@ import { addSecretsCommands } from "./secrets/command.ts";
 import { addServeCommands } from "./serve/command.ts";
 import { addServiceCommands } from "./service/command.ts";
 import { addStatusCommands } from "./status/command.ts";
+import { addTokensCommand } from "./tokens/command.ts";
 import { addValidateCommand } from "./validate/command.ts";
 import { addWhyCommand } from "./why/command.ts";
 
@@ -47,6 +48,7 @@ export const COMMANDS: readonly (readonly [names: string, add: (host: CommandHos
   ["approve restart logs reload console stop", addControlCommands],
   ["service", addServiceCommands],
   ["status events", addStatusCommands],
+  ["tokens", addTokensCommand],
   ["why", addWhyCommand],
   ["doctor", addDoctorCommand],
   ["add remove", addEditCommands],

@@ -19,6 +19,7 @@ import type { CallRecord } from "../types.ts";
 import { LineChart } from "../ui/chart.tsx";
 import { formatBytes, formatMs } from "../ui/format.ts";
 import { Button, Page, SearchBox, Tabs } from "../ui/parts.tsx";
+import { BudgetUses } from "./budget-uses.tsx";
 import { CallList } from "./call-list.tsx";
 import { detailOf, EventList, toneOf } from "./event-list.tsx";
 
@@ -50,6 +51,7 @@ export function ActivityPage(): JSX.Element {
         <MemoryChart server={server.value} />
       </div>
       <ToolTable series={series.value} />
+      <BudgetUses />
       <section class="card" aria-label="Calls and events">
         <div class="filters">
           <Tabs

@@ -45,7 +45,7 @@ const EventRow = memo(function EventRow(props: {
 });
 
 export function toneOf({ type }: LiveEvent): Tone {
-  if (/failed$|denied$|refused$/.test(type)) return "bad";
+  if (/failed$|denied$|refused$|exceeded$|loop_stopped$/.test(type)) return "bad";
   if (/relaxed$|pins_compared$|withheld|approval_(?:requested|expired)$/.test(type)) return "warn";
   return /ready$|restarted$|called$|granted$/.test(type) ? "ok" : "accent";
 }
@@ -84,6 +84,10 @@ export function detailOf(event: LiveEvent): string {
       return [event.tool, `by ${event.caller}`, event.by && `in the ${event.by}`, event.reason]
         .filter(Boolean)
         .join(" · ");
+    case "gateway.budget_exceeded":
+      return `${event.budget}: ${event.used} of ${event.amount} ${event.kind === "calls" ? "calls" : "cost units"} used by ${event.caller}, until ${formatTime(event.until)}`;
+    case "gateway.loop_stopped":
+      return `${event.tool} · ${event.calls} identical calls by ${event.caller}, until ${formatTime(event.until)}`;
     case "driver.resolved":
       return `${event.tool} → ${event.selected ?? "no driver"}`;
     case "driver.invoked":

@@ -6,6 +6,7 @@ import type { OpenedWorkspace } from "../../hub/index.ts";
 import type { GatewaySettings } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { consoleUrl, reachable } from "./greeting.ts";
+import type { createTokenReader } from "./console-tokens.ts";
 import type { Served } from "./served.ts";
 
 type UsedGateway = Pick<OpenedGateway, "reload" | "settingsProblem" | "budgets" | "approvals">;
@@ -30,6 +31,7 @@ export async function openServeConsole(
 ): Promise<ServeConsole> {
   let gateway: UsedGateway | undefined;
   let url = "";
+  let tokens: ReturnType<typeof createTokenReader> | undefined;
   const startedAt = new Date().toISOString();
   const site = await openConsole({
     workspace,
@@ -59,6 +61,12 @@ export async function openServeConsole(
         return {
           accounts: [...logins].map(([server, login]) => ({ server, ...login })),
         };
+      },
+      tokens: async () => {
+        tokens ??= import("./console-tokens.ts").then(({ createTokenReader }) =>
+          createTokenReader(workspace),
+        );
+        return (await tokens)();
       },
       packages: async () => (await import("./console-pins.ts")).readPackages(workspace),
       approvePins: async (params) => (await import("./console-pins.ts")).approvePins(workspace, params),

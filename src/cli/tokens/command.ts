@@ -1,0 +1,37 @@
+// `portolan tokens`: definition and help.
+
+import type { CommandHost } from "../context.ts";
+import { defineCommand, serverOptions } from "../options/groups.ts";
+import type { RawOptions } from "../options/parse.ts";
+import { OUTPUT, REQUEST_EXIT_CODES, TARGETS } from "../output/help.ts";
+import type { TokensOptions } from "./view.ts";
+
+export function addTokensCommand({ program, explain, run, server }: CommandHost): void {
+  const tokens = defineCommand(program, {
+    name: "tokens",
+    summary: "show what tool lists cost in a model's context, and what could be dropped",
+    argument: "[target...]",
+    groups: [serverOptions],
+  })
+    .usage("[server | target] [options]\n       portolan tokens [options] -- <command> [args...]")
+    .option("--wait <time>", "how long to wait for the servers of the workspace: 30, 500ms, 2m")
+    .option("--tools", "one line for each tool, the largest first")
+    .action((words: string[], raw: RawOptions & TokensOptions) =>
+      run(raw, async (cli) => (await import("./tokens.ts")).tokens(cli, { words, server }, raw)),
+    );
+  explain(tokens, {
+    examples: [
+      "portolan tokens",
+      "portolan tokens --tools",
+      "portolan tokens github",
+      'portolan tokens "npx -y @modelcontextprotocol/server-everything"',
+      "portolan tokens --json | jq '.servers[] | {server, tokens}'",
+    ],
+    sections: [
+      "The tokenizer is o200k_base. A count is the name, the description and the input schema of a tool as JSON. With an audit log (audit: true in portolan.yaml), tools that are never called are listed, with the lines that leave them out.",
+      TARGETS,
+      OUTPUT,
+      REQUEST_EXIT_CODES,
+    ],
+  });
+}

@@ -1,0 +1,187 @@
+// Report of context cost: tokens by server and tool, and the parts that could be dropped.
+
+import type { CalledTools } from "../../audit/index.ts";
+import { isVisibleTo, type ToolDefinition } from "../../model/index.ts";
+import type { ENCODING, TokenCounter } from "./counter.ts";
+
+/** A tool as it is offered, with its server and the server's own name for it. */
+export interface OfferedTool {
+  readonly server: string;
+  readonly own: string;
+  readonly definition: ToolDefinition;
+}
+
+export interface ToolCost {
+  readonly server: string;
+  /** The name in the list. */
+  readonly name: string;
+  /** The server's own name. */
+  readonly tool: string;
+  readonly tokens: number;
+  readonly description: number;
+  readonly rest: number;
+}
+
+export interface ServerCost {
+  readonly server: string;
+  readonly tools: number;
+  readonly tokens: number;
+  readonly rest: number;
+  /** Part of all tokens, from 0 to 1. */
+  readonly share: number;
+}
+
+export interface Saving {
+  readonly kind: "unused" | "duplicate" | "prefix" | "description";
+  readonly tokens: number;
+  readonly message: string;
+  /** Lines for portolan.yaml that drop it; absent if only the author of the server can. */
+  readonly yaml?: string;
+}
+
+export interface TokenReport {
+  readonly encoding: typeof ENCODING;
+  readonly tools: readonly ToolCost[];
+  readonly servers: readonly ServerCost[];
+  readonly tokens: number;
+  readonly rest: number;
+  /** The largest first. They overlap: a tool that is never called may have a long description. */
+  readonly savings: readonly Saving[];
+}
+
+/** Longer descriptions are worth a look: most tools need less than a third of it. */
+const LONG_DESCRIPTION = 300;
+/** Fewer calls say nothing about the tools that are not among them. */
+const MIN_CALLS = 20;
+const MAX_NAMED = 8;
+
+export function createReport(
+  all: readonly OfferedTool[],
+  counter: TokenCounter,
+  called?: CalledTools,
+): TokenReport {
+  // Tools of apps can be hidden from the model, and then cost nothing.
+  const offered = all.filter(({ definition }) => isVisibleTo("model", definition));
+  const tools = offered
+    .map(({ server, own, definition }): ToolCost => {
+      const { name } = definition;
+      return { server, name, tool: own, ...counter.definition(definition) };
+    })
+    .toSorted((a, b) => b.tokens - a.tokens || (a.name < b.name ? -1 : 1));
+  const tokens = sum(tools, "tokens");
+  const servers = [...groupBy(tools, ({ server }) => server)].map(([server, own]): ServerCost => ({
+    server,
+    tools: own.length,
+    tokens: sum(own, "tokens"),
+    rest: sum(own, "rest"),
+    share: tokens === 0 ? 0 : sum(own, "tokens") / tokens,
+  }));
+  const savings = [
+    ...unused(tools, called),
+    ...duplicates(offered, tools),
+    ...prefixes(offered, counter),
+    ...longDescriptions(tools),
+  ];
+  return {
+    encoding: counter.encoding,
+    tools,
+    servers: servers.toSorted((a, b) => b.tokens - a.tokens),
+    tokens,
+    rest: sum(tools, "rest"),
+    savings: savings.toSorted((a, b) => b.tokens - a.tokens),
+  };
+}
+
+/** Tools that no caller used since the audit log began. */
+function unused(tools: readonly ToolCost[], called: CalledTools | undefined): Saving[] {
+  if (called === undefined || called.calls < MIN_CALLS) return [];
+  const never = tools.filter(({ server, tool }) => !called.names.has(`${server}.${tool}`));
+  return [...groupBy(never, ({ server }) => server)].map(([server, own]) => {
+    const day = called.since.slice(0, 10);
+    const isWhole = tools.every((tool) => tool.server !== server || own.includes(tool));
+    return {
+      kind: "unused",
+      tokens: sum(own, "tokens"),
+      message: `${countOf(own.length, "tool")} of ${server} ${own.length === 1 ? "was" : "were"} not called in ${called.calls} calls since ${day}: ${named(own)}`,
+      yaml: isWhole ? serverYaml(server, "enabled: false") : blockYaml(server, own),
+    };
+  });
+}
+
+/** Tools with equal descriptions and schemas: the second one tells a model no more. */
+function duplicates(offered: readonly OfferedTool[], tools: readonly ToolCost[]): Saving[] {
+  const costs = new Map(tools.map((tool) => [tool.name, tool]));
+  const groups = groupBy(offered, ({ server, own, definition }) =>
+    JSON.stringify([own, definition.description?.replace(prefixOf(server), ""), definition.inputSchema]),
+  );
+  return [...groups.values()].flatMap((group) => {
+    const [first, ...others] = group.flatMap(({ definition }) => costs.get(definition.name) ?? []);
+    if (first === undefined || others.length === 0) return [];
+    const blocked = [...groupBy(others, ({ server }) => server)];
+    return [
+      {
+        kind: "duplicate" as const,
+        tokens: sum(others, "tokens"),
+        message: `${named([first, ...others])} have the same name, description and input schema`,
+        yaml: `servers:\n${blocked.map(([server, own]) => blockYaml(server, own).replace("servers:\n", "")).join("\n")}`,
+      },
+    ];
+  });
+}
+
+/** The text before each description that `description_prefix` adds. */
+function prefixes(offered: readonly OfferedTool[], counter: TokenCounter): Saving[] {
+  const prefixed = offered.filter(
+    ({ server, definition }) => definition.description?.startsWith(prefixOf(server)) === true,
+  );
+  const tokens = prefixed.reduce((total, { server }) => total + counter.text(prefixOf(server)), 0);
+  if (tokens === 0) return [];
+  const message = `the descriptions of ${countOf(prefixed.length, "tool")} begin with the name of their server, as "${prefixOf(prefixed[0]?.server ?? "").trimEnd()}"`;
+  return [{ kind: "prefix", tokens, message, yaml: "description_prefix: false" }];
+}
+
+function longDescriptions(tools: readonly ToolCost[]): Saving[] {
+  const long = tools.filter(({ description }) => description > LONG_DESCRIPTION);
+  if (long.length === 0) return [];
+  const tokens = long.reduce((total, { description }) => total + description - LONG_DESCRIPTION, 0);
+  const message = `${countOf(long.length, "description")} of more than ${LONG_DESCRIPTION} tokens, which only the author of the server can shorten: ${named(long)}`;
+  return [{ kind: "description", tokens, message }];
+}
+
+/** As `description_prefix: true` writes it. */
+function prefixOf(server: string): string {
+  return `[MCP: ${server}] `;
+}
+
+function named(tools: readonly ToolCost[]): string {
+  const names = tools.slice(0, MAX_NAMED).map(({ server, tool }) => `${server}.${tool}`);
+  return `${names.join(", ")}${tools.length > MAX_NAMED ? ` and ${tools.length - MAX_NAMED} more` : ""}`;
+}
+
+function blockYaml(server: string, tools: readonly ToolCost[]): string {
+  const names = tools.map(({ tool }) => JSON.stringify(tool)).toSorted();
+  return serverYaml(server, `tool_blocklist: [${names.join(", ")}]`);
+}
+
+/** Aliases need no quotes in YAML only if they are plain words; JSON is YAML too. */
+function serverYaml(server: string, line: string): string {
+  return `servers:\n  ${/^[A-Za-z][\w-]*$/.test(server) ? server : JSON.stringify(server)}:\n    ${line}`;
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+function sum(tools: readonly ToolCost[], part: "tokens" | "rest"): number {
+  return tools.reduce((total, tool) => total + tool[part], 0);
+}
+
+function countOf(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
