@@ -456,6 +456,29 @@ describe("--daemon", () => {
     expect(place.stateFiles()).toEqual([]);
   });
 
+  it("makes its folder private, and fails if others may have written to it; logs begin with the start", async () => {
+    const start = `echo early line >&2; exec "${process.execPath}" "${SERVER}" --era=modern`;
+    const place = setUp(yaml({ good: { command: "sh", args: ["-c", start], env: {} } }));
+    const first = await place.json<{ pid: number }>("serve", "--daemon", "--json");
+    onTestFinished(() => void (isRunning(first.pid) && process.kill(first.pid, "SIGKILL")));
+    const [folder = ""] = place.stateFiles().map((file) => dirname(file));
+    const logs = join(place.top, "state", "portolan");
+    const [file = ""] = readdirSync(logs, { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.endsWith("good.log"),
+    );
+    await until(() => readFileSync(join(logs, file), "utf8").includes("early line"));
+    await place.run("stop");
+    chmodSync(folder, 0o755);
+    const second = await place.json<{ pid: number }>("serve", "--daemon", "--json");
+    onTestFinished(() => void (isRunning(second.pid) && process.kill(second.pid, "SIGKILL")));
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    await place.run("stop");
+    chmodSync(folder, 0o777);
+    const third = await place.run("serve", "--daemon");
+    expect(third.code).not.toBe(0);
+    expect(third.err).toContain("other users can access it");
+  });
+
   it("prints why the gateway did not start, and where the log is", async () => {
     const place = setUp(
       yaml({ good: entry("--era=modern") }, { port: 0, callers: [{ name: "a", token: "${NONE}" }] }),

@@ -12,7 +12,7 @@ import type { Declared } from "./declared.ts";
 /** Returns the text before and after. A change that cannot be made in place is an error, and nothing is written. */
 export async function changeFile(
   cli: Cli,
-  { file, syntax, text: planned }: Pick<Declared, "file" | "syntax" | "text">,
+  { file, syntax, text: planned, basis }: Pick<Declared, "file" | "syntax" | "text" | "basis">,
   isDry: boolean,
   change: (document: TextDocument) => TextDocument | undefined,
 ): Promise<{ readonly before: string; readonly after: string }> {
@@ -44,6 +44,10 @@ export async function changeFile(
     file,
     async () => {
       const before = await read();
+      if (basis !== undefined && basis !== before)
+        throw new PortolanError("FILE_FAILED", `${label} changed meanwhile, so that nothing was written.`, {
+          hint: "Run the command again.",
+        });
       const after = edit(planned ?? before);
       if (after === before) return { before, after };
       const mode = await stat(file).then(

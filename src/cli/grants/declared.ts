@@ -24,6 +24,8 @@ export interface Declared extends Omit<SandboxPlace, "same"> {
   readonly syntax: SyntaxName;
   /** The text to change, if it is not the one of the file: portolan.yaml with a copy of the server. */
   readonly text?: string;
+  /** The text of the file that `text` was made from; empty if there was no file. */
+  readonly basis?: string;
   /** The file that the server was copied from. */
   readonly copiedFrom?: string;
 }
@@ -122,7 +124,12 @@ function vscodePath(
 async function copied(cli: Cli, source: Source, server: ServerConfig): Promise<Declared> {
   const { folder } = await findWorkspace(cli.io, { workspace: cli.options.workspace });
   const file = await ownFile(folder);
-  const before = await readFile(file, "utf8").catch(() => undefined);
+  const before = await readFile(file, "utf8").catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code === "ENOENT") return undefined;
+    throw new PortolanError("FILE_FAILED", `${pathLabeller(cli.io)(file)} cannot be read (${thrown.code}).`, {
+      cause: thrown,
+    });
+  });
   // Without a config file in the folder, all servers come from other clients; a file with one would hide the rest.
   const servers = source.kind === "clients" ? source.config.servers : [server];
   refusePlainSecrets(servers);
@@ -131,7 +138,15 @@ async function copied(cli: Cli, source: Source, server: ServerConfig): Promise<D
     before,
   );
   const at = ["servers", server.alias, "sandbox"];
-  return { file, syntax: "yaml", at, places: SANDBOX_PLACES, text, copiedFrom: server.origin.file };
+  return {
+    file,
+    syntax: "yaml",
+    at,
+    places: SANDBOX_PLACES,
+    text,
+    basis: before ?? "",
+    copiedFrom: server.origin.file,
+  };
 }
 
 /** A copy would have them in clear, too. */

@@ -5,10 +5,14 @@ import { RotatingFile } from "../../base/files/rotating-file.ts";
 import { type ControlServer, logFolder, serveControl } from "../../control/index.ts";
 import { toPortolanError } from "../../errors/index.ts";
 import type { OpenedGateway } from "../../gateway/index.ts";
+import type { LogLine } from "../../hub/index.ts";
 import type { Cli } from "../context.ts";
 import { hasTerminal } from "../terminal/session-terminal.ts";
 
 const MAX_LOG_BYTES = 1024 * 1024;
+
+/** The variable by which `serve --daemon` says to its gateway that it runs in the background. */
+export const BACKGROUND = "PORTOLAN_BACKGROUND";
 
 export interface ControlOptions {
   /** The served folder or config file; undefined for a server of the command line, which other commands do not look for. */
@@ -23,18 +27,20 @@ export interface ControlOptions {
   readonly consoleLink?: () => string | undefined;
   /** False if nothing about the servers may be stored. */
   readonly keepsLogs: boolean;
+  /** True in the background, where no terminal could stop a gateway that other commands do not find. */
+  readonly isRequired: boolean;
   readonly warn: (text: string) => void;
 }
 
-/** Lets other commands find and control the gateway. A gateway that cannot be found still serves. */
+/** Lets other commands find and control the gateway. A gateway that cannot be found still serves, unless it runs in the background. */
 export async function openControl(
   cli: Cli,
   gateway: OpenedGateway,
-  { path, kind, url, log, stop, isPartial, consoleLink, keepsLogs, warn }: ControlOptions,
+  { path, kind, url, log, stop, isPartial, consoleLink, keepsLogs, isRequired, warn }: ControlOptions,
 ): Promise<ControlServer | undefined> {
   if (path === undefined) return undefined;
   try {
-    if (keepsLogs) await writeServerLogs(gateway, path);
+    if (keepsLogs) writeServerLogs(gateway, path);
     return await serveControl({
       ...{ path, kind, url, log, stop, isPartial, consoleLink },
       ...{ version: cli.io.version, workspace: gateway.workspace },
@@ -45,6 +51,7 @@ export async function openControl(
       problems: () => (gateway.settingsProblem === undefined ? [] : [gateway.settingsProblem]),
     });
   } catch (thrown) {
+    if (isRequired) throw thrown;
     warn(`Other commands cannot find this gateway: ${toPortolanError(thrown).message}`);
     return undefined;
   }
@@ -56,14 +63,18 @@ export async function serverLogFile(path: string, server: string): Promise<strin
   return join(await logFolder(path), "servers", `${name.slice(0, 100)}.log`);
 }
 
-async function writeServerLogs({ workspace }: OpenedGateway, path: string): Promise<void> {
+function writeServerLogs({ workspace }: OpenedGateway, path: string): void {
   const files = new Map<string, Promise<RotatingFile>>();
-  workspace.stderrLogs.follow((server, { time, text }) => {
+  const write = (server: string, { time, text }: LogLine): void => {
     const file =
       files.get(server) ?? serverLogFile(path, server).then((name) => new RotatingFile(name, MAX_LOG_BYTES));
     files.set(server, file);
     void file.then((opened) => opened.write(`${time} ${text}`));
-  });
+  };
+  // The servers started before, and the reason of a failed start is among their first lines.
+  for (const { alias, stderrLog } of workspace.hub.members)
+    for (const line of stderrLog.tail(Infinity)) write(alias, line);
+  workspace.stderrLogs.follow(write);
 }
 
 /**

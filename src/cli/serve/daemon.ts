@@ -17,12 +17,15 @@ import { count } from "../terminal/layout.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { gatewayLabel } from "../workspace/running.ts";
+import { BACKGROUND } from "./control.ts";
 import { tokenCommand } from "./greeting.ts";
 import type { ServeOptions } from "./options.ts";
 import { findServed, type Served } from "./served.ts";
 
 const POLL_MS = 50;
 const WAIT_MS = 10_000;
+/** A start fetches packages and images. */
+const READY_MS = 10 * 60_000;
 const SHOWN_LINES = 15;
 
 export async function startDaemon(cli: Cli, words: Words, options: ServeOptions): Promise<number> {
@@ -76,7 +79,10 @@ async function start(cli: Cli, log: string, options: ServeOptions): Promise<Back
     // A gateway in the background belongs to no other Portolan process, which would end it with its own servers.
     const { PORTOLAN_OWNER: _owner, ...env } = cli.io.env;
     return await startBackground(
-      { file: process.execPath, args: [...process.execArgv, script, ...args], env, cwd },
+      {
+        ...{ file: process.execPath, args: [...process.execArgv, script, ...args], cwd },
+        env: { ...env, [BACKGROUND]: "1" },
+      },
       output,
     );
   } finally {
@@ -92,13 +98,21 @@ async function ready(
 ): Promise<RunningGateway | { readonly code: number | null }> {
   let end: { readonly code: number | null } | undefined;
   void ended.then((code) => (end = { code }));
-  for (;;) {
+  const deadline = performance.now() + READY_MS;
+  while (performance.now() < deadline) {
     interrupt.signal.throwIfAborted();
     const found = (await io.findGateways(path)).gateways.find((one) => one.pid === pid);
     if (found !== undefined) return found;
     if (end !== undefined) return end;
     await Promise.race([delay(POLL_MS), ended]);
   }
+  throw new PortolanError(
+    "TIMEOUT",
+    `The gateway was not ready after ${READY_MS / 60_000} minutes, and was stopped.`,
+    {
+      hint: "Start it without --daemon to see what it waits for.",
+    },
+  );
 }
 
 async function failed(cli: Cli, log: string, code: number | null): Promise<number> {

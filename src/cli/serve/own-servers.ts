@@ -20,7 +20,7 @@ import { aborted } from "../terminal/interrupt.ts";
 import { plainLine, toJsonText } from "../terminal/safe-text.ts";
 import { envFileOf, pathLabeller } from "../workspace/folder.ts";
 import { openServeConsole, type ServeConsole } from "./console.ts";
-import { onHangUp, openControl } from "./control.ts";
+import { BACKGROUND, onHangUp, openControl } from "./control.ts";
 import { createServeEvents } from "./event-log.ts";
 import { greetingJson, reachable, servedServers, tokenCommand } from "./greeting.ts";
 import { openServeLog, type ServeLog } from "./log.ts";
@@ -117,6 +117,7 @@ export async function serveOwn(
       ...{ path: served.path, kind, url, stop, log: options.logFile, isPartial: options.only !== undefined },
       consoleLink: kind === "http" ? () => site?.address(true) : undefined,
       keepsLogs: !served.keepsNothing,
+      isRequired: io.env[BACKGROUND] === "1",
       warn: say,
     });
   let controlled: Awaited<ReturnType<typeof openControl>>;

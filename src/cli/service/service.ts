@@ -2,11 +2,11 @@
 
 import { mkdir, readFile, realpath, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { writeAtomic } from "../../base/files/atomic-write.ts";
 import { logFolder, type RunningGateway } from "../../control/index.ts";
 import { noServers, PortolanError } from "../../errors/index.ts";
+import { programWords, thisProgram } from "../connect/gateway-server.ts";
 import type { Cli } from "../context.ts";
 import { parseServeOptions, type RawServeOptions } from "../serve/options.ts";
 import { missingForService } from "../secrets/vault-of-gateway.ts";
@@ -53,6 +53,8 @@ export async function install(cli: Cli, raw: RawServiceOptions): Promise<number>
       hint: "Stop it first: portolan stop",
     });
   await mkdir(dirname(file), { recursive: true });
+  // launchd opens the log before the gateway runs, and does not create its folder.
+  await mkdir(dirname(service.log), { recursive: true, mode: 0o700 });
   await writeAtomic(file, Buffer.from(text), { mode: 0o644 });
   try {
     if (before !== undefined && before !== text) await runAll(io, manager.stop(service.name)).catch(() => {});
@@ -60,7 +62,16 @@ export async function install(cli: Cli, raw: RawServiceOptions): Promise<number>
   } catch (error) {
     // A definition that cannot be started is not left behind.
     if (before === undefined) await rm(file, { force: true });
-    else await writeAtomic(file, Buffer.from(before), { mode: 0o644 });
+    else {
+      await writeAtomic(file, Buffer.from(before), { mode: 0o644 });
+      await runAll(io, manager.start(service.name)).then(
+        () => output.note("The earlier definition of the service is in use again."),
+        (thrown: unknown) =>
+          output.note(
+            `The service is stopped: its earlier definition does not start. ${(thrown as Error).message}`,
+          ),
+      );
+    }
     throw error;
   }
   const gateway = await waitForGateway(cli, service.path);
@@ -180,8 +191,10 @@ async function definitionOf(
     throw new PortolanError("USAGE", "A service cannot have a path with control characters.", {
       hint: "Rename the folder.",
     });
-  const [script = ""] = process.argv.slice(1, 2);
-  const words = [process.execPath, ...process.execArgv, script, "serve", path, ...served];
+  const program = programWords(thisProgram(io.version, io.platform));
+  // Service managers search programs elsewhere than in the PATH of the definition; `env` searches there.
+  const started = program[0] === "npx" ? ["/usr/bin/env", ...program] : program;
+  const words = [...started, "serve", path, ...served];
   const env = {
     ...Object.fromEntries(KEPT.flatMap((name) => (io.env[name] ? [[name, io.env[name]]] : []))),
     ...(passphraseFile ? { [PASSPHRASE_FILE]: resolve(io.cwd, passphraseFile) } : {}),

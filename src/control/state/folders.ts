@@ -1,7 +1,7 @@
 // Folders of running gateways: their state files, their logs, and the private folder of a socket.
 
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, realpath, rm, rmdir } from "node:fs/promises";
+import { chmod, lstat, mkdir, mkdtemp, realpath, rm, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { privacyProblem } from "../../base/files/privacy.ts";
@@ -31,9 +31,13 @@ export async function logFolder(path: string): Promise<string> {
   );
 }
 
-/** Creates a folder that only this user can enter. */
+/** Creates a folder that only this user can enter. An own folder that others could only read is made private. */
 export async function createPrivateFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  const found = await lstat(folder);
+  const isOwn = found.isDirectory() && found.uid === process.getuid?.();
+  // Others may have put files into a folder that they could write.
+  if (isOwn && (found.mode & 0o077) !== 0 && (found.mode & 0o022) === 0) await chmod(folder, 0o700);
   const problem = await privacyProblem(folder);
   if (problem !== undefined)
     throw new PortolanError("FILE_FAILED", `the folder ${folder} cannot be used: ${problem}`, {

@@ -40,6 +40,8 @@ export function serveStdio(options: StdioOptions): Promise<void> {
     });
     const finish = (): void => {
       input.off("data", onData);
+      // The signal lasts as long as the gateway, and its listener would keep the session of each client in memory.
+      signal.removeEventListener("abort", finish);
       duplex.close();
       resolve();
     };
