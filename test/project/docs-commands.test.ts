@@ -19,6 +19,7 @@ import { createServer as createNetServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { MAIN, temporaryFolder } from "../helpers/cli.ts";
 import { blocksOf, compileSnippets, FRAMEWORKS_PAGE, PAGES as DOCUMENTS } from "../helpers/docs-snippets.ts";
@@ -268,7 +269,10 @@ async function stage(page: string, { at, files = {}, home: atHome = {} }: Page) 
     npm_config_userconfig: process.env.npm_config_userconfig ?? join(homedir(), ".npmrc"),
     npm_config_cache: process.env.npm_config_cache ?? join(homedir(), ".npm"),
   };
-  onTestFinished(() => {
+  onTestFinished(async () => {
+    // A page may have stopped it itself.
+    if (blocksOf(page).some(({ text }) => text.includes("--daemon")))
+      await promisify(execFile)(process.execPath, [MAIN, "stop"], { cwd, env }).catch(() => {});
     for (const name of ["pid", "registry-pid"]) {
       const file = join(base, name);
       // A page may stop the gateway itself.
