@@ -1,7 +1,7 @@
 // Member: one server of a hub in one generation (one config of it), with its processes, inventory and last error.
 
 import { isDeepStrictEqual } from "node:util";
-import { PortolanError, toPortolanError } from "../../errors/index.ts";
+import { PortolanError } from "../../errors/index.ts";
 import { type ServerConfig, DEFAULT_LIMITS, type JsonObject } from "../../model/index.ts";
 import {
   type Call,
@@ -24,7 +24,9 @@ import { MemberSubscriptions } from "./subscriptions.ts";
 import { Processes } from "../processes/processes.ts";
 import type { InventoryStore } from "./inventory-store.ts";
 import { ALL_LISTS, InventoryCache } from "./inventory-cache.ts";
+import { MemberCalls } from "./member-calls.ts";
 import { MemberPins } from "./member-pins.ts";
+import { memberPolicy } from "./member-policy.ts";
 import { isPerCaller, UserMembers } from "./user-members.ts";
 import type { PinBook } from "../pins/pin-book.ts";
 
@@ -40,10 +42,6 @@ export type ServerState =
   | "stopped";
 
 const TOOLS: ReadonlySet<ListName> = new Set(["tools"]);
-/** The longest that an old generation may take to finish its calls. */
-const DRAIN_MS = 5 * 60_000;
-/** The connection of a caller of the gateway ends after this time without a call. */
-const USER_IDLE_MS = 30 * 60_000;
 
 export interface MemberOptions extends ServerContext {
   readonly inventoryStore: InventoryStore;
@@ -80,21 +78,16 @@ export class Member {
   readonly users: UserMembers;
   config: ServerConfig;
   since: Date = new Date();
-  /** Moving average of response times. */
-  latencyMs: number | undefined;
   readonly #options: MemberOptions;
-  readonly #callRedactor: CallRedactor;
+  readonly #calls: MemberCalls;
   #policy: Policy;
   #subscriptions: MemberSubscriptions;
   /** The first lists of the running server are being fetched. */
   #listing: Promise<void> | undefined;
-  #inFlight = 0;
   /** The session is open, but the ready event was not emitted yet. */
   #isReadyUnannounced = false;
   /** True when the hashes of its tools are wanted, although nothing is compared. */
   #isHashed = false;
-  /** The generation that took over. */
-  #successor: Member | undefined;
   /** True when another generation emits the events from now on. */
   #isSilent = false;
 
@@ -113,8 +106,15 @@ export class Member {
       },
     );
     const limits = { ...DEFAULT_LIMITS, ...options.config.limits };
-    this.#callRedactor = new CallRedactor(options.redactor, this.alias);
+    const callRedactor = new CallRedactor(options.redactor, this.alias);
     this.lastError = new LastError(this.alias, options.redactor);
+    this.#calls = new MemberCalls({
+      ...{ alias: this.alias, redactor: options.redactor, callRedactor, lastError: this.lastError },
+      processes: () => this.processes,
+      pins: () => this.pins,
+      refusal: () => (this.stopped ? this.#notRunning() : undefined),
+      timeoutOf: (call) => this.#timeoutOf(call),
+    });
     this.stderrLog = options.stderrLogs.of(this.alias);
     this.processes = new Processes({
       ...options,
@@ -122,14 +122,14 @@ export class Member {
       log: (message) => options.log(this, message),
       resourceUpdated: (uri) => options.resourceUpdated(this, uri),
       stderrLog: this.stderrLog,
-      callRedactor: this.#callRedactor,
+      callRedactor,
       policy: () => this.#policy,
-      busy: () => this.#inFlight > 0,
+      busy: () => this.#calls.isBusy,
       changed: () => {
         this.since = new Date();
       },
       event: (event) => this.#report(event),
-      checkLate: (call) => this.#checkPins(call),
+      checkLate: (call) => this.#calls.checkPins(call),
       checkTools: (session) => this.pins.checkSession(session, limits),
       outdated: (list) => {
         if (list === "tools") this.pins.outdated();
@@ -274,11 +274,13 @@ export class Member {
     await this.processes.main.recheck().catch(() => {});
   }
 
-  /** Not async, because every call passes here and usually waits for its server only. */
   request(call: Call): Promise<JsonObject> {
-    const isReady =
-      this.processes.main.live !== undefined && this.#successor === undefined && !this.pins.isUnchecked;
-    return isReady ? this.#send(call) : this.#requestLater(call);
+    return this.#calls.request(call);
+  }
+
+  /** Moving average of response times. */
+  get latencyMs(): number | undefined {
+    return this.#calls.latencyMs;
   }
 
   /** The subscription lasts through restarts and generations. */
@@ -305,7 +307,7 @@ export class Member {
     if (!this.stopped) {
       this.#subscriptions = old.#subscriptions;
       this.#subscriptions.moveTo(this.processes);
-      old.#successor = this;
+      old.#calls.successor = this.#calls;
       old.#isSilent = true;
     }
     const users = this.isPerCaller ? this.users.takeOver(old.users) : undefined;
@@ -335,24 +337,6 @@ export class Member {
     await this.inventoryCache.saved();
   }
 
-  async #requestLater(call: Call): Promise<JsonObject> {
-    if (this.#successor !== undefined) return this.#successor.request(call);
-    if (this.stopped) throw this.#notRunning();
-    try {
-      await this.processes.main.ready(call);
-    } catch (thrown) {
-      return this.#passOn(toPortolanError(thrown, { server: this.alias }), call);
-    }
-    await this.#checkPins(call);
-    return this.#send(call);
-  }
-
-  /** A changed tool must not be called by a request that was made for the approved one. */
-  async #checkPins(call: Call): Promise<void> {
-    if (this.pins.isUnchecked && call.method === "tools/call")
-      await this.pins.check(call, this.#timeoutOf(call));
-  }
-
   #timeoutOf({ timeoutMs }: Pick<Call, "timeoutMs">): number {
     return timeoutMs ?? this.config.limits?.requestTimeoutMs ?? DEFAULT_LIMITS.requestTimeoutMs;
   }
@@ -372,40 +356,6 @@ export class Member {
     const listed = this.processes.main.live === undefined ? this.start() : this.inventoryCache.refresh(TOOLS);
     // The failure of a start, and of a list, is reported there.
     listed.catch(() => {});
-  }
-
-  #send(call: Call): Promise<JsonObject> {
-    const { redactor } = this.#options;
-    const sentAt = performance.now();
-    this.#inFlight += 1;
-    return this.processes.request(this.#callRedactor.call(call)).then(
-      (result) => {
-        // A notification stream lasts as long as its client listens, so it is not measured.
-        if (call.method !== "subscriptions/listen") this.#answered(performance.now() - sentAt);
-        this.#ended();
-        return redactor.redactValue(result);
-      },
-      (thrown: unknown) => {
-        this.#ended();
-        return this.#passOn(this.lastError.note(thrown), call);
-      },
-    );
-  }
-
-  #answered(ms: number): void {
-    this.latencyMs = this.latencyMs === undefined ? ms : this.latencyMs * 0.8 + ms * 0.2;
-  }
-
-  #ended(): void {
-    this.#inFlight -= 1;
-    if (this.#inFlight === 0) this.processes.main.otherCallEnded();
-  }
-
-  /** A call that this generation did not send goes to the next one. */
-  #passOn(error: PortolanError, call: Call): Promise<JsonObject> {
-    const isUnsent = error.code === "CONNECTION_CLOSED" && error.data.neverRan === true;
-    if (isUnsent && this.#successor !== undefined) return this.#successor.request(call);
-    return Promise.reject(error);
   }
 
   /** Fetches the lists of the server that was just started. */
@@ -458,16 +408,9 @@ export class Member {
     events.emit({ type, server: this.alias, caller: user?.name, ...more });
   }
 
-  #policyOf({ start, idleStopMs, endpoint }: ServerConfig): Policy {
-    const isNeverIdle = idleStopMs === undefined || idleStopMs <= 0 || endpoint.transport === "contracts";
-    const { user } = this.#options;
-    return {
-      restarts: true,
-      keepsTrying: start !== "lazy" && user === undefined && !this.isPerCaller,
-      startRetries: 0,
-      idleMs: isNeverIdle ? (user === undefined ? undefined : USER_IDLE_MS) : idleStopMs,
-      drainMs: DRAIN_MS,
-    };
+  #policyOf(config: ServerConfig): Policy {
+    const isOfUser = this.#options.user !== undefined;
+    return memberPolicy(config, { isOfUser, isPerCaller: this.isPerCaller });
   }
 }
 
