@@ -18,44 +18,68 @@ export interface EraMemory {
   remember(endpoint: StdioEndpoint, found: { legacy: boolean; serverVersion: string }): Promise<void>;
 }
 
-/** Keeps the memory in a file. When the file cannot be read or written, servers are probed at each start. */
+interface Note {
+  readonly endpoint: StdioEndpoint;
+  readonly legacy: boolean;
+  readonly serverVersion: string;
+}
+
+/**
+ * Keeps the memory in a file. When the file cannot be read or written, servers are probed at each start. Servers that start
+ * together share one read and one write: with hundreds of servers, the file is large.
+ */
 export function createEraMemory(file?: string): EraMemory {
   const path = async (): Promise<string> => file ?? (await defaultFile());
-  // Writes are queued: servers that start together would overwrite each other's entries.
+  let reading: Promise<Record<string, Verdict>> | undefined;
+  let notes: Note[] = [];
+  // Writes are queued: one would overwrite the entries of another.
   let writing: Promise<void> = Promise.resolve();
   return {
     async isLegacy(endpoint) {
-      const verdict = (await load(await path()))[await key(endpoint)];
+      reading ??= path()
+        .then(load)
+        .finally(() => (reading = undefined));
+      const verdict = (await reading)[await key(endpoint)];
       return verdict !== undefined && Date.now() - Date.parse(verdict.date) < MAX_AGE_MS;
     },
     remember(endpoint, found) {
-      writing = writing.then(async () => note(await path(), endpoint, found)).catch(() => {});
+      notes.push({ endpoint, ...found });
+      if (notes.length > 1) return writing;
+      const write = async (): Promise<void> => {
+        const taken = notes;
+        notes = [];
+        await noteAll(await path(), taken);
+      };
+      writing = writing.then(write).catch(() => {});
       return writing;
     },
   };
 }
 
-async function note(
-  file: string,
-  endpoint: StdioEndpoint,
-  { legacy, serverVersion: version }: { legacy: boolean; serverVersion: string },
-): Promise<void> {
+async function noteAll(file: string, notes: readonly Note[]): Promise<void> {
   const verdicts = await load(file);
+  let hasChanged = false;
+  for (const note of notes) if (await change(verdicts, note)) hasChanged = true;
+  if (hasChanged) await save(file, verdicts);
+}
+
+/** Returns whether the verdicts have changed. */
+async function change(verdicts: Record<string, Verdict>, { endpoint, ...found }: Note): Promise<boolean> {
   const name = await key(endpoint);
-  const serverVersion = await digest(version);
+  const serverVersion = await digest(found.serverVersion);
   const known = verdicts[name];
-  if (!legacy) {
-    if (known === undefined) return;
+  if (!found.legacy) {
+    if (known === undefined) return false;
     delete verdicts[name];
   } else if (known === undefined || Date.now() - Date.parse(known.date) >= MAX_AGE_MS) {
     verdicts[name] = { era: "legacy", serverVersion, date: new Date().toISOString() };
   } else if (known.serverVersion === serverVersion) {
-    return;
+    return false;
   } else {
     // Another version of the same command may support the modern era, so it is probed next time.
     delete verdicts[name];
   }
-  await save(file, verdicts);
+  return true;
 }
 
 async function defaultFile(): Promise<string> {
