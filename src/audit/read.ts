@@ -60,9 +60,9 @@ export async function readCalledTools({ log }: AuditFolders): Promise<CalledTool
       await eachLine(file, (line) => {
         if (!line.includes('"method":"tools/call"')) return;
         const entry = parseLine(line);
-        if (entry?.type !== "call" || entry.server === undefined) return;
+        if (entry?.type !== "call" || typeof entry.server !== "string") return;
         calls += 1;
-        names.add(`${String(entry.server)}.${String(entry.tool)}`);
+        names.add(`${entry.server}.${String(entry.tool)}`);
         const time = String(entry.time);
         if (since === undefined || time < since) since = time;
       });

@@ -75,7 +75,7 @@ class ConsoleSite implements Console {
   #assets: Promise<Assets> | undefined;
   #signIns = 0;
   /** Running responses by session; the end of the session closes them. */
-  readonly #open = new Map<HttpResponse, string>();
+  readonly #open = new Map<HttpResponse, { readonly id: string; readonly close: () => void }>();
   #checking: NodeJS.Timeout | undefined;
 
   constructor(options: ConsoleOptions, sessions: Sessions, signIn: SignIn, workspace: OpenedWorkspace) {
@@ -155,7 +155,7 @@ class ConsoleSite implements Console {
       return sendValue(response, { signedIn: isSignedIn, acceptsToken: isLocal(request) });
     if (id === undefined || !isSignedIn) return sendProblem(response, 401, "AUTH_REQUIRED", "sign in first");
     if (name === "stream" && method === "GET") {
-      this.#endWithSession(response, id);
+      this.#endWithSession(id, response, () => response.end());
       return this.#feed.open(response, headers["last-event-id"] as string | undefined);
     }
     if (method !== "POST") return sendProblem(response, 405, "METHOD_NOT_ALLOWED", "use POST");
@@ -167,13 +167,14 @@ class ConsoleSite implements Console {
       response.end();
       return;
     }
-    this.#endWithSession(response, id);
+    // A page that is gone cancels its request.
+    this.#endWithSession(id, response, () => response.destroy());
     return this.#api.run(name, request, response);
   }
 
   /** The response is closed when its session has ended or expired. */
-  #endWithSession(response: HttpResponse, id: string): void {
-    this.#open.set(response, id);
+  #endWithSession(id: string, response: HttpResponse, close: () => void): void {
+    this.#open.set(response, { id, close });
     this.#checking ??= setInterval(() => this.#closeEnded(), CHECK_SESSIONS_MS).unref();
     response.on("close", () => {
       this.#open.delete(response);
@@ -184,7 +185,7 @@ class ConsoleSite implements Console {
   }
 
   #closeEnded(): void {
-    for (const [response, id] of this.#open) if (!this.#sessions.isValid(id)) response.destroy();
+    for (const { id, close } of this.#open.values()) if (!this.#sessions.isValid(id)) close();
   }
 
   async #exchange(

@@ -493,20 +493,3 @@ describe("--daemon", () => {
     expect(target.err).toContain("portolan add");
   });
 });
-
-describe("service", () => {
-  it("prints, installs and removes the unit; a failed start leaves nothing behind", async () => {
-    const place = setUp();
-    const print = await place.run("service", "install", "--print");
-    expect(print).toMatchObject({ code: 0, err: "" });
-    expect(print.out).toMatch(process.platform === "darwin" ? /<plist/ : /^ExecStart=.*"serve" .*$/m);
-    // No service manager is found on this PATH.
-    const env = { ...place.env, PATH: place.top };
-    const failed = await portolan(["service", "install"], { cwd: place.cwd, env });
-    expect(failed.code).toBe(3);
-    const folder = join(place.top, "config", "systemd", "user");
-    expect(existsSync(folder) ? readdirSync(folder) : []).toEqual([]);
-    expect(await place.json("service", "status")).toMatchObject({ installed: false });
-    expect((await place.run("service", "uninstall")).code).toBe(0);
-  });
-});

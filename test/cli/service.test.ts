@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { serviceName } from "../../src/cli/service/definition.ts";
-import { MAIN, temporaryFolder } from "../helpers/cli.ts";
+import { MAIN, portolan, temporaryFolder } from "../helpers/cli.ts";
 
 const run = promisify(execFile);
 
@@ -83,4 +83,26 @@ describe.runIf(process.platform === "linux")("service install", () => {
     expect(stdout).toMatch(/^ExecStart="\/usr\/bin\/env" "npx" "-y" "portolan@[\w.-]+" "serve"/m);
     expect(stdout).not.toContain("_npx");
   });
+});
+
+it("service prints the definition; without a service manager, a failed start leaves nothing behind", async () => {
+  const top = temporaryFolder();
+  const cwd = join(top, "project");
+  mkdirSync(cwd);
+  writeFileSync(join(cwd, "portolan.yaml"), JSON.stringify({ servers: { a: { command: "node" } } }));
+  const folders = Object.fromEntries(
+    ["CACHE", "CONFIG", "DATA", "STATE"].map((name) => [`XDG_${name}_HOME`, join(top, name.toLowerCase())]),
+  );
+  const env = { HOME: top, XDG_RUNTIME_DIR: top, ...folders };
+  const print = await portolan(["service", "install", "--print"], { cwd, env });
+  expect(print).toMatchObject({ code: 0, err: "" });
+  expect(print.out).toMatch(process.platform === "darwin" ? /<plist/ : /^ExecStart=.*"serve" .*$/m);
+  // No service manager is found on this PATH.
+  const failed = await portolan(["service", "install"], { cwd, env: { ...env, PATH: top } });
+  expect(failed.code).toBe(3);
+  const folder = join(top, "config", "systemd", "user");
+  expect(existsSync(folder) ? readdirSync(folder) : []).toEqual([]);
+  const status = await portolan(["service", "status"], { cwd, env });
+  expect(JSON.parse(status.out)).toMatchObject({ installed: false });
+  expect((await portolan(["service", "uninstall"], { cwd, env })).code).toBe(0);
 });

@@ -10,7 +10,10 @@ export const ENCODING = "o200k_base";
 const MODULE: string = `gpt-tokenizer/encoding/${ENCODING}`;
 
 interface Tokenizer {
-  countTokens(text: string, options: { readonly disallowedSpecial: ReadonlySet<string> }): number;
+  readonly countTokens: (
+    text: string,
+    options: { readonly disallowedSpecial: ReadonlySet<string> },
+  ) => number;
 }
 
 /** Tokens of the parts of one definition. */
