@@ -17,7 +17,7 @@ const ADDED_GOAL_US = { stdio: 100, http: 220 };
 const AFTER_LOAD = { small: 100_000, large: 5_000 };
 
 export async function measureCalls({ quick, progress }) {
-  const settings = { rounds: quick ? 2 : 4, durationMs: quick ? 150 : 250, warmUpMs: quick ? 800 : 2000 };
+  const settings = { rounds: quick ? 2 : 4, durationMs: quick ? 150 : 250, warmUpMs: quick ? 3000 : 5000 };
   const gateways = listGateways({}).filter(({ role, name }) => role !== "rival" || !/modern/.test(name));
   const rows = [];
   for (const upstream of UPSTREAMS) {
@@ -71,7 +71,7 @@ export async function measureManyTools({ native, quick, progress }) {
     role,
     upstreams: [{ alias: "echo", command: native, args: [String(count), "echo"] }],
   });
-  const settings = { rounds: quick ? 4 : 8, durationMs: 250, warmUpMs: 2000 };
+  const settings = { rounds: quick ? 4 : 8, durationMs: 250, warmUpMs: 5000 };
   const cells = [{ payload: "small", inFlight: 16 }];
   const gateways = [withTools(20, "limit"), withTools(1000, "ours")];
   const group = await runGatewayGroup(UPSTREAMS[0], gateways, { ...settings, cells });
