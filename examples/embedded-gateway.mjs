@@ -9,7 +9,8 @@ import { openGateway } from "portolan/gateway";
 const token = "a-long-random-token-that-only-your-clients-know";
 const workspace = fileURLToPath(new URL("quickstart", import.meta.url));
 
-const gateway = await openGateway(workspace, { path: "/tools", access: { token } });
+// Clients learn of slow servers later. The one below lists the tools once, so that this program waits for all servers.
+const gateway = await openGateway(workspace, { path: "/tools", access: { token }, waitFor: "all" });
 
 const server = createServer((request, response) => {
   if (request.url?.startsWith("/tools/")) gateway.handle(request, response);

@@ -28,7 +28,7 @@ function setUp() {
   );
   const calls = join(top, "calls");
   const failing = join(top, "failing");
-  const script = `#!/bin/sh\necho "$@" >> ${calls}\ncase "$*" in *enable*) if [ -s ${failing} ]; then sed -i 1d ${failing}; exit 1; fi;; esac\n`;
+  const script = `#!/bin/sh\necho "$@" >> ${calls}\ncase "$*" in *enable*) if [ -s ${failing} ]; then tail -n +2 ${failing} > ${failing}.rest; mv ${failing}.rest ${failing}; exit 1; fi;; esac\n`;
   writeFileSync(join(top, "bin", "systemctl"), script);
   chmodSync(join(top, "bin", "systemctl"), 0o755);
   const units = join(top, "config", "systemd", "user");

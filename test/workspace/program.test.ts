@@ -285,12 +285,12 @@ describe("two servers with one URL", () => {
     const workspace = await openFields({ servers: { one: { url }, two: { url } } }, options);
     for (const alias of ["one", "two"]) {
       const error = await failure(workspace.callTool(`${alias}.echo`, { text: "x" }));
-      expect(error.message).toBe(`${alias} is not running: ${alias} wants you to log in`);
+      expect(error.message).toBe(`${alias} is not running: ${alias} requires a login`);
       expect(error.hint).toContain(`Log in with: portolan login ${alias} `);
       expect(error.cause).toMatchObject({ server: alias, data: { login: { server: alias } } });
       const health = workspace.health().find((one) => one.alias === alias);
       expect(health?.error).toMatchObject({
-        ...{ message: `${alias} wants you to log in`, hint: `Log in with: portolan login ${alias}` },
+        ...{ message: `${alias} requires a login`, hint: `Log in with: portolan login ${alias}` },
       });
     }
     const reasons = found.map(({ server, message }) => `${server}: ${message}`);

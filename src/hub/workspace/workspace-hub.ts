@@ -46,6 +46,8 @@ export interface WorkspaceOptions extends Omit<
    * slower one are missing; `settled()` waits for it.
    */
   readonly waitMs?: number;
+  /** The servers for which opening waits. Default: `most` for a gateway, whose clients are notified of later tools; otherwise `all`. */
+  readonly waitFor?: "most" | "all";
   /** Receives every event, also those during opening. */
   readonly onEvent?: (event: HubEvent) => void;
   /** True when `onEvent` also receives call events. Default: true. */
@@ -211,10 +213,10 @@ export async function openWorkspaceHub(
       }),
     );
   };
-  const isGateway = options.servesCallers === true;
+  const { waitFor = options.servesCallers === true ? "most" : "all" } = options;
   const begun = members.begin(config.servers, {
-    ms: options.waitMs ?? (isGateway ? GATEWAY_WAIT_MS : PROGRAM_WAIT_MS),
-    for: isGateway ? "most" : "all",
+    ms: options.waitMs ?? (waitFor === "most" ? GATEWAY_WAIT_MS : PROGRAM_WAIT_MS),
+    for: waitFor,
     signal: options.signal,
   });
   for (const early of changes.splice(0)) change(early);
