@@ -98,6 +98,9 @@ describe.each(["modern", "legacy"] as const)("a caller that may see little (%s)"
           },
         ],
       },
+      undefined,
+      // A server that is ready later announces its lists.
+      "all",
     );
     const before = hidden.seen.length;
     const change = (): void => {

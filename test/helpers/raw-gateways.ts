@@ -29,6 +29,7 @@ export async function openTestGateway(
   servers: readonly TestServer[],
   settings: GatewaySettings = {},
   key: Buffer = randomBytes(32),
+  waitFor?: "all",
 ): Promise<TestGateway> {
   const diagnostics: Diagnostic[] = [];
   const gateway = await openGateway(
@@ -43,6 +44,7 @@ export async function openTestGateway(
       access: { token: TOKEN, key },
       settings: { port: 0, ...settings },
       snapshots: false,
+      waitFor,
       onDiagnostic: (diagnostic) => diagnostics.push(diagnostic),
     },
   );

@@ -294,7 +294,9 @@ describe("two servers with one URL", () => {
       });
     }
     const reasons = found.map(({ server, message }) => `${server}: ${message}`);
-    expect(reasons).toEqual(expect.arrayContaining([expect.stringMatching(/^two: two .*two wants/)]));
+    expect(reasons).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^two: two .*two requires a login/)]),
+    );
     expect(reasons.filter((text) => text.startsWith("two:") && text.includes("one"))).toEqual([]);
   });
 
