@@ -169,7 +169,7 @@ export interface ApprovalEvent extends Common {
     | "gateway.approval_requested"
     | "gateway.approval_granted"
     | "gateway.approval_denied"
-    /** Nobody decided in time. */
+    /** The time ended without a decision. */
     | "gateway.approval_expired"
     /** The client cancelled the call. */
     | "gateway.approval_withdrawn";

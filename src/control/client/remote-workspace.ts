@@ -37,7 +37,7 @@ export interface RemoteWorkspaceOptions {
   readonly only?: readonly string[];
   /** Answer the requests of servers. */
   readonly handlers?: McpHandlers;
-  /** False when no person can answer, so that servers are told so. */
+  /** False when no person can answer. Portolan declares this to servers. */
   readonly attended?: boolean;
   /** Time limits of requests that have none. */
   readonly limits?: Partial<Pick<Limits, "requestTimeoutMs" | "maxRequestMs">>;

@@ -5,7 +5,7 @@ import type { ApprovalWay, CallToolResult } from "../../model/index.ts";
 export type Outcome =
   | { readonly kind: "approved" }
   | { readonly kind: "denied"; readonly by: ApprovalWay; readonly reason?: string }
-  /** Nobody decided in time. */
+  /** The time ended without a decision. */
   | { readonly kind: "expired"; readonly afterMs: number }
   /** No person can decide. */
   | { readonly kind: "unavailable"; readonly by: readonly ApprovalWay[] }

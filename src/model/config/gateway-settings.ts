@@ -17,7 +17,7 @@ export interface GatewaySettings {
   readonly auth?: "token" | "none";
   /** URL under which browsers reach the gateway, before `/mcp`, if it differs from the address it listens at. */
   readonly publicUrl?: string;
-  /** Who reaches the console: browsers of this computer (the default), nobody, or everybody who reaches the gateway. */
+  /** The browsers that reach the console: those of this computer (the default), none, or all that reach the gateway. */
   readonly console?: "local" | "off" | "all";
   readonly oauth?: GatewayOAuth;
   readonly callers?: readonly GatewayCaller[];
