@@ -2,11 +2,11 @@
 // It has two slots, which are written in turn: a crash can damage the newer one only.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { closeSync, constants, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { PortolanError } from "../errors/index.ts";
-import type { Head } from "./line.ts";
+import { type Head, START } from "./line.ts";
 
 export interface Anchor {
   /** The last line that is certainly on the disk. */
@@ -57,11 +57,22 @@ export class AnchorFile {
     return newest;
   }
 
+  /** Writes the anchor of an empty log to the disk. */
+  create(): void {
+    this.write({ last: START, first: START, closed: false, time: new Date().toISOString() });
+    fsyncSync(this.#open());
+  }
+
   write(anchor: Anchor): void {
-    this.#fd ??= openSync(this.path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    const fd = this.#open();
     const text = JSON.stringify({ ...anchor, mac: macOf(anchor, this.#key) });
-    writeSync(this.#fd, `${text.padEnd(SLOT_BYTES - 1)}\n`, this.#slot * SLOT_BYTES, "utf8");
+    writeSync(fd, `${text.padEnd(SLOT_BYTES - 1)}\n`, this.#slot * SLOT_BYTES, "utf8");
     this.#slot = 1 - this.#slot;
+  }
+
+  #open(): number {
+    this.#fd ??= openSync(this.path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    return this.#fd;
   }
 
   close(): void {

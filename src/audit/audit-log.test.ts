@@ -11,13 +11,13 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Diagnostic } from "../errors/index.ts";
 import type { AuditSettings } from "../model/index.ts";
 import type { CallRecord } from "../telemetry/index.ts";
 import { type Anchor, AnchorFile } from "./anchor.ts";
 import { type AuditLog, openAuditLog } from "./audit-log.ts";
-import { type AuditFolders, chainFiles } from "./folders.ts";
+import { auditFolders, type AuditFolders, chainFiles } from "./folders.ts";
 import { createAuditObserver } from "./observer.ts";
 import { readCalls } from "./read.ts";
 import { ChainVerifier, FileVerifier, verifyAudit } from "./verify.ts";
@@ -138,6 +138,61 @@ test("a log that was shortened while no gateway ran is reported at the start, an
   append(log, 1);
   await log.sync();
   expect(await problems()).not.toEqual([]);
+});
+
+test.each([
+  ["missing", (): void => rmSync(folders.anchors, { recursive: true })],
+  ["damaged", (): void => writeFileSync(join(folders.anchors, "calls.anchor"), "{}")],
+])("an anchor that is %s is reported at the start, and stays visible", async (_state, harm) => {
+  await written(10);
+  // Five whole records are left, so the lines alone are intact.
+  writeFileSync(logFile(), `${readFileSync(logFile(), "utf8").split("\n").slice(0, 5).join("\n")}\n`);
+  harm();
+  const lost = "its anchor was missing or damaged, so records after record 5 may be missing";
+  await written(1);
+  expect(reported).toMatchObject([{ code: "AUDIT_DAMAGED", message: expect.stringContaining(lost) }]);
+  await written(1);
+  expect(reported).toHaveLength(1);
+  const [chain] = await verifyAudit(folders);
+  expect(chain?.problems).toEqual([
+    {
+      ...{ chain: "calls", file: "calls.jsonl", line: 6 },
+      message: `the gateway found damage when it opened the log here: ${lost}`,
+    },
+  ]);
+});
+
+test("a log that was emptied together with its anchor is reported, a crash at the first start is not", async () => {
+  await written(1);
+  truncateSync(logFile(), 0);
+  rmSync(folders.anchors, { recursive: true });
+  await written(1);
+  expect(reported).toMatchObject([{ code: "AUDIT_DAMAGED" }]);
+  reported = [];
+  rmSync(folders.log, { recursive: true });
+  rmSync(folders.anchors, { recursive: true });
+  // A process that is killed before its first line is whole leaves the anchor of an empty log.
+  const anchor = await AnchorFile.open(join(folders.anchors, "calls.anchor"));
+  anchor.create();
+  anchor.close();
+  mkdirSync(folders.log);
+  writeFileSync(logFile(), '{"n":1,"prev":');
+  await written(1);
+  expect([reported, await problems()]).toEqual([[], []]);
+});
+
+test("the anchors of the default place depend on the workspace, not on the home folder", async () => {
+  const namesIn = async (home: string): Promise<string[]> => {
+    vi.stubEnv("XDG_DATA_HOME", join(home, "data"));
+    vi.stubEnv("XDG_CONFIG_HOME", join(home, "config"));
+    return Object.values(await auditFolders(top, {})).map((folder) => basename(folder));
+  };
+  try {
+    const [one, other] = [await namesIn(join(top, "one")), await namesIn(join(top, "other"))];
+    expect(other).toEqual(one);
+  } finally {
+    vi.unstubAllEnvs();
+  }
 });
 
 test("a changed last line is reported as changed, not as missing records", async () => {

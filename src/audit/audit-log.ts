@@ -133,13 +133,17 @@ export class AuditLog {
     const path = join(folders.log, currentName(chain));
     const files = (await chainFiles(folders.log)).get(chain) ?? [];
     const end = await readEnd(files);
+    // The anchor exists before the first file, so that a file without an anchor is never the rest of a crash.
+    if (files.length === 0 && anchor === undefined) anchorFile.create();
     const fd = openSync(path, "a+", 0o600);
     if (end.tornBytes > 0) ftruncateSync(fd, fstatSync(fd).size - end.tornBytes);
     const head = end.head ?? START;
     const missing = end.isChanged
       ? "its last line was changed"
       : anchor === undefined
-        ? undefined
+        ? files.length === 0
+          ? undefined
+          : `its anchor was missing or damaged, so records after record ${head.n} may be missing`
         : missingSince(anchor, head);
     const log = new AuditLog(chain, options, anchorFile, release, {
       fd,
@@ -152,7 +156,7 @@ export class AuditLog {
       report({
         code: "AUDIT_DAMAGED",
         severity: "error",
-        message: `the audit log ${path} was changed from outside: ${missing}`,
+        message: `the audit log ${path} or its anchor was changed from outside: ${missing}`,
         hint: "See which records are affected: portolan audit calls --verify",
       });
     log.append({

@@ -19,7 +19,9 @@ export async function auditFolders(workspace: string, settings: AuditSettings): 
   const { default: envPaths } = await import("env-paths");
   const { data, config } = envPaths("portolan", { suffix: "" });
   const log = settings.folder ?? join(data, "audit", await nameOf(workspace));
-  return { log, anchors: settings.anchors ?? join(config, "audit-anchors", await nameOf(log)) };
+  // The name does not depend on the data folder, so that anchors and log can be restored into another home folder.
+  const name = await nameOf(settings.folder ?? workspace);
+  return { log, anchors: settings.anchors ?? join(config, "audit-anchors", name) };
 }
 
 export function chainName(slot: number): string {

@@ -5,7 +5,7 @@ import { stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type Anchor, AnchorFile } from "./anchor.ts";
 import { anchoredChains, type AuditFolders, chainFiles } from "./folders.ts";
-import { checkLine, type Head, START } from "./line.ts";
+import { checkLine, type Head, parseLine, START } from "./line.ts";
 
 export interface AuditProblem {
   readonly chain: string;
@@ -74,6 +74,9 @@ export class ChainVerifier {
     }
     if (anchored !== undefined && this.#anchor?.closed === true && head.n > anchored.n)
       this.#problem("it was added after the log was closed", file, number);
+    const damage = damageOf(line);
+    if (damage !== undefined)
+      this.#problem(`the gateway found damage when it opened the log here: ${damage}`, file, number);
     this.#last = head;
   }
 
@@ -106,6 +109,13 @@ export class ChainVerifier {
   #problem(message: string, file?: string, line?: number): void {
     if (this.#problems.length < MAX_PROBLEMS) this.#problems.push({ chain: this.chain, file, line, message });
   }
+}
+
+/** The damage that a gateway recorded at its start. A new anchor hides it, so the record must show it. */
+function damageOf(line: string): string | undefined {
+  if (!line.includes('"damaged":')) return undefined;
+  const { type, damaged } = parseLine(line) ?? {};
+  return type === "opened" && typeof damaged === "string" ? damaged : undefined;
 }
 
 /** Verifies all chains of an audit log. Anchors are read first: a gateway may be writing. */

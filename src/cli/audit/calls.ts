@@ -136,7 +136,7 @@ function report(cli: Cli, chains: readonly VerifiedChain[], folder: string): num
   const { colors, width } = output;
   const lines = problems.map(({ chain, file, line: at, message }) => {
     const place = file === undefined ? `The log ${chain}` : `${file}:${at}`;
-    return wrap(`${colors.red("error")} ${plainLine(place, 200)}: ${message}`, width, 2);
+    return wrap(`${colors.red("error")} ${plainLine(place, 200)}: ${plainLine(message, 500)}`, width, 2);
   });
   const where = pathLabeller(io)(folder);
   if (records === 0 && isIntact) lines.push(`There is no audit log in ${where}.`);
