@@ -63,6 +63,7 @@ export {
   majorKey,
 } from "./config/contract.ts";
 export {
+  connectionDenials,
   createDeniedReport,
   type Denied,
   deniedHint,

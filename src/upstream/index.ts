@@ -19,10 +19,10 @@ export {
 export { canAnswer } from "./server-requests/answers.ts";
 export {
   createLaunchDiagnostics,
-  deniedPaths,
   type LaunchDiagnostics,
   type PathDenial,
 } from "./failure-hints/launch-diagnostics.ts";
+export { deniedTargets } from "./failure-hints/result-denials.ts";
 export { openSessionUpstream } from "./session/session-upstream.ts";
 export { mayRepeatElsewhere, neverSentError } from "./supervision/faults.ts";
 export type { InstanceState, Policy } from "./supervision/instance.ts";

@@ -272,6 +272,11 @@ describe("enforced", needs("bubblewrap"), () => {
       "web was refused localhost:8123: the server's sandbox has a network of its own",
     );
     expect(call.err).toContain("portolan grant web --net localhost:8123");
+    // A client shows the result only.
+    const { content } = JSON.parse(call.out) as { content: { text: string }[] };
+    expect(content.at(-1)?.text).toMatch(
+      /^The sandbox of server "web" denied the host localhost:8123: .* Grant it with: portolan grant web --net localhost:8123$/,
+    );
     const { hint } = envelope(await run(["call", "db.anything"]));
     expect(hint).toContain("It tried to reach localhost:5432, which its sandbox does not allow.");
     expect(hint).toContain("portolan grant db --net localhost:5432");

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type Diagnostic, invalidArguments, PortolanError } from "../../errors/index.ts";
 import { type CallToolResult, isObject, type JsonObject, type ToolDefinition } from "../../model/index.ts";
-import { deniedPaths } from "../../upstream/index.ts";
+import { deniedTargets } from "../../upstream/index.ts";
 import { callArguments, checkNames, type Pair, type Problem, toArguments } from "../arguments/arguments.ts";
 import { parseCallWords } from "../arguments/call-words.ts";
 import { looksLikeCall, parseCall, type ParsedCall } from "../arguments/signature-parse.ts";
@@ -88,9 +88,9 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
 
 /** Servers of this process report denials while the call runs; those of a gateway report them to the gateway. */
 function noteDenials(result: CallToolResult, diagnostics: readonly Diagnostic[], cli: Cli): void {
-  const paths = deniedPaths(result);
+  const targets = deniedTargets(result);
   for (const diagnostic of diagnostics)
-    if (diagnostic.code === "SANDBOX_DENIED" && paths.some((path) => diagnostic.message.includes(path)))
+    if (diagnostic.code === "SANDBOX_DENIED" && targets.some((target) => diagnostic.message.includes(target)))
       noteDiagnostic(diagnostic, cli);
 }
 

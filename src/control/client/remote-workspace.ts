@@ -20,7 +20,7 @@ import {
 } from "../../model/index.ts";
 import {
   type Call,
-  deniedPaths,
+  deniedTargets,
   type Description,
   Emitter,
   NO_STATS,
@@ -99,7 +99,7 @@ function createRemoteWorkspace(
     async callTool(name, input, request) {
       const result = await connection.callTool(fullName(now.tools, name), input, request);
       // The gateway has reported the denial, with the command that grants it.
-      if (deniedPaths(result).length > 0) await refresh({});
+      if (deniedTargets(result).length > 0) await refresh({});
       return result;
     },
     fullName: (name) => fullName(now.tools, name),

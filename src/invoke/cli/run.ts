@@ -61,7 +61,7 @@ export function createCliRunner(given: CliInvocation, schema: JsonSchema, place:
         const outcome = sandboxed?.explain(ended, run.args) ?? ended;
         // A sandbox ends as a whole, so Portolan cannot see whether a process was left in it.
         return sandbox !== undefined && shell?.leavesBackground === true && inTime !== undefined
-          ? { ...outcome, notes: [SANDBOX_ENDED] }
+          ? { ...outcome, notes: [...(outcome.notes ?? []), SANDBOX_ENDED] }
           : outcome;
       } finally {
         output.lines.stop();

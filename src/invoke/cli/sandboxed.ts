@@ -43,7 +43,7 @@ export interface SandboxContext {
 /** A command in its sandbox, and the search for paths that the sandbox denied to it. */
 export interface SandboxedCommand {
   readonly spawnable: Spawnable;
-  /** Adds the denied paths to the `_meta` of the outcome, and reports them. */
+  /** Adds the denied paths and hosts to the outcome, and reports the paths. */
   readonly explain: (outcome: Outcome, args: JsonObject) => Outcome;
 }
 
@@ -57,6 +57,7 @@ export async function sandboxCommand(
   const { onLaunch, checkResult } = createLaunchDiagnostics(name, report, undefined, {
     command: place.grantCommand,
     onDeniedPath: place.onDeniedPath,
+    reportDenied,
   });
   const prepared = await prepare({
     ...commandRequest(command, invocation, name),
@@ -64,7 +65,7 @@ export async function sandboxCommand(
     report,
     context,
     onLaunch: (event) => {
-      if (event.type === "denied") reportDenied(event, invocation.sandbox?.network ?? []);
+      if (event.type === "denied") onLaunch(event);
     },
   });
   const { spawnable, plan } = prepared;
@@ -78,8 +79,12 @@ export async function sandboxCommand(
         text,
       }));
       const call = { method: "tools/call", params: { arguments: args } };
-      const { _meta: meta } = checkResult({ content, isError: outcome.failure !== undefined }, call);
-      return isObject(meta) ? { ...outcome, meta: { ...outcome.meta, ...meta } } : outcome;
+      const checked = checkResult({ content, isError: outcome.failure !== undefined }, call);
+      const { _meta: meta } = checked;
+      if (!isObject(meta)) return outcome;
+      const added = (checked.content as typeof content).slice(content.length).map(({ text }) => text);
+      const notes = [...(outcome.notes ?? []), ...added];
+      return { ...outcome, meta: { ...outcome.meta, ...meta }, notes };
     },
   };
 }

@@ -47,10 +47,34 @@ export function deniedHint(
   return `It tried to reach ${rules}, which its sandbox does not allow. ${hint}`;
 }
 
+/** Describes each refused host once, for the result of a call that failed. `grant` is left out if no rule would help. */
+export function connectionDenials(
+  server: string,
+  denied: readonly Denied[],
+  granted: readonly string[],
+  command?: string,
+): { readonly host: string; readonly message: string; readonly grant?: string; readonly hint?: string }[] {
+  const byTarget = new Map<string, Denied>();
+  for (const one of denied) {
+    const target = usualTarget(one);
+    if (!byTarget.has(target)) byTarget.set(target, one);
+  }
+  return [...byTarget].map(([target, one]) => {
+    const what = target === "" ? "a connection" : `the host ${target}`;
+    const message = `The sandbox of server "${server}" denied ${what}: ${one.reason}.`;
+    const grant = grantOptions(rulesFor([one], granted), granted, command);
+    return { host: one.host, message, ...(grant && { grant, hint: `Grant it with: ${grant}` }) };
+  });
+}
+
 /** Returns an empty text for an unknown host. */
 function targetOf({ host, port }: Pick<Denied, "host" | "port">): string {
   const address = bracketed(host);
   return port === 0 ? address : `${address}:${port}`;
+}
+
+function usualTarget({ host, port }: Pick<Denied, "host" | "port">): string {
+  return targetOf({ host, port: USUAL_PORTS.has(port) ? 0 : port });
 }
 
 function grantHint(
@@ -58,23 +82,28 @@ function grantHint(
   granted: readonly string[],
   command: string | undefined,
 ): string | undefined {
-  const rules = rulesFor(denied, granted).map((rule) => quoted(rule));
+  const rules = rulesFor(denied, granted);
+  const how = grantOptions(rules, granted, command);
+  return how === undefined ? undefined : `To allow ${rules.length === 1 ? "it" : "them"}: ${how}`;
+}
+
+function grantOptions(
+  rules: readonly string[],
+  granted: readonly string[],
+  command: string | undefined,
+): string | undefined {
   if (rules.length === 0) return undefined;
-  if (command !== undefined) {
-    const words = rules.map((rule) => `--net ${rule}`).join(" ");
-    return `To allow ${rules.length === 1 ? "it" : "them"}: ${command} ${words}`;
-  }
-  const options = rules.map((rule) => `--allow-net ${rule}`).join(" ");
+  const words = rules.map((rule) => quoted(rule));
+  if (command !== undefined) return `${command} ${words.map((rule) => `--net ${rule}`).join(" ")}`;
+  const options = words.map((rule) => `--allow-net ${rule}`).join(" ");
   const before = granted.length > MAX_NAMED ? ["…"] : granted.map((rule) => quoted(rule));
-  const list = [...before, ...rules].join(", ");
-  return `To allow ${rules.length === 1 ? "it" : "them"}: ${options}, or sandbox: { network: [${list}] } in its config.`;
+  return `${options}, or sandbox: { network: [${[...before, ...words].join(", ")}] } in its config.`;
 }
 
 /** The server chose the hosts, so only plain names and addresses are suggested, and only a few. */
 function rulesFor(denied: readonly Denied[], granted: readonly string[]): string[] {
   const rules = denied.flatMap(({ host, port, grant }) => {
-    const target = grant ?? targetOf({ host, port: USUAL_PORTS.has(port) ? 0 : port });
-    const parsed = parseNetworkRule(target);
+    const parsed = parseNetworkRule(grant ?? usualTarget({ host, port }));
     return parsed.ok && /^(?:name|address)$/.test(parsed.rule.kind) ? [parsed.rule.text] : [];
   });
   return [...new Set(rules)].filter((rule) => !granted.includes(rule)).slice(0, MAX_NAMED);

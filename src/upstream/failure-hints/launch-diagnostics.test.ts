@@ -236,6 +236,15 @@ test("a server of a config file gets the command that grants the path or the hos
       ],
     },
   });
+  expect(hidden.content).toEqual([
+    expect.anything(),
+    {
+      type: "text",
+      text: expect.stringMatching(
+        /hides \/srv\/notes\/a\.txt.* Grant it with: portolan grant web --write /,
+      ) as string,
+    },
+  ]);
   // A path that does not exist is no proof that it may not be written.
   expect(checkResult(failed("ENOENT: '/ro/a'"))._meta).toBeUndefined();
   checkResult(failed("EROFS: read-only file system, open '/ro/a'"));
@@ -253,4 +262,28 @@ test("a server of a config file gets the command that grants the path or the hos
   );
   onLaunch(denied("a.test"));
   expect(reported.at(-1)?.hint).toBe("To allow it: portolan grant web --net a.test");
+});
+
+test("the result of a failed call names the hosts that were refused during the call", () => {
+  const { onLaunch, checkResult } = createLaunchDiagnostics("web", () => {}, undefined, {
+    command: "portolan grant web",
+  });
+  onLaunch(start("bubblewrap"));
+  onLaunch(denied("earlier.test"));
+  const since = performance.now() + 1;
+  while (performance.now() < since);
+  const failed = { isError: true, content: [{ type: "text", text: "fetch failed" }] };
+  const call = { method: "tools/call", params: { name: "get" } };
+  expect(checkResult(failed, call, since)).toBe(failed);
+  onLaunch(denied("api.test"));
+  onLaunch({ ...denied("api.test"), port: 443 } as LaunchNews);
+  const message = 'The sandbox of server "web" denied the host api.test: no.';
+  const grant = "portolan grant web --net api.test";
+  expect(checkResult(failed, call, since)).toEqual({
+    isError: true,
+    content: [...failed.content, { type: "text", text: `${message} Grant it with: ${grant}` }],
+    _meta: { "portolan/sandbox": { denied: [{ host: "api.test", message, grant }] } },
+  });
+  const fine = { content: [{ type: "text", text: "fine" }] };
+  expect(checkResult(fine, call, since)).toBe(fine);
 });

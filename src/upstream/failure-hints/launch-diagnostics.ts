@@ -3,6 +3,7 @@
 import { changedError, ERROR_CODES, type PortolanError, type Report } from "../../errors/index.ts";
 import type { LaunchNews, LaunchPlan } from "../../launch/index.ts";
 import {
+  connectionDenials,
   createDeniedReport,
   type Denied,
   deniedHint,
@@ -13,6 +14,7 @@ import {
   parseNetworkRule,
   pathGrant,
   pathGrantHint,
+  type ReportDenied,
 } from "../../model/index.ts";
 import type { NamedPath } from "../../sandbox/index.ts";
 import type { Call } from "../upstream.ts";
@@ -26,6 +28,7 @@ import {
 } from "./failed-access.ts";
 import { fetcherHint, limitHint, nativeHint } from "./launch-hints.ts";
 import { missingFileHint } from "./missing-files.ts";
+import { type Denial, withDenials } from "./result-denials.ts";
 
 type OnLaunch = (news: LaunchNews) => void;
 type Planned = Extract<LaunchNews, { type: "planned" }>;
@@ -35,17 +38,15 @@ export interface LaunchDiagnostics {
   /** Adds a hint to the error when the sandbox refused a connection or path since that time. */
   readonly explain: (error: PortolanError, since: number, call?: Call) => PortolanError;
   /**
-   * Searches the result of a call for connections and paths that the sandbox does not grant. Returns the result, with
-   * the denied paths in its `_meta`.
+   * Searches the result of a call for paths that the sandbox does not grant, and a failed one for connections. Returns
+   * the result, with the denied paths and the hosts that were refused since that time.
    */
-  readonly checkResult: (result: JsonObject, call?: Call) => JsonObject;
+  readonly checkResult: (result: JsonObject, call?: Call, since?: number) => JsonObject;
 }
 
 /** A path that the sandbox of a server hides or protects, and the command that grants it. */
-export interface PathDenial {
+export interface PathDenial extends Denial {
   readonly path: string;
-  readonly message: string;
-  readonly grant?: string;
 }
 
 export interface LaunchDiagnosticsOptions {
@@ -53,6 +54,8 @@ export interface LaunchDiagnosticsOptions {
   readonly command?: string;
   /** Called for each denied path once. */
   readonly onDeniedPath?: (denied: PathDenial) => void;
+  /** Reports a refused connection, if one report is shared by several sandboxes. */
+  readonly reportDenied?: ReportDenied;
 }
 
 /** Number of recent refusals that are kept to explain a failure. */
@@ -71,19 +74,6 @@ const MAX_PLAIN = 2_000;
 /** The number of content blocks of a result that are searched. */
 const MAX_ITEMS = 8;
 
-/** The key of `_meta` with the paths that the sandbox denied during a call. */
-const SANDBOX_META = "portolan/sandbox";
-
-/** Paths that a sandbox denied during a call, as its result names them. A server can write this field too: the text to show is in the diagnostics. */
-export function deniedPaths({ _meta }: JsonObject): readonly string[] {
-  const about = isObject(_meta) ? _meta[SANDBOX_META] : undefined;
-  const denied: unknown = isObject(about) ? about["denied"] : undefined;
-  if (!Array.isArray(denied)) return [];
-  return denied.flatMap((one: unknown) =>
-    isObject(one) && typeof one["path"] === "string" ? [one["path"]] : [],
-  );
-}
-
 const NOT_THERE = "the server's sandbox has a network of its own, where nothing listens at this address";
 
 const WARN_SET_BY: Readonly<Record<LaunchPlan["sandbox"]["by"], string>> = {
@@ -97,9 +87,12 @@ export function createLaunchDiagnostics(
   server: string,
   report: Report,
   onLaunch: OnLaunch | undefined,
-  { command, onDeniedPath }: LaunchDiagnosticsOptions = {},
+  {
+    command,
+    onDeniedPath,
+    reportDenied = createDeniedReport(report, command),
+  }: LaunchDiagnosticsOptions = {},
 ): LaunchDiagnostics {
-  const reportDenied = createDeniedReport(report, command);
   const lately: { readonly denied: Denied; readonly at: number }[] = [];
   let granted: readonly string[] = [];
   let plan: LaunchPlan | undefined;
@@ -120,6 +113,9 @@ export function createLaunchDiagnostics(
     for (const { host, port } of connections)
       if (!isGranted(granted, host, port)) heardDenied({ server, host, port, reason: NOT_THERE });
   };
+
+  const deniedSince = (since: number): Denied[] =>
+    lately.filter(({ at }) => at >= since).map(({ denied }) => denied);
 
   return {
     onLaunch: (news) => {
@@ -142,8 +138,7 @@ export function createLaunchDiagnostics(
       heardFailed([...failedConnections(words), ...connectionsOf(call)]);
       const atStart = error.code === "SERVER_START_FAILED" ? (plan?.notGranted ?? []) : [];
       const [path] = [...failedIn(words), ...hiddenIn(argumentsOf(call)), ...atStart].map(withConfigured);
-      const then = lately.filter(({ at }) => at >= since).map(({ denied }) => denied);
-      const denied = deniedHint(then, granted, command);
+      const denied = deniedHint(deniedSince(since), granted, command);
       const fetcher = fetching(plan, error);
       const hint =
         limitHint(plan, error) ??
@@ -158,7 +153,7 @@ export function createLaunchDiagnostics(
     checkResult,
   };
 
-  function checkResult(result: JsonObject, call?: Call): JsonObject {
+  function checkResult(result: JsonObject, call?: Call, since = 0): JsonObject {
     if (plan === undefined) return result;
     const named = hiddenIn(argumentsOf(call));
     // A write into a private HOME or /tmp succeeds but is lost, so a successful result proves nothing.
@@ -173,19 +168,16 @@ export function createLaunchDiagnostics(
       found.push(...failedIn(text).map((one) => ({ ...one, where: "the result of a call" })));
     }
     reportNamed(found);
-    return found.length === 0 ? result : withDenials(result, found);
+    const paths = new Map(found.map((one) => [one.path, toDenial(one)]));
+    const hosts = isFailed ? connectionDenials(server, deniedSince(since), granted, command) : [];
+    return withDenials(result, [...paths.values(), ...hosts]);
   }
 
-  function withDenials(result: JsonObject, found: readonly NamedPath[]): JsonObject {
-    const denials = new Map(found.map((one) => [one.path, toDenial(one)]));
-    const meta = isObject(result._meta) ? result._meta : {};
-    return { ...result, _meta: { ...meta, [SANDBOX_META]: { denied: [...denials.values()] } } };
-  }
-
-  function toDenial(named: NamedPath): PathDenial & JsonObject {
+  function toDenial(named: NamedPath): PathDenial {
     const denied = withConfigured(named);
     const grant = pathGrant(denied, command);
-    return { path: denied.path, message: hiddenPathMessage(server, denied), ...(grant && { grant }) };
+    const message = hiddenPathMessage(server, denied);
+    return { path: denied.path, message, ...(grant && { grant }), hint: pathGrantHint(denied, command) };
   }
 
   function hiddenIn(words: readonly string[]): readonly NamedPath[] {
@@ -211,11 +203,10 @@ export function createLaunchDiagnostics(
     for (const named of paths) {
       if (hidden.has(named.path) || hidden.size >= MAX_HIDDEN) continue;
       hidden.add(named.path);
-      const denied = withConfigured(named);
-      const { message, ...denial } = toDenial(named);
-      const hint = pathGrantHint(denied, command);
+      const denial = toDenial(named);
+      const { message, hint } = denial;
       report({ code: "SANDBOX_DENIED", severity: "warning", server, message, hint });
-      onDeniedPath?.({ ...denial, message });
+      onDeniedPath?.(denial);
     }
   }
 

@@ -152,7 +152,7 @@ class SessionUpstream implements Upstream {
   #request(call: Call): Promise<JsonObject> {
     const sentAt = performance.now();
     return this.#session.request(call).then(
-      (result) => (call.method === "tools/call" ? this.#launches.checkResult(result, call) : result),
+      (result) => (call.method === "tools/call" ? this.#launches.checkResult(result, call, sentAt) : result),
       (thrown: unknown) => {
         throw this.#failure(thrown, sentAt, call);
       },
