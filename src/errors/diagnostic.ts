@@ -19,4 +19,9 @@ export interface Diagnostic {
   readonly hint?: string;
 }
 
+/** The message with the file and line that it is about, for lists of texts. */
+export function locatedMessage({ file, line, message }: Diagnostic): string {
+  return file === undefined ? message : `${file}${line === undefined ? "" : `:${line}`}: ${message}`;
+}
+
 export type Report = (diagnostic: Diagnostic) => void;

@@ -1,7 +1,7 @@
 // Public exports of the errors room.
 
 export { ERROR_CODES, type ErrorCode, type ErrorProperties } from "./codes.ts";
-export type { Diagnostic, Report } from "./diagnostic.ts";
+export { type Diagnostic, locatedMessage, type Report } from "./diagnostic.ts";
 export {
   changedError,
   type ErrorPlace,

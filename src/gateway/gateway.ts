@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex, Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Diagnostic, PortolanError, toPortolanError } from "../errors/index.ts";
+import { type Diagnostic, locatedMessage, PortolanError, toPortolanError } from "../errors/index.ts";
 import {
   type EventBus,
   type OpenedWorkspace,
@@ -283,7 +283,7 @@ async function createGateway(
   if (workspace.gateway.settings !== configured) void applySettings();
   const reload = async (): Promise<ReloadOutcome> => {
     const errors = await workspace.reload();
-    const fileProblems = (errors ?? []).map(describeProblem);
+    const fileProblems = (errors ?? []).map(locatedMessage);
     await applySettings(fileProblems.length === 0);
     if (fileProblems.length > 0)
       workspace.events.emit({
@@ -379,10 +379,6 @@ function checkReachable({ auth, oauth, callers = [] }: GatewaySettings, token: s
       hint: 'Pass access: { token }, or settings with callers, oauth, or auth: "none".',
     },
   );
-}
-
-function describeProblem({ file, line, message }: Diagnostic): string {
-  return file === undefined ? message : `${file}${line === undefined ? "" : `:${line}`}: ${message}`;
 }
 
 /** The client on stdio started the gateway as its own process, so it has all rights of the process. */

@@ -63,7 +63,7 @@ export interface ConfigReloadedEvent extends Common {
   readonly removed: readonly string[];
   /** The servers of the change that cannot be used. */
   readonly failed: readonly { readonly server: string; readonly reason: string }[];
-  /** Errors in the config files. A file with errors leaves the earlier state in place. */
+  /** Errors in the config files, each with its file and line. A file with errors leaves the earlier state in place. */
   readonly problems: readonly string[];
 }
 

@@ -348,6 +348,11 @@ describe("/metrics", () => {
     const log = readFileSync(join(folders.log, "calls.jsonl"), "utf8");
     expect(log).toContain('"type":"gateway.refused"');
     expect(log).not.toContain("wrong-token");
+    // A refused caller whose token is right is named.
+    const refusals = log.split("\n").filter((line) => line.includes('"FORBIDDEN"'));
+    expect(refusals.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { type: "gateway.refused", caller: "agent", path: "/metrics" },
+    ]);
     const off = await openTestGateway([stdioServer("one", [])]);
     const response = await fetch(`${off.url}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } });
     expect(response.status).toBe(404);

@@ -45,6 +45,14 @@ test("a changed environment starts a new process while the old one serves: no ca
     { added: [], changed: ["one"], removed: [], failed: [] },
   ]);
   expect(reloads.at(-1)).toMatchObject({ added: ["two"], changed: [], failed: [{ server: "two" }] });
+  // An error of a file has its place.
+  const file = join(folder, "manifest.yaml");
+  writeFileSync(file, "config:\n  servers: 5\n");
+  await until(() =>
+    events.some((event) => event.type === "mcp.config_reloaded" && event.problems.length > 0),
+  );
+  const problems = events.flatMap((event) => (event.type === "mcp.config_reloaded" ? event.problems : []));
+  expect(problems).toEqual([expect.stringContaining(`${file}:2: `)]);
 });
 
 test("a process that cannot run twice is started when the old one has gone", async () => {

@@ -95,7 +95,7 @@ servers:
       { name: "rest", oauth: {} },
     ],
     limits: {
-      rate: { perSecond: 2.5, burst: 3 },
+      rate: { perSecond: 2.5, burst: 10 },
       concurrency: 32,
       bodyBytes: 1000,
       sessions: 10,
@@ -120,6 +120,13 @@ servers:
   const parsed = parseWorkspace(text, FILE);
   expect(parsed.settings.gatewayServers).toMatchObject([{ text: "files", line: 17 }]);
   expect(parsed.servers[0]).toMatchObject({ maxResultBytes: 5, lanes: 0 });
+});
+
+test("a low rate lets a client connect, unless its burst is written", () => {
+  const burst = (rate: string): unknown =>
+    settings(`gateway: {limits: {rate: ${rate}}}`)?.limits?.rate?.burst;
+  expect(["2/s", "3/m", "1/h", "{per_second: 2}", "50/s"].map(burst)).toEqual([10, 10, 10, 10, 50]);
+  expect(burst("{per_second: 2, burst: 1}")).toBe(1);
 });
 
 test("nothing said is nothing set", () => {

@@ -48,12 +48,16 @@ function words(description: string, form: RegExp, what: string, hint: string): S
 
 const lowerCase = (texts: readonly string[]): readonly string[] => texts.map((one) => one.toLowerCase());
 
+/** A client connects with up to five requests at once: a smaller burst would lock it out at any low rate. */
+const MIN_DEFAULT_BURST = 10;
+const defaultBurst = (times: number): number => Math.max(MIN_DEFAULT_BURST, Math.ceil(times));
+
 const RATE_TEXT = text("", { pattern: RATE.source.replaceAll("\\/", "/") }).transform(
   (written, node, { diagnostics }): GatewayRate | undefined => {
     const [amount = "", unit = ""] = RATE.test(written) ? written.split("/").map((part) => part.trim()) : [];
     const times = Number(amount);
     // All 600 requests of `600/m` may come at the start of the minute.
-    if (times > 0) return { perSecond: times / (SECONDS[unit] ?? 1), burst: Math.max(1, Math.ceil(times)) };
+    if (times > 0) return { perSecond: times / (SECONDS[unit] ?? 1), burst: defaultBurst(times) };
     diagnostics.add(
       node,
       `${toLabel(node.path)} must say how many requests in which time, not ${quoted(written)}`,
@@ -67,7 +71,10 @@ const RATE_BLOCK = object(
   "",
   {
     perSecond: number("requests in a second, on average").required(),
-    burst: count(1, "How many may come at once after a silence."),
+    burst: count(
+      1,
+      "How many may come at once after a silence. Default: the number of the rate, and at least 10.",
+    ),
   },
   {
     check({ perSecond }, at) {
@@ -77,7 +84,7 @@ const RATE_BLOCK = object(
   },
 ).transform(({ perSecond, burst }): GatewayRate => ({
   perSecond,
-  burst: burst ?? Math.max(1, Math.ceil(perSecond)),
+  burst: burst ?? defaultBurst(perSecond),
 }));
 
 const CALLER_LIMITS = {

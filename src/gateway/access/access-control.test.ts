@@ -110,6 +110,34 @@ test("callers: by token or by its hash, each with its view and its limits", () =
   expect(entered(hashed.caller.limits)).toBe(5);
 });
 
+test("the hint of an exceeded limit names the setting that sets it", () => {
+  const rate = { perSecond: 1, burst: 1 };
+  const access = open({
+    limits: { concurrency: 1, rate },
+    callers: [
+      { name: "agent", token: AGENT, limits: { rate } },
+      { name: "other", token: "other-token-0123456789", limits: { concurrency: 1 } },
+    ],
+  });
+  const hints = (token: string): unknown[] => {
+    const admitted = admit(access, `Bearer ${token}`);
+    if (!("caller" in admitted)) throw new Error("it is a caller");
+    const { limits } = admitted.caller;
+    return [
+      limits.countMessages() ?? limits.countMessages()?.error.hint,
+      limits.startRequests() ?? limits.startRequests()?.error.hint,
+    ];
+  };
+  expect(hints(AGENT)).toEqual([
+    expect.stringContaining("; gateway.callers[agent].limits.rate sets the limit."),
+    expect.stringContaining("; gateway.limits.concurrency sets the limit."),
+  ]);
+  expect(hints("other-token-0123456789")).toEqual([
+    expect.stringContaining("; gateway.limits.rate sets the limit."),
+    expect.stringContaining("; gateway.callers[other].limits.concurrency sets the limit."),
+  ]);
+});
+
 test("a token of two callers is an error, and one that is short a warning", () => {
   const callers = [
     { name: "a", token: AGENT },

@@ -10,11 +10,20 @@ const MAX_ANSWERS = 100;
 export interface LimitSettings extends NonNullable<GatewayCaller["limits"]> {
   /** Bytes of requests that are being received or have no response yet. */
   readonly bytes?: number;
+  /** Settings that set the limits, for hints: those of the gateway, or those of this caller. */
+  readonly settings?: { readonly rate: string; readonly concurrency: string };
 }
+
+const GATEWAY_LIMITS = { rate: "gateway.limits.rate", concurrency: "gateway.limits.concurrency" };
 
 /** `now` is a monotonic clock in milliseconds. */
 export function createCallerLimits(limits: LimitSettings | undefined, now: () => number): CallerLimits {
-  const { rate, concurrency = Infinity, bytes: maxBytes = Infinity } = limits ?? {};
+  const {
+    rate,
+    concurrency = Infinity,
+    bytes: maxBytes = Infinity,
+    settings = GATEWAY_LIMITS,
+  } = limits ?? {};
   let running = 0;
   let level = rate?.burst ?? 0;
   let filledAt = now();
@@ -30,14 +39,14 @@ export function createCallerLimits(limits: LimitSettings | undefined, now: () =>
       // The tolerance covers rounding errors of many small refills.
       if (level >= messages - 1e-9) level = Math.max(0, level - messages);
       else if (messages === 1 && answers > 0) answers -= 1;
-      else return tooFast((Math.min(messages, rate.burst) - level) / rate.perSecond);
+      else return tooFast((Math.min(messages, rate.burst) - level) / rate.perSecond, settings.rate);
       return undefined;
     },
     expectAnswer() {
       answers = Math.min(MAX_ANSWERS, answers + 1);
     },
     startRequests(requests = 1) {
-      if (running + requests > concurrency) return tooMany(concurrency);
+      if (running + requests > concurrency) return tooMany(concurrency, settings.concurrency);
       running += requests;
       return undefined;
     },
@@ -55,9 +64,9 @@ export function createCallerLimits(limits: LimitSettings | undefined, now: () =>
   };
 }
 
-function tooMany(concurrency: number): Refusal {
+function tooMany(concurrency: number, setting: string): Refusal {
   const message = `this caller already has ${concurrency} request${concurrency === 1 ? "" : "s"} running`;
-  return busy("BUSY", message, "Wait for one of them to end; gateway.limits.concurrency sets the limit.", 1);
+  return busy("BUSY", message, `Wait for one of them to end; ${setting} sets the limit.`, 1);
 }
 
 function tooMuch(): Refusal {
@@ -66,13 +75,13 @@ function tooMuch(): Refusal {
   return busy("BUSY", "this caller has too many bytes of requests in progress", hint, 1);
 }
 
-function tooFast(seconds: number): Refusal {
+function tooFast(seconds: number, setting: string): Refusal {
   const wait = Math.max(1, Math.ceil(seconds));
   const message = `this caller exceeds its rate limit; the next request is accepted in ${wait} s`;
   return busy(
     "RATE_LIMITED",
     message,
-    "Wait for the seconds in Retry-After; gateway.limits.rate sets the limit.",
+    `Wait for the seconds in Retry-After; ${setting} sets the limit.`,
     wait,
   );
 }

@@ -13,7 +13,8 @@ import { createLruMap } from "./lru-map.ts";
 import { createToolFilter } from "./tool-filter.ts";
 import type { AuthenticatedCaller } from "./types.ts";
 
-type CallerRules = Pick<GatewayCaller, "allow" | "deny" | "limits">;
+/** `name` is that of the setting, if there is one: the callers that a rule about claims matches have longer names. */
+type CallerRules = Partial<Pick<GatewayCaller, "name" | "allow" | "deny" | "limits">>;
 
 const MAX_SUBJECTS = 10_000;
 const MIN_RESERVED_BYTES = 32 * 1024 * 1024;
@@ -32,10 +33,17 @@ export function createCaller(
   return {
     name,
     toolFilter: createToolFilter(rules),
-    limits: createCallerLimits(limits, now),
+    limits: createCallerLimits({ ...limits, settings: limitSettings(rules) }, now),
     // Hashed, because it contains a token.
     fingerprint: hash("sha256", JSON.stringify([name, credentials, allow, deny, limits])),
   };
+}
+
+/** The settings that limit a caller, as a person finds them in portolan.yaml. */
+function limitSettings({ name, limits }: CallerRules): { rate: string; concurrency: string } {
+  const at = (key: "rate" | "concurrency"): string =>
+    `gateway.${limits?.[key] === undefined ? "" : `callers[${name}].`}limits.${key}`;
+  return { rate: at("rate"), concurrency: at("concurrency") };
 }
 
 /** The fingerprint of callers that are found by claims: they change with all rules about claims. */

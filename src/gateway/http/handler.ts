@@ -190,7 +190,7 @@ export class HttpHandler {
       if (result !== undefined && limited !== undefined)
         return this.#limit(request, response, limited, result.caller);
       if (result !== undefined && !metrics.admits(result.caller))
-        return refuse(response, this.#refused(request, { refusal: NOT_FOR_METRICS }).refusal);
+        return refuse(response, this.#refused(request, { refusal: NOT_FOR_METRICS }, result.caller).refusal);
       response.writeHead(200, { "content-type": PROMETHEUS_TYPE }).end(metrics.text());
     };
     if (metrics.isOpen) return answer(undefined);

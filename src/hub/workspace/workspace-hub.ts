@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type CatalogChange, loadCatalog, watchCatalog } from "../../catalog/index.ts";
-import type { Diagnostic, Report } from "../../errors/index.ts";
+import { type Diagnostic, locatedMessage, type Report } from "../../errors/index.ts";
 import type { LaunchContext } from "../../launch/index.ts";
 import type { GatewaySettings, ServerConfig } from "../../model/index.ts";
 import {
@@ -209,7 +209,7 @@ export async function openWorkspaceHub(
         type: "mcp.config_reloaded",
         server: "workspace",
         ...reloaded,
-        problems: problems.map(({ message }) => message),
+        problems: problems.map(locatedMessage),
       }),
     );
   };
