@@ -1,6 +1,6 @@
 // An operator's day: secrets of a gateway in the background, pins, denials and reloads beside it, and gateways elsewhere.
 
-import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
@@ -110,6 +110,11 @@ test("a service that could not open the vault at its start is refused, and one w
   expect(locked.hint).toContain("portolan service install --passphrase-file");
   const given = await run("service", "install", "--print", "--passphrase-file", "../passphrase");
   expect(given.out).toContain(`PORTOLAN_VAULT_PASSPHRASE_FILE=${file}`);
+  expect(given.err).not.toContain("chmod");
+  chmodSync(file, 0o644);
+  const open = await run("service", "install", "--print", "--passphrase-file", "../passphrase");
+  expect(open).toMatchObject({ code: 0, err: expect.stringContaining(`chmod 600 ${file}`) as string });
+  chmodSync(file, 0o600);
   // The variables of this terminal do not count.
   env["ONLY_HERE"] = "x";
   const noted = await run("service", "install", "--print", "--passphrase-file", "../passphrase");

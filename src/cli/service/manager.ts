@@ -1,5 +1,7 @@
 // Service managers: where the definition of a service is stored, and the commands that start, stop and show it.
 
+import { existsSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
 import { findProgram, runProgram, type RunResult } from "../../process/index.ts";
@@ -22,6 +24,8 @@ export interface ServiceManager {
 }
 
 const RUN_MS = 30_000;
+/** systemd has a file here for each user whose services run without a session. */
+const LINGER = "/var/lib/systemd/linger";
 
 /** Throws on systems without a supported service manager. */
 export function serviceManager(io: CliIo): ServiceManager {
@@ -60,6 +64,14 @@ function launchd(home: string): ServiceManager {
     state: (name) => ["launchctl", "print", `${domain}/${name}`],
     logs: ({ log }) => `tail -f ${log}`,
   };
+}
+
+/** Lines about a user unit that ends with the session; none if the user's services linger. */
+export function lingerHint(user: string = userInfo().username, folder: string = LINGER): string[] {
+  if (existsSync(join(folder, user))) return [];
+  return [
+    "The service stops when you log out, and starts when you log in. To run it without a session: loginctl enable-linger",
+  ];
 }
 
 /** Runs a command of the service manager. */

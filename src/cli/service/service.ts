@@ -4,6 +4,7 @@ import { mkdir, readFile, realpath, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { writeAtomic } from "../../base/files/atomic-write.ts";
+import { isReadableByOthers } from "../../base/files/limited-read.ts";
 import { logFolder, type RunningGateway } from "../../control/index.ts";
 import { noServers, PortolanError } from "../../errors/index.ts";
 import { programWords, thisProgram } from "../connect/gateway-server.ts";
@@ -15,16 +16,16 @@ import { findWorkspace, pathLabeller } from "../workspace/folder.ts";
 import { gatewayLabel, toGatewayField } from "../workspace/running.ts";
 import { loadSource, requireServer, type Source } from "../workspace/source.ts";
 import { type ServiceDefinition, serviceName } from "./definition.ts";
-import { runAll, runManager, serviceManager } from "./manager.ts";
+import { lingerHint, runAll, runManager, serviceManager } from "./manager.ts";
 
 export interface RawServiceOptions extends RawServeOptions {
   print?: boolean;
   passphraseFile?: string;
 }
 
-/** Variables that the programs of servers need, and that a service manager does not set. */
 /** Names a file with the passphrase of the vault. */
 const PASSPHRASE_FILE = "PORTOLAN_VAULT_PASSPHRASE_FILE";
+/** Variables that the programs of servers need, and that a service manager does not set. */
 const KEPT = ["PATH", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"];
 const READY_MS = 30_000;
 const POLL_MS = 100;
@@ -84,7 +85,7 @@ export async function install(cli: Cli, raw: RawServiceOptions): Promise<number>
         gateway === undefined
           ? `The gateway is not ready yet. See its log: ${manager.logs(service)}`
           : `The gateway runs ${gatewayLabel(gateway)}. Its log: ${manager.logs(service)}`,
-        ...(io.platform === "linux" ? ["To start it before you log in: loginctl enable-linger"] : []),
+        ...(io.platform === "linux" ? lingerHint() : []),
       ].join("\n"),
     );
   return gateway === undefined ? 3 : 0;
@@ -140,6 +141,11 @@ async function checkSecrets(
   { env }: ServiceDefinition,
   { only, print }: RawServiceOptions,
 ): Promise<void> {
+  const file = env[PASSPHRASE_FILE];
+  if (file !== undefined && (await isReadableByOthers(file)))
+    output.note(
+      `${output.noteColors.yellow("warning")} Other users can read the passphrase file ${plainLine(file, 300)}. Make it private: chmod 600 ${plainLine(file, 300)}`,
+    );
   const servers = config.servers.filter(({ alias }) => only?.includes(alias) !== false);
   const home = io.env["HOME"];
   const { locked, missing } = await missingForService({ ...config, servers }, { ...env, HOME: home });
