@@ -3,7 +3,7 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { envelope, KEYS, portolan, publicServer, quoted, temporaryFolder, terminal } from "../helpers/cli.ts";
 import { needs } from "../helpers/needs.ts";
 
@@ -78,6 +78,27 @@ describe("on a terminal", needs("a terminal", "bubblewrap"), () => {
 });
 
 describe("without a terminal", needs("bubblewrap"), () => {
+  it("beside a running gateway, a grant and a revocation are in use when the command returns", async () => {
+    const { notes, run } = setUp();
+    expect((await run("add", "files", "--", ...FILES(notes).split(" "))).code).toBe(0);
+    expect((await run("serve", "--daemon", "--port", "0")).code).toBe(0);
+    onTestFinished(async () => void (await run("stop", "--all")));
+    const write = (name: string) => run("call", "files.write_file", `path=${join(notes, name)}`, "content=x");
+    const granted = await run("grant", "files", "--write", notes, "--text");
+    expect(granted).toMatchObject({ code: 0, out: expect.stringContaining("has applied the change") });
+    expect((await write("granted.txt")).code).toBe(0);
+    const revoked = await run("revoke", "files", "--write", notes, "--json");
+    expect(JSON.parse(revoked.out)).toMatchObject({ gateways: [{ applied: true }] });
+    expect((await write("revoked.txt")).code).toBe(1);
+    expect(readdirSync(notes)).toEqual(["granted.txt"]);
+    const { gateways } = JSON.parse(revoked.out) as { gateways: [{ pid: number }] };
+    const [{ pid }] = gateways;
+    process.kill(pid, "SIGSTOP");
+    const silent = await run("grant", "files", "--write", notes, "--text");
+    process.kill(pid, "SIGCONT");
+    expect(silent).toMatchObject({ code: 3, err: expect.stringContaining("did not confirm the change") });
+  });
+
   it("nothing is granted silently; --strict adds nothing and ends with 2", async () => {
     const { notes, file, text, run } = setUp();
     const words = FILES(notes).split(" ");

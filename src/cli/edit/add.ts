@@ -7,6 +7,7 @@ import { addServer, type ServerFields } from "../../formats/workspace/index.ts";
 import { isReferenceName, type PackageReference, parsePackageReference } from "../../model/index.ts";
 import { shellWord } from "../../base/text/command-line.ts";
 import type { Cli, Words } from "../context.ts";
+import { applyToGateways } from "../control/apply.ts";
 import { withNoticedFields } from "../grants/noticed-fields.ts";
 import { secretName } from "../import/secrets.ts";
 import { parseServerOptions } from "../options/parse.ts";
@@ -58,6 +59,7 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
   for (const { message, hint } of warnings)
     output.note(`${output.noteColors.yellow("warning")} ${message}. ${hint ?? ""}`.trim());
   const { file, label, after, text } = changed;
+  const applied = options.dryRun === true ? undefined : await applyToGateways(cli);
   const added = options.dryRun === true ? undefined : urlServer(alias, fields, file);
   const { findLoginCommand, offerLogin } = await import("../login/server-login.ts");
   const login = added && (await findLoginCommand(cli, added));
@@ -66,15 +68,17 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
     output.json({
       ...{ file, server: alias, written, ...(written ? {} : { text: after }), diagnostics: warnings },
       login: login && { needed: true, command: login },
+      ...applied?.fields,
     });
   } else if (options.dryRun === true) output.print(after);
   else {
     const what =
       text === undefined ? `Created ${label} with the server ${alias}.` : `Added ${alias} to ${label}.`;
     output.print(`${what}\n${output.colors.dim(`See its state: portolan status ${alias}`)}`);
+    applied?.print();
     if (added !== undefined && login !== undefined) await offerLogin(cli, added, login);
   }
-  return 0;
+  return applied?.code ?? 0;
 }
 
 function urlServer(

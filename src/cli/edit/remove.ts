@@ -6,6 +6,7 @@ import { parseWorkspace, removeServer } from "../../formats/workspace/index.ts";
 import { parseReferences, type ServerConfig } from "../../model/index.ts";
 import { lockFileOf, readLock } from "../../packages/index.ts";
 import type { Cli } from "../context.ts";
+import { applyToGateways } from "../control/apply.ts";
 import { takeOneWord } from "../options/usage-error.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { loadSource } from "../workspace/source.ts";
@@ -43,12 +44,14 @@ export async function remove(cli: Cli, words: readonly string[], options: Remove
     } else await editWorkspaceFile(cli, false, change);
     if (options.purge === true && secrets.length > 0) purged = await purge(cli, secrets);
   }
+  const applied = dryRun ? undefined : await applyToGateways(cli);
   const left = secrets.filter((name) => !purged.includes(name));
   if (output.form === "json")
     output.json({
       ...{ file, server: alias, written: !dryRun, text: dryRun ? after : undefined },
       ...(isLocked ? { locked: true } : {}),
       ...(secrets.length > 0 ? { secrets: { purged, left } } : {}),
+      ...applied?.fields,
     });
   else if (dryRun) output.print(after);
   else {
@@ -58,8 +61,9 @@ export async function remove(cli: Cli, words: readonly string[], options: Remove
       output.print(
         `Its secrets stay for next time: ${left.join(", ")}. Remove them: ${left.map((name) => `portolan secrets rm ${name}`).join("; ")}`,
       );
+    applied?.print();
   }
-  return 0;
+  return applied?.code ?? 0;
 }
 
 /** Secrets that `add` stored for the package of this server, and that no other server uses. */

@@ -19,6 +19,7 @@ import { takeOneWord, throwUsageErrors } from "../options/usage-error.ts";
 import { describeDiff } from "../output/text-diff.ts";
 import { computerOf, pathLabeller } from "../workspace/folder.ts";
 import { shellWord } from "../../base/text/command-line.ts";
+import { type AppliedChange, applyToGateways } from "../control/apply.ts";
 import { changeFile } from "./change-file.ts";
 import { type Declared, findDeclared } from "./declared.ts";
 import { absolutePath, writtenPath } from "./paths.ts";
@@ -89,8 +90,10 @@ export async function changeGrants(
     return edit.document;
   });
   const { changed = [], unchanged = [] } = edit ?? {};
-  report({ alias, verb, declared, changed, unchanged, before, after, isDry }, cli);
-  return 0;
+  // Also without a change of the file: the running gateway may not have applied an earlier one yet.
+  const applied = isDry ? undefined : await applyToGateways(cli);
+  report({ alias, verb, declared, changed, unchanged, before, after, isDry, applied }, cli);
+  return applied?.code ?? 0;
 }
 
 interface Report {
@@ -102,17 +105,27 @@ interface Report {
   readonly before: string;
   readonly after: string;
   readonly isDry: boolean;
+  readonly applied: AppliedChange | undefined;
 }
 
 function report(
-  { alias, verb, declared, changed, unchanged, before, after, isDry }: Report,
+  { alias, verb, declared, changed, unchanged, before, after, isDry, applied }: Report,
   { io, output }: Cli,
 ): void {
   const { file, copiedFrom } = declared;
   if (output.form === "json") {
     const written = !isDry && before !== after;
     const text = isDry ? { text: after } : {};
-    output.json({ file, server: alias, written, changed, unchanged, copiedFrom, ...text });
+    output.json({
+      file,
+      server: alias,
+      written,
+      changed,
+      unchanged,
+      copiedFrom,
+      ...text,
+      ...applied?.fields,
+    });
     return;
   }
   const label = pathLabeller(io);
@@ -132,6 +145,7 @@ function report(
     output.print(
       output.colors.dim(`${verb === "grant" ? "Already granted" : "Not granted"}: ${unchanged.join(", ")}.`),
     );
+  applied?.print();
 }
 
 /** Checks all values; a path must exist to be granted, because the server would not start without it. */

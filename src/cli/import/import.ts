@@ -5,6 +5,7 @@ import type { ClientServer, ImportedFile } from "../../formats/clients/index.ts"
 import { toCommandLine } from "../../model/index.ts";
 import { parseClient } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
+import { applyToGateways } from "../control/apply.ts";
 import { withNoticedFields } from "../grants/noticed-fields.ts";
 import { endpointLabel } from "../output/endpoint-label.ts";
 import { runsServe } from "../serve/own-gateway.ts";
@@ -62,15 +63,17 @@ export async function importServers(
             withNoticedFields(cli, { alias, fields, folder, strict: options.strict === true }),
         })
       : undefined;
-  if (output.form === "json") output.json(copied === undefined ? listing : { ...listing, ...copied });
+  const applied = copied === undefined ? undefined : await applyToGateways(cli);
+  if (output.form === "json") output.json({ ...listing, ...copied, ...applied?.fields });
   else {
     const view = { colors: output.colors, width: output.width, computer: { ...computer, cwd: io.cwd } };
     const offer = copied === undefined;
     output.print(describeImport(listing, { ...view, only, offer }));
     if (copied !== undefined) output.print(`\n${describeCopy(copied, view)}`);
+    applied?.print();
   }
   const isLeftOut = ({ reason }: SkippedServer): boolean => reason === "invalid" || reason === "secret";
-  return copied?.skipped.some(isLeftOut) === true ? 1 : 0;
+  return copied?.skipped.some(isLeftOut) === true ? 1 : (applied?.code ?? 0);
 }
 
 /** A gateway that is a server of its own workspace would start itself. */

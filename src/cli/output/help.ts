@@ -72,5 +72,5 @@ export const WORKSPACE_EXIT_CODES: string = exitCodes({
   0: "done",
   1: "a config file has errors (validate)",
   2: "wrong usage or input, or a config file that cannot be used",
-  3: "a server is not up (status, why), or cannot be installed (install)",
+  3: "a server is not up (status, why), or cannot be installed (install); a running gateway does not answer",
 });

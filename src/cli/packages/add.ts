@@ -13,6 +13,7 @@ import {
 } from "../../packages/index.ts";
 import type { SecretStore } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
+import { type AppliedChange, applyToGateways } from "../control/apply.ts";
 import { editWorkspaceFile } from "../edit/workspace-file.ts";
 import { withSpinner } from "../output/progress.ts";
 import { type RawRegistryOptions, registriesOf } from "../registry/options.ts";
@@ -122,7 +123,9 @@ async function addFound(
   // A registry that cannot count must not fail an installation that is done.
   if ("registry" in candidate)
     await candidate.registry?.countDownload(facts.name, facts.version).catch(() => undefined);
+  const applied = await applyToGateways(cli);
   report(cli, {
+    applied,
     alias,
     candidate,
     tools,
@@ -131,7 +134,7 @@ async function addFound(
     label: saved.label,
     lockFile: saved.lockFile,
   });
-  return 0;
+  return applied.code;
 }
 
 export function approve(
@@ -226,9 +229,13 @@ interface Added {
   readonly file: string;
   readonly label: string;
   readonly lockFile: string;
+  readonly applied: AppliedChange;
 }
 
-function report({ output }: Cli, { alias, candidate, tools, values, file, label, lockFile }: Added): void {
+function report(
+  { output }: Cli,
+  { alias, candidate, tools, values, file, label, lockFile, applied }: Added,
+): void {
   const { facts } = candidate;
   noteTools({ output }, alias, tools);
   const pinned = Object.keys(tools.pins).length;
@@ -239,8 +246,9 @@ function report({ output }: Cli, { alias, candidate, tools, values, file, label,
       package: { name: facts.name, version: facts.version },
       tools: { pinned: Object.keys(tools.pins), undeclared: tools.undeclared, absent: tools.absent },
       settings: values.map(({ setting, from }) => ({ key: setting.key, variable: setting.variable, from })),
+      ...applied.fields,
     });
-  else
+  else {
     output.print(
       [
         `Added ${facts.name}@${facts.version} as ${alias} to ${label}; ${count(pinned, "tool")} pinned in portolan.lock.`,
@@ -250,6 +258,8 @@ function report({ output }: Cli, { alias, candidate, tools, values, file, label,
         output.colors.dim(`Use it: portolan list ${contracts.length === 0 ? alias : ""}`.trim()),
       ].join("\n"),
     );
+    applied.print();
+  }
 }
 
 export function noteTools({ output }: Pick<Cli, "output">, alias: string, tools: ComparedTools): void {

@@ -18,6 +18,7 @@ import {
 } from "../../packages/index.ts";
 import type { SecretStore } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
+import { applyToGateways } from "../control/apply.ts";
 import { editWorkspaceFile } from "../edit/workspace-file.ts";
 import { withSpinner } from "../output/progress.ts";
 import { openSecrets, type PackageSettings, readPackageSettings } from "../registry/settings.ts";
@@ -70,10 +71,14 @@ export async function update(cli: Cli, names: readonly string[], raw: RawUpdateO
     const what = `Nothing of ${plainLine(target.server.alias, 60)}`;
     outcomes.push(await orUnchanged(cli, what, () => updateOne(cli, target, settings, raw)));
   }
-  if (output.form === "json") output.json({ servers: outcomes });
+  const isUpdated = outcomes.some(({ state }) => state === "updated");
+  const applied = isUpdated ? await applyToGateways(cli) : undefined;
+  if (output.form === "json") output.json({ servers: outcomes, ...applied?.fields });
   else if (outcomes.length === 0)
     output.print("No server of this workspace comes from a package of a registry.");
   else for (const outcome of outcomes) output.print(describe(outcome));
+  if (output.form !== "json") applied?.print();
+  if (applied !== undefined && applied.code !== 0) return applied.code;
   return raw.check === true && outcomes.some(({ state }) => state === "available") ? 1 : 0;
 }
 

@@ -102,8 +102,9 @@ export class GatewayClient implements AsyncDisposable {
     return String(await this.#peer.request(METHODS.consoleLink));
   }
 
-  reload(): Promise<ReloadResult> {
-    return this.#peer.request(METHODS.reload) as Promise<ReloadResult>;
+  /** Resolves when the gateway uses its files as they are now: changed servers have taken over or have failed. */
+  reload(signal?: AbortSignal): Promise<ReloadResult> {
+    return this.#peer.request(METHODS.reload, {}, { signal }) as Promise<ReloadResult>;
   }
 
   /** Requests the stop; the connection ends while the gateway stops. */

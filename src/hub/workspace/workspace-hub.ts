@@ -89,7 +89,10 @@ export interface OpenedWorkspace {
     /** Calls the listener after each change of the settings. */
     onChange(listener: (settings: GatewaySettings | undefined) => void): void;
   };
-  /** Reads the config files again. Returns their errors; undefined for a workspace whose files are not watched. */
+  /**
+   * Reads the config files again, and waits until every changed server has taken over or has failed: no new call is served with
+   * the config from before. Returns the errors of the files; undefined for a workspace whose files are not watched.
+   */
   reload(): Promise<readonly Diagnostic[] | undefined>;
   /** Replaces the processes of a server. Resolves when the new ones are ready or have failed. */
   restart(alias: string): Promise<void>;
@@ -191,6 +194,8 @@ export async function openWorkspaceHub(
     for (const listener of gatewayListeners) listener(now);
   };
   let applying = Promise.resolve();
+  /** Changes whose servers have not taken over yet. */
+  const unapplied = new Set<Promise<unknown>>();
   const change = (changed: CatalogChange): void => {
     for (const diagnostic of changed.catalog.diagnostics) report(diagnostic);
     launchContext.servers = changed.catalog.servers;
@@ -204,6 +209,8 @@ export async function openWorkspaceHub(
     applying = applying.then(() => pinBook.read(changed.catalog.lock));
     const problems = changed.catalog.diagnostics.filter(({ severity }) => severity === "error");
     const applied = applying.then(() => members.apply(changed));
+    unapplied.add(applied);
+    void applied.catch(() => {}).finally(() => unapplied.delete(applied));
     void applied.then((reloaded) =>
       opened.events.emit({
         type: "mcp.config_reloaded",
@@ -249,6 +256,8 @@ export async function openWorkspaceHub(
     async reload() {
       if (watch === undefined) return undefined;
       const { diagnostics: found } = await watch.reload();
+      // The watch may have read the change before, so that all changes under way are awaited.
+      await Promise.allSettled(unapplied);
       return found.filter(({ severity }) => severity === "error");
     },
     restart: (alias) => members.restart(alias),

@@ -1,0 +1,86 @@
+// Applies a changed config file to the running gateways of the workspace, and waits until they use it.
+
+import type { RunningGateway } from "../../control/index.ts";
+import { toPortolanError } from "../../errors/index.ts";
+import type { Cli } from "../context.ts";
+import { withSpinner } from "../output/progress.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { type GatewayField, gatewayLabel, toGatewayField } from "../workspace/running.ts";
+import { findControlled, withGateway } from "./find.ts";
+
+/** The element of the field `gateways` in JSON output. */
+interface AppliedGateway extends GatewayField {
+  /** True if the gateway uses the changed file, and no new call is served with the config from before. */
+  readonly applied: boolean;
+}
+
+interface Outcome {
+  readonly field: AppliedGateway;
+  readonly text: string;
+  /** The exit code of the command. */
+  readonly code: 0 | 2 | 3;
+}
+
+export interface AppliedChange {
+  /** Fields of the JSON output; empty if no gateway runs. */
+  readonly fields: { readonly gateways?: readonly AppliedGateway[] };
+  /** 0 if all running gateways use the change, so that a command after `&&` can rely on it. */
+  readonly code: number;
+  /** Prints the outcome of each gateway. */
+  print(): void;
+}
+
+/** Lets the gateways read their files again. Resolves when the servers of the change have taken over or have failed. */
+export async function applyToGateways(cli: Cli): Promise<AppliedChange> {
+  const { output } = cli;
+  const gateways = await findControlled(cli, {});
+  const outcomes = await withSpinner(cli, async (spinner) => {
+    if (gateways.length > 0) spinner.start("waiting for the running gateway to apply the change");
+    return Promise.all(gateways.map((gateway) => applyTo(cli, gateway)));
+  });
+  return {
+    fields: outcomes.length === 0 ? {} : { gateways: outcomes.map(({ field }) => field) },
+    code: Math.max(0, ...outcomes.map(({ code }) => code)),
+    print: () => {
+      for (const { text, code } of outcomes)
+        if (code === 0) output.print(output.colors.dim(text));
+        else output.note(`${output.noteColors.yellow("warning")} ${text}`);
+    },
+  };
+}
+
+async function applyTo({ interrupt }: Cli, gateway: RunningGateway): Promise<Outcome> {
+  const label = gatewayLabel(gateway);
+  const failed = (code: 2 | 3, problems: readonly string[], text: string): Outcome => ({
+    field: { ...toGatewayField(gateway, { problems }), applied: false },
+    text,
+    code,
+  });
+  try {
+    const { hasFiles, problems } = await withGateway(gateway, (client) => client.reload(interrupt.signal));
+    if (!hasFiles) {
+      const reason = "it reads the files of other clients at its start only";
+      const restart = `portolan stop --pid ${gateway.pid}, then portolan serve --daemon`;
+      return failed(
+        2,
+        [reason],
+        `The gateway ${label} does not use the change: ${reason}. Restart it: ${restart}`,
+      );
+    }
+    if (problems.length > 0)
+      return failed(
+        2,
+        problems,
+        `The gateway ${label} does not use everything in its config files, and may still use parts from before:\n${problems.map((one) => `- ${plainLine(one, 1_000)}`).join("\n")}`,
+      );
+    return {
+      field: { ...toGatewayField(gateway), applied: true },
+      text: `The running gateway ${label} has applied the change.`,
+      code: 0,
+    };
+  } catch (thrown) {
+    const { message } = toPortolanError(thrown);
+    const text = `The gateway ${label} did not confirm the change (${plainLine(message, 300)}), and may still use the config from before. Try again: portolan reload --pid ${gateway.pid}`;
+    return failed(3, [message], text);
+  }
+}
