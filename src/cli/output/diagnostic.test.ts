@@ -1,7 +1,8 @@
 // Diagnostics as lines of text.
 
 import { expect, test } from "vitest";
-import { diagnosticLine } from "./diagnostic.ts";
+import { createColors } from "../terminal/colors.ts";
+import { diagnosticLine, excerpt } from "./diagnostic.ts";
 
 test("a file has one spelling in a line", () => {
   const file = "/home/me/work/portolan.yaml";
@@ -10,4 +11,19 @@ test("a file has one spelling in a line", () => {
     (text) => text,
   );
   expect(line).toBe("portolan.yaml warning portolan.yaml is not valid now [FILE_INVALID]");
+});
+
+test("an excerpt of a file shows no value that looks like a secret", () => {
+  const colors = createColors(false);
+  const text = '{\n  "API_KEY": "BSA-my-secret",\n  "args": ["a",\n    "BSA-my-secret"]\n}';
+  const view = { colors, width: 100, textOf: () => text };
+  const message = "API_KEY looks like a secret that is written out in the file";
+  expect(excerpt({ file: "a.json", line: 2, column: 14, message }, view)).toEqual([
+    '  2 │ "API_KEY": "********",',
+    "    │            ^",
+  ]);
+  expect(excerpt({ file: "a.json", line: 4, column: 5, message }, view)[0]).toBe('  4 │ "********"]');
+  expect(excerpt({ file: "a.json", line: 2, message: "another diagnostic" }, view).join()).not.toContain(
+    "BSA",
+  );
 });

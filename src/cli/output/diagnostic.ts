@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
+import { maskSecrets, maskValueAt } from "../../base/text/secret-text.ts";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import type { Cli } from "../context.ts";
 import type { Colors, Paint } from "../terminal/colors.ts";
@@ -40,18 +41,27 @@ export function describeDiagnostic(diagnostic: Diagnostic, view: DiagnosticView)
 
 /** The line of a diagnostic with a mark under its column; empty if the file cannot be read. */
 export function excerpt(
-  { file, line, column = 1 }: Pick<Diagnostic, "file" | "line" | "column">,
+  {
+    file,
+    line,
+    column = 1,
+    message = "",
+  }: Pick<Diagnostic, "file" | "line" | "column"> & { readonly message?: string },
   { colors, width, textOf }: Pick<DiagnosticView, "colors" | "width" | "textOf">,
 ): string[] {
   const text = file === undefined || line === undefined ? undefined : textOf?.(file);
-  const source = text?.split(/\r?\n/)[(line ?? 1) - 1];
-  if (source === undefined || source.trim() === "") return [];
+  const written = text?.split(/\r?\n/)[(line ?? 1) - 1];
+  if (written === undefined || written.trim() === "") return [];
+  // The output may end up in a log or a screenshot, so that it contains no value that looks like a secret.
+  const source = message.includes("looks like a secret")
+    ? maskValueAt(written, column)
+    : maskSecrets(written);
   const number = String(line);
   const room = (width ?? 120) - number.length - 5;
   const shown = cut(plainText(source.trim().slice(0, 1_000)).replaceAll("\t", " "), room);
   const skipped = source.length - source.trimStart().length;
   const before = displayWidth(
-    plainText(source.slice(skipped, Math.max(skipped, column - 1))).replaceAll("\t", " "),
+    plainText(maskSecrets(written.slice(skipped, Math.max(skipped, column - 1)))).replaceAll("\t", " "),
   );
   const bar = colors.dim("│");
   const result = [`  ${colors.dim(number)} ${bar} ${shown}`];

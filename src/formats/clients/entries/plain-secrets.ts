@@ -1,10 +1,9 @@
 // Finds values in a file that look like plain secrets, and puts references in their place. Values are never part of a message.
 
+import { isSecretName } from "../../../base/text/secret-text.ts";
 import { isPlainText } from "../references/pieces.ts";
 import type { ClientServer, Path } from "../types.ts";
 
-const NAME =
-  /(?:^|[^a-z])(?:token|key|secret|passw(?:or)?d|passphrase|pwd|credentials?|authorization|auth|pat|cookie|apikey)(?:$|[^a-z])|token$|apikey$|secret$|password$/;
 /** The name of an authentication scheme before the secret itself. */
 const SCHEME = /^(?:bearer|basic|token)\s+/i;
 
@@ -26,10 +25,6 @@ function looksSecret(value: string): boolean {
   if (/^(true|false|none|null|enabled|disabled|[\d.]+)$/i.test(text)) return false;
   if (/^(\.{0,2}\/|~|[A-Za-z]:\\|https?:)/.test(text)) return false;
   return !/^<.*>$|^\[.*\]$|^(your|my|insert|replace|change|example|xxx|\*\*\*|\.\.\.)/i.test(text);
-}
-
-function isSecretName(name: string): boolean {
-  return NAME.test(name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase());
 }
 
 /** Each value of an entry that looks like a secret. */
