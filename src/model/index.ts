@@ -63,6 +63,13 @@ export {
   majorKey,
 } from "./config/contract.ts";
 export {
+  dataFileAdvice,
+  type KnownServer,
+  knownServer,
+  programWords,
+  unsetDataFile,
+} from "./sandbox/known-servers.ts";
+export {
   connectionDenials,
   createDeniedReport,
   type Denied,

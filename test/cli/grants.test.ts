@@ -129,6 +129,30 @@ describe("without a terminal", needs("bubblewrap"), () => {
     expect(envelope(await run("revoke", "files", "--write", notes)).message).toContain("is not granted");
   });
 
+  it("a known server without a data file gets the whole fix from a failed call, why and status", async () => {
+    const { home, file, text, run } = setUp();
+    expect((await run("add", "memory", "--", ...MEMORY.split(" "))).code).toBe(0);
+    const data = join(home, "server-memory/memory.jsonl");
+    const fix = `set MEMORY_FILE_PATH to ${data} in its env (${file}:`;
+    const grant = `portolan grant memory --write ${join(home, "server-memory")}`;
+    const failed = await run("call", "memory.create_entities", ENTITY);
+    const why = await run("why", "memory", "--text");
+    const status = await run("status", "--text");
+    expect(failed.code).toBe(1);
+    const { content } = JSON.parse(failed.out) as { content: { text: string }[] };
+    for (const shown of [failed.err, content.at(-1)?.text ?? "", why.out, status.out + status.err]) {
+      expect(shown.replaceAll(/\s+/g, " ")).toContain(fix);
+      expect(shown.replaceAll(/\s+/g, " ")).toContain(grant);
+    }
+    expect(why.out).not.toContain("No action needed");
+    mkdirSync(join(home, "server-memory"));
+    writeFileSync(file, text().replace(/^( +)(command: .*)$/m, `$1$2\n$1env: { MEMORY_FILE_PATH: ${data} }`));
+    expect((await run(...grant.split(" ").slice(1))).code).toBe(0);
+    const kept = await run("call", "memory.create_entities", ENTITY);
+    expect({ code: kept.code, err: kept.err }).toEqual({ code: 0, err: "" });
+    expect((await run("why", "memory", "--text")).out).toContain("No action needed");
+  });
+
   it("a server of another client's file is copied; an mcpfile says whether its commands are sandboxed", async () => {
     const { cwd, notes, text, run } = setUp();
     const [command = "", ...args] = FILES(notes).split(" ");

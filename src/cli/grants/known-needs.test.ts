@@ -1,9 +1,8 @@
 import { expect, it, vi } from "vitest";
-import type { ServerConfig } from "../../model/index.ts";
+import { knownServer, type ServerConfig } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { createColors } from "../terminal/colors.ts";
 import { chooseKnownNeeds } from "./known-needs.ts";
-import { knownServer } from "./known-servers.ts";
 
 const server = (name: string, sandbox?: object): ServerConfig => ({
   alias: "one",

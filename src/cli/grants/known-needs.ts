@@ -6,11 +6,10 @@ import { copyFile, mkdir, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { shellWord } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
-import type { ServerConfig } from "../../model/index.ts";
+import { type KnownServer, type ServerConfig, unsetDataFile } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { computerOf, pathLabeller } from "../workspace/folder.ts";
-import type { KnownServer } from "./known-servers.ts";
 
 export interface KnownNeeds {
   readonly env: Readonly<Record<string, string>>;
@@ -55,12 +54,10 @@ interface DataNeed {
   readonly home: string;
 }
 
-function dataNeed({ io }: Cli, { endpoint }: ServerConfig, known: KnownServer): DataNeed | undefined {
-  const { dataVariable: variable, dataFile = "data" } = known;
-  const env = endpoint.transport === "stdio" ? (endpoint.env ?? {}) : {};
-  if (variable === undefined || env[variable] !== undefined) return undefined;
+function dataNeed({ io }: Cli, server: ServerConfig, known: KnownServer): DataNeed | undefined {
   const { home } = computerOf(io, io.cwd);
-  return { variable, file: join(home, basename(known.package), dataFile), home };
+  const data = unsetDataFile(server, known, home);
+  return data && { ...data, home };
 }
 
 function missingHosts({ launch }: ServerConfig, { hosts = [] }: KnownServer): readonly string[] {

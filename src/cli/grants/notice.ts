@@ -4,7 +4,7 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { shellWord } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
-import type { ServerConfig } from "../../model/index.ts";
+import { type KnownServer, knownServer, programWords, type ServerConfig } from "../../model/index.ts";
 import type { NamedPath } from "../../sandbox/index.ts";
 import type { Cli } from "../context.ts";
 import { answersRequests } from "../input/handlers.ts";
@@ -13,7 +13,6 @@ import type { Target } from "../target/target.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { computerOf, pathLabeller } from "../workspace/folder.ts";
 import { chooseKnownNeeds, type KnownNeeds, NO_NEEDS } from "./known-needs.ts";
-import { type KnownServer, knownServer } from "./known-servers.ts";
 
 /** Absolute paths. */
 export interface NoticedGrants {
@@ -51,7 +50,7 @@ export async function noticePaths(cli: Cli, request: NoticeRequest): Promise<Not
   const { endpoint, launch } = server;
   if (endpoint.transport !== "stdio" || endpoint.kind === "image" || endpoint.kind === "package")
     return NOTHING_NOTICED;
-  const words = [endpoint.kind === "npm" ? endpoint.package : endpoint.command, ...(endpoint.args ?? [])];
+  const words = programWords(server);
   const known = knownServer(words);
   const { namedButHidden } = await import("../../launch/index.ts");
   const settings = { ...launch, cwdImplied: true };

@@ -137,7 +137,7 @@ function adviceOn(
   const place = `${pathLabeller(io)(origin.file)}:${origin.line}`;
   if (state === "disabled") return [`It is disabled in ${place}; enable it there.`];
   if (healthy && refused)
-    return ["It works, but its sandbox denied it something. The hint above shows how to grant it."];
+    return ["It starts, but its sandbox denies it something. The hint above shows what to do."];
   const [difference] = health.pins?.differences ?? [];
   const problem = health.pins?.problem;
   if (healthy && problem !== undefined) return [problem.hint];

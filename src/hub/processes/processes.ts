@@ -1,8 +1,10 @@
 // Processes of one generation of a server: the main instance that calls share, and dedicated ones beside it.
 
+import { homedir } from "node:os";
 import type { PortolanError } from "../../errors/index.ts";
 import type { LaunchPlan } from "../../launch/index.ts";
 import {
+  dataFileAdvice,
   grantCommand,
   type ServerConfig,
   type JsonObject,
@@ -75,8 +77,10 @@ export class Processes {
     const { config, limits, lastError } = options;
     this.#options = options;
     this.#alias = config.alias;
+    const command = grantCommand(config, options.launchContext.hintFolder);
     this.#launches = createLaunchDiagnostics(config.alias, options.report, undefined, {
-      command: grantCommand(config, options.launchContext.hintFolder),
+      command,
+      dataFile: dataFileAdvice(config, homedir(), command),
       onDeniedPath: this.#deniedPath,
     });
     this.#placement = new Placement(this.#placementOptions(config));

@@ -54,6 +54,8 @@ export interface LaunchDiagnosticsOptions {
   readonly command?: string;
   /** Called for each denied path once. */
   readonly onDeniedPath?: (denied: PathDenial) => void;
+  /** About a server that would write its data into its program folder, which a sandbox protects. */
+  readonly dataFile?: { readonly message: string; readonly hint: string };
   /** Reports a refused connection, if one report is shared by several sandboxes. */
   readonly reportDenied?: ReportDenied;
 }
@@ -90,6 +92,7 @@ export function createLaunchDiagnostics(
   {
     command,
     onDeniedPath,
+    dataFile,
     reportDenied = createDeniedReport(report, command),
   }: LaunchDiagnosticsOptions = {},
 ): LaunchDiagnostics {
@@ -99,6 +102,7 @@ export function createLaunchDiagnostics(
   let hiddenAmong: Planned["hiddenAmong"];
   let readOnlyAmong: Planned["readOnlyAmong"];
   let relaxed = false;
+  let hasDataReport = false;
   const hidden = new Set<string>();
 
   const heardDenied = (denied: Denied): void => {
@@ -125,6 +129,7 @@ export function createLaunchDiagnostics(
         ({ plan, hiddenAmong, readOnlyAmong } = news);
         granted = news.plan.sandbox.policy.network;
         reportNamed(news.plan.notGranted);
+        if (news.plan.sandbox.backend !== "none") reportDataFile();
         if (!relaxed && news.plan.sandbox.mode === "warn") {
           relaxed = true;
           reportMissing(news.plan.sandbox);
@@ -177,7 +182,9 @@ export function createLaunchDiagnostics(
     const denied = withConfigured(named);
     const grant = pathGrant(denied, command);
     const message = hiddenPathMessage(server, denied);
-    return { path: denied.path, message, ...(grant && { grant }), hint: pathGrantHint(denied, command) };
+    const elsewhere = denied.protectedAs === undefined ? undefined : dataFile?.hint;
+    const hint = elsewhere ?? pathGrantHint(denied, command);
+    return { path: denied.path, message, ...(grant && { grant }), hint };
   }
 
   function hiddenIn(words: readonly string[]): readonly NamedPath[] {
@@ -208,6 +215,12 @@ export function createLaunchDiagnostics(
       report({ code: "SANDBOX_DENIED", severity: "warning", server, message, hint });
       onDeniedPath?.(denial);
     }
+  }
+
+  function reportDataFile(): void {
+    if (dataFile === undefined || hasDataReport) return;
+    hasDataReport = true;
+    report({ code: "SANDBOX_DENIED", severity: "warning", server, ...dataFile });
   }
 
   function reportMissing({ missing, by }: LaunchPlan["sandbox"]): void {

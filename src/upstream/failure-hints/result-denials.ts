@@ -30,7 +30,7 @@ export function deniedTargets({ _meta }: JsonObject): readonly string[] {
 export function withDenials(result: JsonObject, denials: readonly Denial[]): JsonObject {
   if (denials.length === 0) return result;
   const meta = isObject(result._meta) ? result._meta : {};
-  const denied = denials.map(({ hint: _, ...fields }) => fields);
+  const denied = denials.map(({ hint: _hint, ...fields }) => fields);
   const about = { ...result, _meta: { ...meta, [SANDBOX_META]: { denied } } };
   if (result.isError !== true || !Array.isArray(result.content)) return about;
   return { ...about, content: [...(result.content as unknown[]), { type: "text", text: textOf(denials) }] };

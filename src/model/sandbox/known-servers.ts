@@ -1,7 +1,9 @@
 // Public servers whose needs are plain: data that they keep, folders that they work in, hosts that they reach. Only used
 // for suggestions; nothing is granted because of this table.
 
-import { basename } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { shellWord } from "../../base/text/command-line.ts";
+import type { ServerConfig } from "../config/server-definition.ts";
 
 export interface KnownServer {
   /** The name of its npm or Python package, without a version. */
@@ -62,4 +64,42 @@ export function knownServer(words: readonly string[]): KnownServer | undefined {
         word.includes(`/node_modules/${name}/`),
     ),
   );
+}
+
+/** The words that name the program of a server: its command or package, and its arguments. */
+export function programWords({ endpoint }: Pick<ServerConfig, "endpoint">): readonly string[] {
+  if (endpoint.transport !== "stdio" || endpoint.kind === "image" || endpoint.kind === "package") return [];
+  return [endpoint.kind === "npm" ? endpoint.package : endpoint.command, ...(endpoint.args ?? [])];
+}
+
+/** The variable for the data file that the config does not set, and a file that Portolan suggests. */
+export function unsetDataFile(
+  { endpoint }: Pick<ServerConfig, "endpoint">,
+  { package: name, dataVariable: variable, dataFile = "data" }: KnownServer,
+  home: string,
+): { readonly variable: string; readonly file: string } | undefined {
+  const env = endpoint.transport === "stdio" ? (endpoint.env ?? {}) : {};
+  if (variable === undefined || env[variable] !== undefined) return undefined;
+  return { variable, file: join(home, basename(name), dataFile) };
+}
+
+/** Message and hint about a known server that would write its data into its own program folder. */
+export function dataFileAdvice(
+  server: Pick<ServerConfig, "alias" | "endpoint" | "origin">,
+  home: string,
+  command: string | undefined,
+): { readonly message: string; readonly hint: string } | undefined {
+  const known = knownServer(programWords(server));
+  const data = known && unsetDataFile(server, known, home);
+  if (known === undefined || data === undefined) return undefined;
+  const { alias, origin } = server;
+  const [file, folder] = [shellWord(data.file), shellWord(dirname(data.file))];
+  const how =
+    command === undefined
+      ? `start the server with --env ${data.variable}=${file} --allow-write ${folder}`
+      : `set ${data.variable} to ${file} in its env (${origin.file}:${origin.line}), then: ${command} --write ${folder}`;
+  return {
+    message: `The sandbox of server "${alias}" protects its program folder, where ${basename(known.package)} writes its data unless ${data.variable} names another file: tools that write will fail.`,
+    hint: `Keep the data elsewhere: mkdir -p ${folder}, ${how}`,
+  };
 }
