@@ -87,6 +87,7 @@ const CONTRACT_FILES = {
   "notes/hello.md": "Hello.\n",
 };
 const BOTH_SERVERS = { "portolan.yaml": JSON.stringify({ servers: SERVERS }) };
+const AUDITED_SERVER = { servers: { notes: { command: "node", args: ["server.js"] } }, audit: true };
 const FILE_SERVER = { "portolan.yaml": JSON.stringify({ servers: { files: SERVERS.files } }) };
 
 /** The package of the example: the server of the documents as one file. The registry of the page hosts it. */
@@ -114,6 +115,7 @@ function issuesPackage(): Record<string, string> {
 const PAGES: Readonly<Record<string, Page>> = {
   "README.md": { files: { "mcpfile.yaml": "yaml 1" } },
   "docs/guides/approvals.md": { files: { "portolan.yaml": "yaml 1" } },
+  "docs/guides/backup.md": { files: { "portolan.yaml": JSON.stringify(AUDITED_SERVER) } },
   "docs/guides/clients.md": { files: BOTH_SERVERS },
   "docs/guides/console.md": { files: FILE_SERVER },
   "docs/guides/debugging.md": { files: FILE_SERVER },
