@@ -153,6 +153,24 @@ describe("without a terminal", needs("bubblewrap"), () => {
     expect((await run("why", "memory", "--text")).out).toContain("No action needed");
   });
 
+  it("a grant is not blocked by the secrets of another server of the client's file", async () => {
+    const { cwd, home, notes, text, run } = setUp();
+    const [command = "", ...args] = FILES(notes).split(" ");
+    const search = { command, args: [], env: { BRAVE_API_KEY: "BSA-4f9a8c7d6e5b4a39281706f5e4d3c2b1" } };
+    const mcpServers = { files: { command, args }, plain: { command, args }, search };
+    mkdirSync(join(home, ".cursor"));
+    writeFileSync(join(home, ".cursor/mcp.json"), JSON.stringify({ mcpServers }));
+    const refused = envelope(await run("grant", "search", "--net", "a.example"));
+    expect(refused.message).toContain("secrets in clear: BRAVE_API_KEY (search)");
+    expect(existsSync(join(cwd, "portolan.yaml"))).toBe(false);
+    const granted = await run("grant", "files", "--write", notes, "--text");
+    expect(granted.code).toBe(0);
+    expect(granted.err).toMatch(/search: not copied to .*portolan import --write --secrets vault/);
+    expect(text()).toContain("write: [~/notes]");
+    expect(text()).toContain("plain:");
+    expect(text()).not.toContain("BRAVE_API_KEY");
+  });
+
   it("a server of another client's file is copied; an mcpfile says whether its commands are sandboxed", async () => {
     const { cwd, notes, text, run } = setUp();
     const [command = "", ...args] = FILES(notes).split(" ");

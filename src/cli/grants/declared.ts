@@ -28,6 +28,8 @@ export interface Declared extends Omit<SandboxPlace, "same"> {
   readonly basis?: string;
   /** The file that the server was copied from. */
   readonly copiedFrom?: string;
+  /** Other servers that were not copied, because they have secrets in clear. */
+  readonly leftOut?: readonly string[];
 }
 
 interface FindOptions {
@@ -131,8 +133,10 @@ async function copied(cli: Cli, source: Source, server: ServerConfig): Promise<D
     });
   });
   // Without a config file in the folder, all servers come from other clients; a file with one would hide the rest.
-  const servers = source.kind === "clients" ? source.config.servers : [server];
-  refusePlainSecrets(servers);
+  const others = source.kind === "clients" ? source.config.servers : [server];
+  refusePlainSecrets(server);
+  const servers = others.filter((one) => plainSecrets(one).length === 0);
+  const leftOut = others.filter((one) => !servers.includes(one)).map(({ alias }) => alias);
   const text = servers.reduce(
     (now: string | undefined, one) => addServer(now, one.alias, toServerFields(withoutFolder(one, folder))),
     before,
@@ -146,16 +150,18 @@ async function copied(cli: Cli, source: Source, server: ServerConfig): Promise<D
     text,
     basis: before ?? "",
     copiedFrom: server.origin.file,
+    leftOut,
   };
 }
 
+function plainSecrets({ endpoint }: ServerConfig): string[] {
+  if (endpoint.transport === "invoke" || endpoint.transport === "contracts") return [];
+  return findPlainSecrets({ endpoint }).map(({ name }) => name);
+}
+
 /** A copy would have them in clear, too. */
-function refusePlainSecrets(servers: readonly ServerConfig[]): void {
-  const found = servers.flatMap(({ alias, endpoint }) =>
-    endpoint.transport === "invoke" || endpoint.transport === "contracts"
-      ? []
-      : findPlainSecrets({ endpoint }).map(({ name }) => `${name} (${alias})`),
-  );
+function refusePlainSecrets(server: ServerConfig): void {
+  const found = plainSecrets(server).map((name) => `${name} (${server.alias})`);
   if (found.length > 0)
     throw new PortolanError(
       "USAGE",

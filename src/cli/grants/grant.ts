@@ -112,7 +112,7 @@ function report(
   { alias, verb, declared, changed, unchanged, before, after, isDry, applied }: Report,
   { io, output }: Cli,
 ): void {
-  const { file, copiedFrom } = declared;
+  const { file, copiedFrom, leftOut = [] } = declared;
   if (output.form === "json") {
     const written = !isDry && before !== after;
     const text = isDry ? { text: after } : {};
@@ -129,6 +129,10 @@ function report(
     return;
   }
   const label = pathLabeller(io);
+  if (leftOut.length > 0)
+    output.note(
+      `${output.noteColors.yellow("warning")} ${leftOut.join(", ")}: not copied to ${label(file)}, because of secrets in clear. To add them: portolan import --write --secrets vault`,
+    );
   if (copiedFrom !== undefined)
     output.print(
       `${alias} is declared in ${label(copiedFrom)}, whose format has no sandbox: ${label(file)} has a copy of it now.`,
