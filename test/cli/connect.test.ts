@@ -308,6 +308,7 @@ describe("connect at a terminal", needs("a terminal"), () => {
 
     const asked = run("connect cursor");
     await asked.shows("not in this workspace yet.");
+    await asked.shows(`Import into ${join(folder, "portolan.yaml")}`);
     asked.press(KEYS.enter);
     await asked.shows("1 secret is written in clear in the clients' files: X-Api-Key (search).");
     asked.press(KEYS.enter);

@@ -52,13 +52,13 @@ function Costs({ report }: { readonly report: TokenReport }): JSX.Element {
       {savings.length > 0 && (
         <section class="card">
           <h2>Could be dropped</h2>
-          <ul class="events">
+          <ul class="savings">
             {savings.map(({ message, tokens, yaml }) => (
               <li key={message}>
                 <span class="event-text">
-                  {number(tokens)} tokens: {message}{" "}
-                  {yaml !== undefined && <CopyButton text={yaml}>Copy the YAML</CopyButton>}
+                  {number(tokens)} tokens: {message}
                 </span>
+                {yaml !== undefined && <CopyButton text={yaml}>Copy the YAML</CopyButton>}
               </li>
             ))}
           </ul>

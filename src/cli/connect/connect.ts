@@ -5,6 +5,7 @@ import { PortolanError } from "../../errors/index.ts";
 import { CLIENTS, type Computer, type ImportedFile, writeClientFile } from "../../formats/clients/index.ts";
 import { parseClient } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
+import { ownFile } from "../grants/declared.ts";
 import { withNoticedFields } from "../grants/noticed-fields.ts";
 import { type CopyPlan, planCopy, writeCopy } from "../import/copy.ts";
 import { type RawSecretsOptions, secretPlacer } from "../import/secrets.ts";
@@ -134,7 +135,7 @@ async function chooseImport(
   const asks = options.import === undefined && options.yes !== true && options.dryRun !== true;
   if (options.import !== true && !(asks && answersRequests(cli, false))) return undefined;
   const different = new Set(missing.map(({ alias, endpoint }) => `${alias} ${endpointLabel(endpoint)}`)).size;
-  if (options.import !== true && !(await askImport(cli, different))) return undefined;
+  if (options.import !== true && !(await askImport(cli, different, place))) return undefined;
   const files = plans.map(({ client, file, missing: servers, diagnostics }): ImportedFile => ({
     ...{ client, file, servers, scope: "user", diagnostics },
   }));
@@ -155,13 +156,13 @@ async function chooseImport(
   return copy;
 }
 
-async function askImport(cli: Cli, missing: number): Promise<boolean> {
+async function askImport(cli: Cli, missing: number, { folder }: ConnectPlace): Promise<boolean> {
   const prompter = await cli.io.createPrompter(cli.output.noteColors.enabled);
   const answer = orCancelled(
     await prompter.select({
       message: `${count(missing, "server")} of these clients ${missing === 1 ? "is" : "are"} not in this workspace yet.`,
       options: [
-        { value: "import", label: "Import into this workspace, and take out of the clients" },
+        { value: "import", label: `Import into ${await ownFile(folder)}, and take out of the clients` },
         { value: "keep", label: "Leave in the clients" },
       ],
       initial: "import",

@@ -21,11 +21,14 @@ export interface Shown {
   readonly stored?: StoredSecrets;
 }
 
-export function describePlans({ plans, copy }: Shown, { io, output }: Cli): string {
+export function describePlans({ plans, copy, place }: Shown, { io, output }: Cli): string {
   const { colors, width } = output;
   const label = pathLabeller(io);
   const sections = plans.map((plan) => describePlan(plan, copy, { io, output }));
-  if (copy === undefined || copy.added.length === 0) return sections.join("\n\n");
+  // The full path: a person may be in another folder than they think.
+  const head = (file: string): string => `${colors.bold("This workspace")} ${file}`;
+  if (copy === undefined || copy.added.length === 0)
+    return [head(place.place.workspace), ...sections].join("\n\n");
   const lines = copy.added.flatMap(({ alias, from, notes }) => [
     `  ${colors.green("+")} ${colors.cyan(plainLine(alias, 100))} ${colors.dim(`from ${label(from)}`)}`,
     ...notes.map((note) => wrap(`    ${colors.yellow("warning")} ${plainLine(note, 500)}`, width, 4)),
@@ -34,8 +37,8 @@ export function describePlans({ plans, copy }: Shown, { io, output }: Cli): stri
     lines.push(
       wrap("  Keep secrets elsewhere and refer to them as ${NAME}: portolan secrets set NAME.", width, 2),
     );
-  const head = `${colors.bold("This workspace")} ${label(copy.file)}`;
-  return [[head, ...lines].join("\n"), ...sections].join("\n\n");
+  const title = `${head(copy.file)}${copy.basis === undefined ? " (will be created)" : ""}`;
+  return [[title, ...lines].join("\n"), ...sections].join("\n\n");
 }
 
 function describePlan(

@@ -179,7 +179,8 @@ function withoutFolder(server: ServerConfig, folder: string): ServerConfig {
   return { ...server, endpoint: { ...endpoint, cwd: undefined } };
 }
 
-async function ownFile(folder: string): Promise<string> {
+/** The full path of the portolan.yaml of a folder, also if it does not exist yet. */
+export async function ownFile(folder: string): Promise<string> {
   const names = ["portolan.yaml", "portolan.yml"].map((name) => join(folder, name));
   for (const name of names) {
     const found = await stat(name).catch(() => undefined);
