@@ -143,7 +143,23 @@ describe("a result (D14)", () => {
       "$.contents",
       TEXT,
       text("", { structuredContent: { content: "x" } }),
-      failed('nothing at $.contents: it is an object with "content"'),
+      failed('nothing at $.contents: it is an object with "content": {"content":"x"}. $ is the output'),
+    ],
+    [
+      "nothing at a path of the envelope",
+      "$.content[0].text",
+      { type: "number" },
+      text("42"),
+      failed(
+        "nothing at $.content[0].text: it is a number: 42. $ is the output of the tool: its structured content, else its text as JSON, else its text. Without result_extract, the output is $.",
+      ),
+    ],
+    [
+      "a long value is shortened",
+      "$.a",
+      TEXT,
+      text("", { structuredContent: ["x".repeat(500)] }),
+      failed(`a list of 1: ["${"x".repeat(118)}…. $`),
     ],
     ["nothing at all", "$", TEXT, { content: [] }, failed("neither structured content nor a text")],
     [

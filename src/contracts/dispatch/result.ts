@@ -31,6 +31,19 @@ export interface PlannedResult {
 type TextRule = "as it is" | "as JSON" | "as JSON if it is an object or a list";
 
 const MAX_ERROR_CHARS = 2_000;
+const MAX_VALUE_CHARS = 120;
+
+const ROOT_HINT =
+  "$ is the output of the tool: its structured content, else its text as JSON, else its text. Without result_extract, the output is $.";
+/** Paths in the envelope of an MCP result, in which `$` does not begin. */
+const ENVELOPE_PATH = /^\$\.(?:content\[|structuredContent\b)/;
+
+/** A warning about a path that seems to begin in the envelope of an MCP result. The tool's output may have such a field. */
+export function envelopeDiagnostics({ resultExtract }: Binding): BindingDiagnostic[] {
+  if (!ENVELOPE_PATH.test(resultExtract)) return [];
+  const message = `result_extract ${resultExtract} seems to begin in the MCP result, not in the output of the tool`;
+  return [{ severity: "warning", message, hint: ROOT_HINT }];
+}
 
 export function planResult(binding: Binding, outputs: SchemaView): PlannedResult {
   const parsed = parseJsonPath(binding.resultExtract);
@@ -85,7 +98,10 @@ class Plan implements ResultPlan {
     const value = result.structuredContent === undefined ? this.#fromText(result) : result.structuredContent;
     const followed = this.#follow(value);
     if (followed.found) return followed.value;
-    throw fail("output_parse_failed", `The result has nothing at ${this.#written}: it is ${outline(value)}.`);
+    throw fail(
+      "output_parse_failed",
+      `The result has nothing at ${this.#written}: it is ${outline(value)}: ${excerpt(value)}. ${ROOT_HINT}`,
+    );
   }
 
   narrow(value: unknown): unknown {
@@ -110,7 +126,7 @@ class Plan implements ResultPlan {
         : "the contract's output is not a text";
     throw fail(
       "output_parse_failed",
-      `The result is a text that is not JSON, and ${wanted}: ${JSON.stringify(text.slice(0, 120))}`,
+      `The result is a text that is not JSON, and ${wanted}: ${excerpt(text)}`,
     );
   }
 }
@@ -145,6 +161,11 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function excerpt(value: unknown): string {
+  const text = JSON.stringify(value) ?? "";
+  return text.length > MAX_VALUE_CHARS ? `${text.slice(0, MAX_VALUE_CHARS)}…` : text;
 }
 
 function outline(value: unknown): string {

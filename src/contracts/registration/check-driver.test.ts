@@ -237,6 +237,17 @@ describe("the server's tool (D4)", () => {
     expect(check({ resultExtract: "$.a" }, [tool({ outputSchema: { type: "object" } })]).said).toBe("");
   });
 
+  test("a path that begins in the MCP result is a warning, unless the tool declares such an output", () => {
+    for (const resultExtract of ["$.content[0].text", "$.structuredContent.id"]) {
+      const { bound, said } = check({ resultExtract });
+      expect(bound).toBe(1);
+      expect(said).toMatch(/^warning: .*result_extract \$\.\w+.* not in the output .*\| \$ is the output/);
+    }
+    expect(check({ resultExtract: "$.contents[0]" }).said).toBe("");
+    const outputSchema = object({ content: { type: "array", items: TEXT } });
+    expect(check({ resultExtract: "$.content[0]" }, [tool({ outputSchema })]).said).toBe("");
+  });
+
   test("a hostile schema cannot be compared, and says so", () => {
     const huge = { type: "object", enum: Array.from({ length: 200_000 }, String) };
     expect(check({}, [tool({ inputSchema: huge })])).toMatchObject({

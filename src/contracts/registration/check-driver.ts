@@ -15,7 +15,7 @@ import { planArguments } from "../dispatch/arguments.ts";
 import { aboutField, checkServerTool, type BindingDiagnostic } from "./check-server-tool.ts";
 import { findContract } from "../contract/contract-catalog.ts";
 import { viewOrAnything } from "../contract/prepared-contract.ts";
-import { planResult } from "../dispatch/result.ts";
+import { envelopeDiagnostics, planResult } from "../dispatch/result.ts";
 import type { BoundTool, DriverHooks } from "../driver/bound-tool.ts";
 
 export interface CheckedDriver {
@@ -83,6 +83,12 @@ function bind(
   const planned = planArguments(binding, inputs, context);
   const result = planResult(binding, outputs);
   found.push(...planned.diagnostics, ...aboutField("result_extract", result.diagnostics));
+  // With a schema, the path itself is checked.
+  const hasSchema = tools?.some(
+    ({ name, outputSchema }) => name === binding.toolName && outputSchema !== undefined,
+  );
+  if (hasSchema !== true && hooks.parseToolResult === undefined)
+    found.push(...aboutField("result_extract", envelopeDiagnostics(binding)));
   const required = requiredOf(outputs);
   for (const name of binding.dropOutputs)
     if (required.has(name))
