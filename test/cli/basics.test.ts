@@ -364,7 +364,7 @@ describe("exit codes", () => {
     });
     expect(text).toMatchObject({ code: 3, out: "" });
     expect(text.err).toMatch(
-      /^error .* exited with code 9 \[SERVER_START_FAILED\]\n {3}the last lines of the server's stderr:\n {3}│ fixture: cannot start, FIXTURE_TOKEN is not set\n hint /,
+      /^error .* exited with code 9: fixture: cannot start, FIXTURE_TOKEN is not set \[SERVER_START_FAILED\]\n {3}the last lines of the server's stderr:\n {3}│ fixture: cannot start, FIXTURE_TOKEN is not set\n hint /,
     );
   });
 });

@@ -50,6 +50,28 @@ describe("in the sandbox", needs("bubblewrap"), () => {
     expect((await mcp.listToolDefinitions()).length).toBeGreaterThan(0);
   });
 
+  it.each([
+    ["API_KEY is required", /by hand/],
+    ["Error: EROFS: the log cannot be written", /It runs in a sandbox: portolan why --plan/],
+    ["could not resolve api.example.com", /It runs in a sandbox: portolan why --plan/],
+  ])("a failed start names the last line of stderr, and the sandbox if that fits: %s", async (line, hint) => {
+    const script = `console.error("starting"); console.error(${JSON.stringify(line)}); process.exitCode = 1`;
+    const error = await failure(
+      connectMcp({
+        transport: "stdio",
+        name: "demo",
+        command: process.execPath,
+        args: ["-e", script],
+        sandbox: { mode: "enforce" },
+      }),
+    );
+    expect(error).toMatchObject({
+      code: "SERVER_START_FAILED",
+      message: `demo exited with code 1: ${line}`,
+      hint: expect.stringMatching(hint) as string,
+    });
+  });
+
   it("limits hold: a program that takes more memory than it may ends, and only it", async () => {
     const script = "const a=[];for(;;)a.push(Buffer.alloc(32e6,1))";
     const error = await failure(

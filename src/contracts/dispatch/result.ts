@@ -164,7 +164,7 @@ function parse(text: string): unknown {
 }
 
 function excerpt(value: unknown): string {
-  const text = JSON.stringify(value) ?? "";
+  const text = JSON.stringify(value);
   return text.length > MAX_VALUE_CHARS ? `${text.slice(0, MAX_VALUE_CHARS)}…` : text;
 }
 

@@ -240,8 +240,9 @@ function isSame(a: SettledState, b: SettledState): boolean {
 function unavailable(driver: string, { error }: Failure): Diagnostic {
   const cause = isPortolanError(error.cause) ? error.cause : undefined;
   const exit = { code: cause?.data.exitCode, signal: cause?.data.signal };
-  const line = explainingLine(cause?.stderr ?? "", exit)?.slice(0, 300);
-  const stderr = line === undefined ? "" : ` (stderr: ${line})`;
+  const line = explainingLine(cause?.stderr ?? "", exit)?.slice(0, 200);
+  const isNew = line !== undefined && !error.message.includes(line);
+  const stderr = isNew ? ` (stderr: ${line})` : "";
   return {
     code: "SERVER_UNAVAILABLE",
     severity: "warning",

@@ -58,10 +58,14 @@ export class LastError {
     const error = this.error;
     if (error === undefined) return {};
     const exit = { code: error.data.exitCode, signal: error.data.signal };
-    const line = OF_A_PROCESS.has(error.code) ? explainingLine(this.stderr, exit) : undefined;
+    const line = OF_A_PROCESS.has(error.code)
+      ? explainingLine(this.stderr, exit)?.slice(0, REASON_CHARS)
+      : undefined;
+    // The message of a failed start may contain the line already.
+    const isNew = line !== undefined && !error.message.includes(line);
     return {
       code: error.code,
-      reason: line === undefined ? error.message : `${error.message}: ${line.slice(0, REASON_CHARS)}`,
+      reason: isNew ? `${error.message}: ${line}` : error.message,
       hint: error.hint,
     };
   }

@@ -76,6 +76,14 @@ const PATHS =
 const REFUSED_WRITE =
   /\b(?:EACCES|EPERM|EROFS)\b|permission denied|operation not permitted|read-only file ?system/i;
 
+const FAILED_ACCESS =
+  /\b(?:ENOENT|EACCES|EPERM|EROFS|ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|ETIMEDOUT)\b|permission denied|operation not permitted|read-only file ?system|no such (?:file|host)|unable to open|connection refused|unreachable|name resolution|(?:could ?n[o']t|cannot|failed to) (?:resolve|connect)|fetch failed/i;
+
+/** Whether the text reports a path or a connection that failed, even if it does not say which. */
+export function reportsFailedAccess(text: string): boolean {
+  return FAILED_ACCESS.test(edgesOf(text));
+}
+
 /** Whether the text may report a write that was refused, and not only a path that does not exist. */
 export function reportsRefusedWrite(text: string): boolean {
   return REFUSED_WRITE.test(edgesOf(text));

@@ -3,11 +3,16 @@
 import { ERROR_CODES, isPortolanError, PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { LaunchPlan } from "../../launch/index.ts";
 import { type LaunchSettings, modeWords, type ServerDefinition } from "../../model/index.ts";
+import { explainingLine } from "../../process/index.ts";
 import { connect, type ConnectTarget } from "../negotiation/connect.ts";
 import type { EraMemory } from "../negotiation/era-memory.ts";
+import { reportsFailedAccess } from "../failure-hints/failed-access.ts";
 import type { LaunchDiagnostics } from "../failure-hints/launch-diagnostics.ts";
 import type { Session, SessionOptions } from "./session.ts";
 import { timerMs } from "../waiting.ts";
+
+/** The length up to which a line of stderr is part of a message. */
+const REASON_CHARS = 200;
 
 export interface OpenSessionOptions extends Omit<SessionOptions, "signal"> {
   readonly target: ConnectTarget;
@@ -93,9 +98,13 @@ function startError(
   const error = toPortolanError(reason, { server: name });
   if (error.code !== "SERVER_CRASHED" && error.code !== "CONNECTION_LOST" && error.code !== "TIMEOUT")
     return error;
-  return new PortolanError("SERVER_START_FAILED", error.message, {
+  const stderr = error.stderr ?? (isPortolanError(thrown) ? thrown.stderr : undefined);
+  const exit = { code: error.data.exitCode, signal: error.data.signal };
+  const line = error.code === "SERVER_CRASHED" ? explainingLine(stderr ?? "", exit) : undefined;
+  const message = line === undefined ? error.message : `${error.message}: ${line.slice(0, REASON_CHARS)}`;
+  return new PortolanError("SERVER_START_FAILED", message, {
     server: name,
-    stderr: error.stderr ?? (isPortolanError(thrown) ? thrown.stderr : undefined),
+    stderr,
     data: error.data,
     cause: error,
     hint: startHint(error, plan, launch),
@@ -103,19 +112,23 @@ function startError(
 }
 /** The hint for a failed start. The hint about calls that may have run does not apply, because no call was made. */
 function startHint(
-  { code, hint }: PortolanError,
+  { code, hint, stderr }: PortolanError,
   plan: LaunchPlan | undefined,
   settings: LaunchSettings | undefined,
 ): string | undefined {
-  if (code === "SERVER_CRASHED") return plan === undefined ? undefined : boxHint(plan, settings);
+  if (code === "SERVER_CRASHED")
+    return plan === undefined ? undefined : boxHint(plan, settings, stderr ?? "");
   if (hint !== ERROR_CODES.CONNECTION_LOST.hint) return hint;
   return "Check the URL, and that the server runs and can be reached from here.";
 }
 
-/** The hint for a program that ended while starting in a sandbox, where something may be missing. */
-function boxHint(plan: LaunchPlan, settings: LaunchSettings | undefined): string | undefined {
-  const { notGranted, sandbox } = plan;
-  if (sandbox.backend === "none") return undefined;
+/** The hint for a program that ended while starting in a sandbox, if its stderr reports an access that failed. */
+function boxHint(
+  { notGranted, sandbox }: LaunchPlan,
+  settings: LaunchSettings | undefined,
+  stderr: string,
+): string | undefined {
+  if (sandbox.backend === "none" || !reportsFailedAccess(stderr)) return undefined;
   // The launch diagnostics explain hidden paths.
   if (notGranted.length > 0) return undefined;
   return `It runs in a sandbox: portolan why --plan shows what it may touch, and ${modeWords(settings, "off")} whether that is the reason.`;
