@@ -90,13 +90,21 @@ export async function run(argv: readonly string[], io: CliIo): Promise<number> {
 /** Shows an error from outside of a command, in the form that the command line requests, and returns the exit code. */
 export function reportFailure(thrown: unknown, words: readonly string[], io: CliIo): number {
   const raw: RawOptions = {
-    json: words.includes("--json"),
+    json: words.includes("--json") || wantsJsonLog(words),
     text: words.includes("--text"),
     color: !words.includes("--no-color"),
   };
   const error = toPortolanError(thrown);
   createOutput(io, raw).error(error);
   return exitCodeOf(error);
+}
+
+/** True for `serve --log-format json`, whose log may be the stderr of this process. */
+function wantsJsonLog(words: readonly string[]): boolean {
+  return (
+    words.includes("--log-format=json") ||
+    words.some((word, index) => word === "json" && words[index - 1] === "--log-format")
+  );
 }
 
 interface State {

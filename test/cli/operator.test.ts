@@ -191,6 +191,19 @@ test("an error about settings is forgotten after a good reload, and a limit that
   expect((await run("status", "--text")).out).not.toContain("settings are not in use");
 });
 
+test("update names the servers of npm, and the command that updates them", async () => {
+  const npm = { npm: "some-server@^1.2.0" };
+  const place = setUp({
+    servers: { one: npm, two: { command: "npx", args: ["-y", "other"] }, own: fixture() },
+  });
+  const { code, err } = await place.run("update", "--check", "--text");
+  expect(code).toBe(0);
+  expect(err).toContain("packages of npm (one, two)");
+  expect(err).toContain("portolan install --update one two");
+  place.save({ servers: { own: fixture() } });
+  expect((await place.run("update", "--check", "--text")).err).not.toContain("install --update");
+});
+
 test("commands in another folder name the gateways that run", async () => {
   const { top, cwd, env, run } = setUp({ servers: { one: fixture() } });
   expect((await run("serve", "--daemon")).code).toBe(0);

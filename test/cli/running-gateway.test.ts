@@ -2,6 +2,7 @@
 
 import { spawn } from "node:child_process";
 import {
+  appendFileSync,
   chmodSync,
   chownSync,
   existsSync,
@@ -479,6 +480,17 @@ describe("--daemon", () => {
     expect(third.err).toContain("other users can access it");
   });
 
+  it("warns at the terminal that others can reach the gateway", async () => {
+    const place = setUp(yaml({ good: entry("--era=modern") }, { port: 0, host: "0.0.0.0" }));
+    const { code, out, err } = await place.run("serve", "--daemon", "--json");
+    const { pid } = JSON.parse(out) as { pid: number };
+    onTestFinished(() => void (isRunning(pid) && process.kill(pid, "SIGKILL")));
+    expect(code).toBe(0);
+    expect(err).toContain("It listens at all addresses of this computer, where others may reach it.");
+    expect(err).toContain("Without TLS, tokens can be read on the way");
+    expect((await place.run("stop")).code).toBe(0);
+  });
+
   it("prints why the gateway did not start, and where the log is", async () => {
     const place = setUp(
       yaml({ good: entry("--era=modern") }, { port: 0, callers: [{ name: "a", token: "${NONE}" }] }),
@@ -487,6 +499,22 @@ describe("--daemon", () => {
     expect(code).toBe(2);
     expect(err).toContain("NONE");
     expect(err).toContain("gateway.log");
+    // The output has only what this start wrote, and all of the log is JSON.
+    const [file = ""] = readdirSync(place.top, { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.endsWith("gateway.log"),
+    );
+    const log = join(place.top, file);
+    appendFileSync(log, '"a line of an earlier run"\n');
+    const again = await place.run("serve", "--daemon", "--log-format", "json");
+    expect(again.err).toContain("NONE");
+    expect(again.err).not.toContain("earlier run");
+    const lines = readFileSync(log, "utf8").trimEnd().split("\n");
+    const last = lines.map((line) => JSON.parse(line) as unknown).at(-1);
+    expect(last).toMatchObject({
+      level: "error",
+      type: "gateway.failed",
+      error: { hint: expect.any(String) },
+    });
     expect(place.stateFiles()).toEqual([]);
     const target = await place.run("serve", "--daemon", "--", "node", "x.js");
     expect(target.code).toBe(2);

@@ -50,6 +50,8 @@ describe("errors", () => {
       ].join("\n"),
     );
     expect(describeError(error, createColors(false), true)).toContain("cause Error: why");
+    const ofGateway = new PortolanError("SERVER_START_FAILED", "no", { stderr: "x", data: { log: "a.log" } });
+    expect(describeError(ofGateway, createColors(false))).toContain("the last lines of the gateway's log:");
   });
 
   test("for people at a terminal: wrapped between words, and no place that the message names already", () => {

@@ -91,7 +91,7 @@ export function describeError(error: PortolanError, colors: Colors, verbose = fa
   if (place.length > 0 && !isTold) lines.push(colors.dim(labelled("   at", place.join(" › "))));
   if (error.stderr)
     lines.push(
-      colors.dim("   the last lines of the server's stderr:"),
+      colors.dim(`   the last lines of the ${"log" in error.data ? "gateway's log" : "server's stderr"}:`),
       ...lastLines(error.stderr).map((line) => `   ${colors.dim("│")} ${line}`),
     );
   if (error.hint !== "") lines.push(labelled(colors.cyan(" hint"), plainText(error.hint)));

@@ -5,7 +5,12 @@ import { PortolanError, unknownServer } from "../../errors/index.ts";
 import { sandboxFromPermissions } from "../../formats/package/index.ts";
 import { definedOnly, filled, toSandboxFields } from "../../formats/manifest/index.ts";
 import { changeServer, parseWorkspace, type ServerFields } from "../../formats/workspace/index.ts";
-import { parsePackageReference, type SandboxConfig, type ServerConfig } from "../../model/index.ts";
+import {
+  parsePackageReference,
+  parseProgram,
+  type SandboxConfig,
+  type ServerConfig,
+} from "../../model/index.ts";
 import {
   compareWithRemembered,
   keepDocument,
@@ -24,6 +29,7 @@ import { withSpinner } from "../output/progress.ts";
 import { openSecrets, type PackageSettings, readPackageSettings } from "../registry/settings.ts";
 import { registriesOf } from "../registry/options.ts";
 import { plainLine } from "../terminal/safe-text.ts";
+import { programOf } from "../workspace/programs.ts";
 import { approve, configure, noteTools, type RawPackageOptions, toLocked } from "./add.ts";
 import { type Approval } from "./approval.ts";
 import { type Candidate, findCandidate } from "./candidate.ts";
@@ -65,7 +71,7 @@ interface Outcome {
 export async function update(cli: Cli, names: readonly string[], raw: RawUpdateOptions): Promise<number> {
   const { output } = cli;
   const settings = await readPackageSettings(cli);
-  const targets = await findTargets(cli, settings, names);
+  const { targets, ofNpm } = await findTargets(cli, settings, names);
   const outcomes: Outcome[] = [];
   for (const target of targets) {
     const what = `Nothing of ${plainLine(target.server.alias, 60)}`;
@@ -77,6 +83,12 @@ export async function update(cli: Cli, names: readonly string[], raw: RawUpdateO
   else if (outcomes.length === 0)
     output.print("No server of this workspace comes from a package of a registry.");
   else for (const outcome of outcomes) output.print(describe(outcome));
+  if (ofNpm.length > 0) {
+    const list = ofNpm.map((name) => plainLine(name, 60));
+    output.note(
+      `This command does not check packages of npm (${list.join(", ")}). To update them: portolan install --update ${list.join(" ")}`,
+    );
+  }
   if (output.form !== "json") applied?.print();
   if (applied !== undefined && applied.code !== 0) return applied.code;
   return raw.check === true && outcomes.some(({ state }) => state === "available") ? 1 : 0;
@@ -94,12 +106,14 @@ function describe({ server, state, newer, difference }: Outcome): string {
     : `Updated ${name} from ${from} to ${to}.`;
 }
 
+interface Found {
+  readonly targets: readonly Target[];
+  /** Servers that run packages of npm, which `portolan install --update` updates. */
+  readonly ofNpm: readonly string[];
+}
+
 /** The servers that come from packages. A named one that does not is an error. */
-async function findTargets(
-  cli: Cli,
-  { folder }: PackageSettings,
-  names: readonly string[],
-): Promise<Target[]> {
+async function findTargets(cli: Cli, { folder }: PackageSettings, names: readonly string[]): Promise<Found> {
   const { text = "", file } = await editWorkspaceFile(cli, true, (own) => own.text ?? "");
   const { servers } = parseWorkspace(text, file);
   const lock = await readLock(lockFileOf(folder));
@@ -109,9 +123,21 @@ async function findTargets(
       unknown,
       servers.map(({ alias }) => alias),
     );
-  return servers
-    .filter(({ alias }) => names.length === 0 || names.includes(alias))
-    .flatMap((server) => toTarget(server, lock, names.length > 0));
+  const chosen = servers.filter(({ alias }) => names.length === 0 || names.includes(alias));
+  return {
+    targets: chosen.flatMap((server) => toTarget(server, lock, names.length > 0)),
+    ofNpm: chosen.filter(isOfNpm).map(({ alias }) => alias),
+  };
+}
+
+function isOfNpm(server: ServerConfig): boolean {
+  const program = programOf(server);
+  try {
+    return program !== undefined && parseProgram(program).kind === "npm";
+  } catch {
+    // `portolan validate` reports a command that cannot be started.
+    return false;
+  }
 }
 
 function toTarget(server: ServerConfig, lock: Lock, isNamed: boolean): Target[] {

@@ -1,6 +1,6 @@
 // `portolan serve --daemon`: starts the gateway in the background, and waits until it is ready or has failed.
 
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, fstatSync, mkdirSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";
@@ -18,8 +18,8 @@ import { plainLine, plainText } from "../terminal/safe-text.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { gatewayLabel } from "../workspace/running.ts";
 import { BACKGROUND } from "./control.ts";
-import { tokenCommand } from "./greeting.ts";
-import type { ServeOptions } from "./options.ts";
+import { publicNotes, tokenCommand } from "./greeting.ts";
+import { overSettings, type ServeOptions } from "./options.ts";
 import { findServed, type Served } from "./served.ts";
 
 const POLL_MS = 50;
@@ -48,7 +48,7 @@ export async function startDaemon(cli: Cli, words: Words, options: ServeOptions)
   const servers = served.config.servers.filter(({ alias }) => only?.includes(alias) !== false);
   await unlockForGateway(cli, { ...served.config, servers });
   const log = options.logFile ?? join(await logFolder(path), "gateway.log");
-  const started = await start(cli, log, options);
+  const { started, logStart } = await start(cli, log, options);
   const stop = (): void => void process.kill(started.pid, "SIGTERM");
   const gateway = await withSpinner(cli, async (spinner) => {
     spinner.start("starting the gateway");
@@ -57,12 +57,21 @@ export async function startDaemon(cli: Cli, words: Words, options: ServeOptions)
     stop();
     throw error;
   });
-  if ("code" in gateway) return failed(cli, log, gateway.code);
+  if ("code" in gateway) return failed(cli, log, logStart, gateway.code);
   started.release();
+  // The gateway itself writes these warnings to its log, which few people read.
+  for (const line of publicNotes(overSettings(served.config.gateway, options.settings)))
+    output.note(output.noteColors.yellow(line));
   return report(cli, gateway, served);
 }
 
-async function start(cli: Cli, log: string, options: ServeOptions): Promise<BackgroundProgram> {
+interface Start {
+  readonly started: BackgroundProgram;
+  /** The size of the log before the start: earlier lines are those of other runs. */
+  readonly logStart: number;
+}
+
+async function start(cli: Cli, log: string, options: ServeOptions): Promise<Start> {
   const own = process.argv.slice(2);
   const cut = own.indexOf("--");
   const [script = ""] = process.argv.slice(1, 2);
@@ -76,15 +85,17 @@ async function start(cli: Cli, log: string, options: ServeOptions): Promise<Back
   const output = openSync(log, "a", 0o600);
   try {
     const { cwd } = cli.io;
+    const logStart = fstatSync(output).size;
     // A gateway in the background belongs to no other Portolan process, which would end it with its own servers.
     const { PORTOLAN_OWNER: _owner, ...env } = cli.io.env;
-    return await startBackground(
+    const started = await startBackground(
       {
         ...{ file: process.execPath, args: [...process.execArgv, script, ...args], cwd },
         env: { ...env, [BACKGROUND]: "1" },
       },
       output,
     );
+    return { started, logStart };
   } finally {
     closeSync(output);
   }
@@ -115,9 +126,11 @@ async function ready(
   );
 }
 
-async function failed(cli: Cli, log: string, code: number | null): Promise<number> {
+async function failed(cli: Cli, log: string, logStart: number, code: number | null): Promise<number> {
   const { io } = cli;
-  const text = await readFile(log, "utf8").catch(() => "");
+  const bytes = await readFile(log).catch(() => Buffer.alloc(0));
+  // A log that became shorter was rotated during the start.
+  const text = bytes.subarray(bytes.length < logStart ? 0 : logStart).toString("utf8");
   const lines = plainText(text).trimEnd().split("\n").slice(-SHOWN_LINES);
   const what = code === null ? "was killed" : `ended with code ${code}`;
   cli.output.error(

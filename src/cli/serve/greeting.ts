@@ -129,7 +129,7 @@ export function greetingText(
     ...servers.map((server) => serverLine(server, { width, colors, columns })),
     ...(greeting.console === undefined ? [] : [consoleLine(greeting.console, colors)]),
     ...otherAddresses(greeting).map((line) => colors.dim(wrap(`  ${line}`, columns))),
-    ...publicNotes(greeting).map((line) => colors.yellow(wrap(`  ${line}`, columns))),
+    ...publicNotes(greeting.settings).map((line) => colors.yellow(wrap(`  ${line}`, columns))),
     ...(failed === undefined ? [] : [colors.dim(`  details: portolan why ${failed.alias}`)]),
   ];
   // A log has the facts, one line for each. The lines to copy are for a person.
@@ -160,12 +160,11 @@ function connectLine(token: Greeting["token"], colors: Colors): string[] {
 }
 
 /** Warnings for a gateway that other computers can reach. */
-function publicNotes({ settings, token }: Greeting): string[] {
-  const { host = "127.0.0.1", tls } = settings;
+export function publicNotes({ host = "127.0.0.1", tls, auth }: GatewaySettings): string[] {
   if (isLoopbackHost(host)) return [];
   return [
     `It listens at ${host === "0.0.0.0" || host === "::" ? "all addresses of this computer" : host}, where others may reach it.`,
-    ...(tls === undefined && token !== undefined
+    ...(tls === undefined && auth !== "none"
       ? ["Without TLS, tokens can be read on the way: see --tls-cert and --tls-key."]
       : []),
   ];

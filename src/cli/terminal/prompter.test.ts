@@ -1,5 +1,5 @@
 import { PassThrough } from "node:stream";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createClackPrompter } from "./prompter.ts";
 
 function terminal(columns: number): { output: PassThrough & { columns: number }; text: () => string } {
@@ -32,4 +32,48 @@ test("keys are an answer, and a long question keeps its guide line", async () =>
   input.write("Ada\r");
   expect(await answer).toBe("Ada");
   expect(text()).toContain("A question that is much longer than\n│  the terminal is wide");
+});
+
+describe("a question with yes and no", () => {
+  const ask = (keys: string, initial: "yes" | "no"): Promise<string | undefined> => {
+    const input = new PassThrough();
+    const prompter = createClackPrompter(input, terminal(80).output, false);
+    const options = [
+      { value: "no", label: "No" },
+      { value: "yes", label: "Yes" },
+    ];
+    const answer = prompter.select({
+      message: "Approve?",
+      options,
+      initial,
+      signal: new AbortController().signal,
+    });
+    input.write(keys);
+    return answer;
+  };
+
+  test.each([
+    ["y\r", "no", "yes"],
+    ["y", "no", "yes"],
+    ["Y", "no", "yes"],
+    ["n", "yes", "no"],
+    ["\r", "no", "no"],
+    ["\r", "yes", "yes"],
+    ["\u001b[A\r", "no", "yes"],
+    ["hellojkl\r", "no", "no"],
+    ["l\r", "yes", "yes"],
+    ["\u0003", "yes", undefined],
+  ] as const)("keys %j with %s offered: %s", async (keys, initial, expected) => {
+    expect(await ask(keys, initial)).toBe(expected);
+  });
+});
+
+test("letters do not move the selection of a list", async () => {
+  const input = new PassThrough();
+  const prompter = createClackPrompter(input, terminal(80).output, false);
+  const options = ["one", "two", "three"].map((value) => ({ value, label: value }));
+  const { signal } = new AbortController();
+  const answer = prompter.select({ message: "Which?", options, initial: "one", signal });
+  input.write("jl\u001b[B\r");
+  expect(await answer).toBe("two");
 });

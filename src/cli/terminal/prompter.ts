@@ -1,7 +1,7 @@
 // Prompts at the terminal. They go to stderr, so that stdout holds only the result.
 
 import type { Readable, Writable } from "node:stream";
-import { isCancel, multiselect, note, password, S_BAR, select, text } from "@clack/prompts";
+import { confirm, isCancel, multiselect, note, password, S_BAR, select, text } from "@clack/prompts";
 import { cut, wrap } from "./layout.ts";
 
 /** The kinds of prompts. An answer of undefined means that the user cancelled. */
@@ -19,12 +19,8 @@ export interface Prompter {
     check: (text: string) => string | undefined;
     signal: AbortSignal;
   }): Promise<string | undefined>;
-  select(question: {
-    message: string;
-    options: { value: string; label: string }[];
-    initial: string | undefined;
-    signal: AbortSignal;
-  }): Promise<string | undefined>;
+  /** If the values are `yes` and `no`, the letters y and n answer the question. */
+  select(question: SelectQuestion): Promise<string | undefined>;
   multiselect(question: {
     message: string;
     options: { value: string; label: string }[];
@@ -32,6 +28,13 @@ export interface Prompter {
     required: boolean;
     signal: AbortSignal;
   }): Promise<string[] | undefined>;
+}
+
+interface SelectQuestion {
+  message: string;
+  options: { value: string; label: string }[];
+  initial: string | undefined;
+  signal: AbortSignal;
 }
 
 /** A prompt never removes its abort listener, so each one gets its own signal. */
@@ -64,30 +67,75 @@ export function createClackPrompter(input: Readable, terminal: Terminal, color: 
           ...streams,
         }),
       ),
-    select: async ({ message, options, initial, signal }) =>
-      chosen(
-        await select<string>({
-          message,
-          options,
-          initialValue: initial,
-          maxItems: 15,
-          signal: own(signal),
-          ...streams,
-        }),
-      ),
+    select: async (question) => {
+      const { message, options, initial, signal } = question;
+      const [first, second] = options.map(({ value }) => value).toSorted();
+      if (options.length === 2 && first === "no" && second === "yes")
+        return withoutLetters(input, () => askYesOrNo(question, streams));
+      return withoutLetters(input, async () =>
+        chosen(
+          await select<string>({
+            message,
+            options,
+            initialValue: initial,
+            maxItems: 15,
+            signal: own(signal),
+            ...streams,
+          }),
+        ),
+      );
+    },
     multiselect: async ({ message, options, initial, required, signal }) =>
-      chosen(
-        await multiselect<string>({
-          message,
-          options,
-          initialValues: initial,
-          required,
-          maxItems: 15,
-          signal: own(signal),
-          ...streams,
-        }),
+      withoutLetters(input, async () =>
+        chosen(
+          await multiselect<string>({
+            message,
+            options,
+            initialValues: initial,
+            required,
+            maxItems: 15,
+            signal: own(signal),
+            ...streams,
+          }),
+        ),
       ),
   };
+}
+
+async function askYesOrNo(
+  { message, options, initial, signal }: SelectQuestion,
+  streams: { input: Readable; output: Writable },
+): Promise<string | undefined> {
+  const labelOf = (wanted: string): string => options.find(({ value }) => value === wanted)?.label ?? wanted;
+  const answer = chosen(
+    await confirm({
+      message,
+      active: labelOf("yes"),
+      inactive: labelOf("no"),
+      initialValue: initial === "yes",
+      vertical: true,
+      signal: own(signal),
+      ...streams,
+    }),
+  );
+  return answer === undefined ? undefined : answer ? "yes" : "no";
+}
+
+/**
+ * Runs a prompt for which letters do not move the selection: the library takes h, j, k and l for arrow keys, and letters that
+ * a person typed ahead would change the answer.
+ */
+async function withoutLetters<T>(input: Readable, prompt: () => Promise<T>): Promise<T> {
+  const onKey = (_text: string | undefined, key: { name?: string; ctrl?: boolean } | undefined): void => {
+    // The library reads the same object after this listener.
+    if (key?.ctrl !== true && /^[hjkl]$/.test(key?.name ?? "")) delete key?.name;
+  };
+  input.prependListener("keypress", onKey);
+  try {
+    return await prompt();
+  } finally {
+    input.off("keypress", onKey);
+  }
 }
 
 type Terminal = Writable & { readonly columns?: number };
