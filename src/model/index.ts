@@ -25,6 +25,7 @@ export {
   LIMIT_NAMES,
   limitRule,
   pathGrant,
+  ownFoldersHint,
   pathGrantHint,
   writtenSize,
 } from "./sandbox/messages.ts";

@@ -92,3 +92,9 @@ export function pathGrantHint(denied: DeniedPath, command: string | undefined): 
   const how = pathGrant(denied, command);
   return how === undefined ? "Configure another file; no grant allows this one." : `Grant it with: ${how}`;
 }
+
+/** The hint about a path that the server refuses by itself, too: it was not started with that folder. */
+export function ownFoldersHint({ path, grant = path }: DeniedPath, command: string | undefined): string {
+  const how = `${command ?? "the option"} ${command === undefined ? "--allow-read" : "--read"} ${shellWord(grant)}`;
+  return `The server refuses it by itself, too. Add its folder to the server's arguments in its config, and grant it with: ${how} (or --${command === undefined ? "allow-" : ""}write, to write it)`;
+}

@@ -89,6 +89,11 @@ export function reportsRefusedWrite(text: string): boolean {
   return REFUSED_WRITE.test(edgesOf(text));
 }
 
+/** Whether the text says that the server itself refuses a path, because it was not started with that folder. */
+export function reportsOwnFolders(text: string): boolean {
+  return /outside (?:of )?(?:the )?allowed director/i.test(edgesOf(text));
+}
+
 /** Each path once. A text that reports no failure has none. */
 export function failedPaths(text: string): string[] {
   const read = edgesOf(text);

@@ -287,3 +287,20 @@ test("the result of a failed call names the hosts that were refused during the c
   const fine = { content: [{ type: "text", text: "fine" }] };
   expect(checkResult(fine, call, since)).toBe(fine);
 });
+
+test("a path that the server itself refuses needs an argument, not a grant alone", () => {
+  const reported: Diagnostic[] = [];
+  const command = "portolan grant files";
+  const { onLaunch, checkResult } = createLaunchDiagnostics(
+    ...(["files", (one: Diagnostic) => void reported.push(one), undefined, { command }] as const),
+  );
+  const hiddenAmong = (words: string[]): object[] => words.map((path) => ({ path, where: "args[0]" }));
+  onLaunch({ ...start("bubblewrap"), hiddenAmong } as unknown as LaunchNews);
+  const text = "Access denied - path outside allowed directories: /home/a/docs/a.md not in /home/a/notes";
+  const call = { method: "tools/call", params: { name: "t", arguments: { path: "/home/a/docs/a.md" } } };
+  const { content } = checkResult({ isError: true, content: [{ type: "text", text }] }, call);
+  const hint =
+    "The server refuses it by itself, too. Add its folder to the server's arguments in its config, and grant it with: portolan grant files --read /home/a/docs/a.md (or --write, to write it)";
+  expect(reported.map((one) => one.hint)).toEqual([hint]);
+  expect((content as { text: string }[]).at(-1)?.text).toContain(hint);
+});

@@ -13,6 +13,7 @@ import {
   matchesRule,
   parseNetworkRule,
   pathGrant,
+  ownFoldersHint,
   pathGrantHint,
   type ReportDenied,
 } from "../../model/index.ts";
@@ -24,6 +25,7 @@ import {
   type FailedConnection,
   failedConnections,
   failedPaths,
+  reportsOwnFolders,
   reportsRefusedWrite,
 } from "./failed-access.ts";
 import { fetcherHint, limitHint, nativeHint } from "./launch-hints.ts";
@@ -168,22 +170,25 @@ export function createLaunchDiagnostics(
       where: "the arguments of a call",
     }));
     if (isFailed) heardFailed(connectionsOf(call));
-    for (const text of textsOf(result, isFailed)) {
+    const texts = textsOf(result, isFailed);
+    const isOutside = isFailed && found.length > 0 && texts.some((text) => reportsOwnFolders(text));
+    for (const text of texts) {
       if (isFailed) heardFailed(failedConnections(text));
       found.push(...failedIn(text).map((one) => ({ ...one, where: "the result of a call" })));
     }
-    reportNamed(found);
-    const paths = new Map(found.map((one) => [one.path, toDenial(one)]));
+    reportNamed(found, isOutside);
+    const paths = new Map(found.map((one) => [one.path, toDenial(one, isOutside)]));
     const hosts = isFailed ? connectionDenials(server, deniedSince(since), granted, command) : [];
     return withDenials(result, [...paths.values(), ...hosts]);
   }
 
-  function toDenial(named: NamedPath): PathDenial {
+  /** `isOutside`: the server itself refuses the path, so that a grant alone does not help. */
+  function toDenial(named: NamedPath, isOutside = false): PathDenial {
     const denied = withConfigured(named);
     const grant = pathGrant(denied, command);
     const message = hiddenPathMessage(server, denied);
     const elsewhere = denied.protectedAs === undefined ? undefined : dataFile?.hint;
-    const hint = elsewhere ?? pathGrantHint(denied, command);
+    const hint = elsewhere ?? (isOutside ? ownFoldersHint(denied, command) : pathGrantHint(denied, command));
     return { path: denied.path, message, ...(grant && { grant }), hint };
   }
 
@@ -206,11 +211,11 @@ export function createLaunchDiagnostics(
   }
 
   /** Reports each path once, and no more than MAX_HIDDEN of them. */
-  function reportNamed(paths: readonly NamedPath[]): void {
+  function reportNamed(paths: readonly NamedPath[], isOutside = false): void {
     for (const named of paths) {
       if (hidden.has(named.path) || hidden.size >= MAX_HIDDEN) continue;
       hidden.add(named.path);
-      const denial = toDenial(named);
+      const denial = toDenial(named, isOutside);
       const { message, hint } = denial;
       report({ code: "SANDBOX_DENIED", severity: "warning", server, message, hint });
       onDeniedPath?.(denial);
