@@ -194,6 +194,35 @@ servers: {own: {command: x, lanes: 3}}
     expect(catalog.servers.find(({ alias }) => alias === "own")?.lanes).toBe(3);
   });
 
+  test("a tool pattern of a rule or a budget that names no server is a warning", async () => {
+    const folder = workspace({
+      "portolan.yaml": `gateway:
+  approval: [{tools: ["fles.write_file", "files.write_file", "*.write"]}]
+  callers: [{name: a, token: "\${A}", allow: {tools: [echo]}}]
+  budgets: {x: {tools: [filse.read], calls: 1/h}}
+servers: {files: {command: x}}
+`,
+    });
+    const { diagnostics } = await loadCatalog(folder);
+    expect(diagnostics.map(({ severity, message, hint }) => [severity, message, hint])).toEqual([
+      [
+        "warning",
+        'the pattern "echo" matches no tool: no server has this name',
+        "Write the server too, such as files.echo, or *echo.",
+      ],
+      [
+        "warning",
+        'the pattern "fles.write_file" matches no tool: no server has this name',
+        'Did you mean "files"?',
+      ],
+      [
+        "warning",
+        'the pattern "filse.read" matches no tool: no server has this name',
+        'Did you mean "files"?',
+      ],
+    ]);
+  });
+
   test("defaults are filled in, 0 stops a default, enabled_servers holds for all files", async () => {
     const folder = workspace({
       "portolan.yaml": `naming: "{alias}_{tool}"

@@ -97,6 +97,13 @@ export function finishServers(
         column,
         hint: hintFor(text, aliases),
       });
+  // Tools of contracts have other names, and a manifest may have a naming template.
+  if (
+    servers.every(
+      ({ endpoint, origin }) => endpoint.transport !== "contracts" && origin.format !== "manifest",
+    )
+  )
+    warnOfUnknownTools(settings, aliases, own, diagnostics);
   const enabled = enabledServers && new Set(enabledServers.map(({ text }) => text));
   return servers.map((server) => {
     const limits = { ...settings.defaults.limits, ...server.limits };
@@ -114,6 +121,30 @@ export function finishServers(
       ...(idleStopMs === undefined || idleStopMs === 0 ? {} : { idleStopMs }),
     };
   });
+}
+
+/** A rule for `fles.write_file` protects nothing. Without a naming template, every full name begins with an alias. */
+function warnOfUnknownTools(
+  { gatewayTools = [], naming }: WorkspaceSettings,
+  aliases: readonly string[],
+  own: string | undefined,
+  diagnostics: Diagnostic[],
+): void {
+  if (naming !== undefined) return;
+  for (const { text, line, column } of gatewayTools) {
+    if (text.includes("*") || aliases.some((alias) => text.startsWith(alias))) continue;
+    const [server = ""] = text.split(".");
+    diagnostics.push({
+      code: "FILE_INVALID",
+      severity: "warning",
+      message: `the pattern ${JSON.stringify(text)} matches no tool: no server has this name`,
+      file: own,
+      ...{ line, column },
+      hint: text.includes(".")
+        ? hintFor(server, aliases)
+        : `Write the server too, such as ${aliases[0] ?? "server"}.${text}, or *${text}.`,
+    });
+  }
 }
 
 function hintFor(alias: string, aliases: readonly string[]): string {

@@ -337,3 +337,16 @@ export function serversNamedByGateway(gateway: TextNode | undefined): TextNode[]
   );
   return [...ofCallers, ...itemsOf("approval").flatMap((rule) => nodeAt(rule, "servers") ?? [])];
 }
+
+/** The lists of tool patterns in the rules of callers, in approval rules and in budgets. */
+export function toolsNamedByGateway(gateway: TextNode | undefined): TextNode[] {
+  const listed = (name: string): readonly TextNode[] => {
+    const node = nodeAt(gateway, name);
+    if (node?.kind === "object") return node.entries.map(({ value }) => value);
+    return node?.kind === "list" ? node.items : [];
+  };
+  const rules = listed("callers").flatMap((caller) =>
+    ["allow", "deny"].flatMap((name) => nodeAt(caller, name) ?? []),
+  );
+  return [...rules, ...listed("approval"), ...listed("budgets")].flatMap((one) => nodeAt(one, "tools") ?? []);
+}

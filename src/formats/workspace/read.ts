@@ -30,7 +30,7 @@ import {
   withServer,
 } from "../manifest/index.ts";
 import type { ReadContext } from "../schema-builder/index.ts";
-import { serversNamedByGateway } from "./gateway-schema.ts";
+import { serversNamedByGateway, toolsNamedByGateway } from "./gateway-schema.ts";
 import { WORKSPACE, type WorkspaceValue } from "./schema.ts";
 
 /** A text of the file with its place, for diagnostics that need other files too. */
@@ -53,6 +53,8 @@ export interface WorkspaceSettings {
   readonly contracts?: ContractPolicy;
   /** The aliases that the gateway's rules name. */
   readonly gatewayServers?: readonly PlacedWord[];
+  /** The tool patterns of the gateway's rules and budgets. */
+  readonly gatewayTools?: readonly PlacedWord[];
   /** Folders in it are as written. */
   readonly registries?: readonly RegistrySetting[];
   readonly packages?: PackagePolicy;
@@ -165,6 +167,8 @@ function toSettings(workspace: WorkspaceValue, root: TextNode): WorkspaceSetting
     packages,
     gatewayServers:
       gateway && serversNamedByGateway(nodeAt(root, "gateway")).flatMap((node) => placed(node) ?? []),
+    gatewayTools:
+      gateway && toolsNamedByGateway(nodeAt(root, "gateway")).flatMap((node) => placed(node) ?? []),
   };
 }
 
