@@ -116,6 +116,21 @@ describe("errors have their position, and all come at once", () => {
     expect(errors(text)).toEqual(expected);
   });
 
+  test("a variable of the caller that the script does not have is an error", () => {
+    const script = '@text name = "World"\nHello {{name}} and {{other}}';
+    expect(parse(script, ["nme", "other"]).diagnostics).toMatchObject([
+      {
+        message: 'The script has no variable "nme", which is set from outside.',
+        hint: 'Did you mean "name"?',
+      },
+    ]);
+    expect(parse("Hello", ["x"]).diagnostics).toMatchObject([{ hint: "Leave out --var x=…." }]);
+    expect(errors(script, ["name", "other"])).toEqual([]);
+    const config = '@import mcp x from @u/p\n@mcp:config x { a: one, b: "{{two}}" }\nshow @x.t(three)';
+    expect(errors(config, ["one", "two", "three"])).toEqual([]);
+    expect(errors("@nope {{x}}", ["x"])).toEqual(['1:1 "@nope" is not a directive.']);
+  });
+
   test("the caller's variables are known, but results cannot be set", () => {
     expect(errors("{{a}}", ["a"])).toEqual([]);
     expect(errors("@import mcp x from @u/p\n@mcp a = x.t()", ["a"])).toEqual([

@@ -325,6 +325,8 @@ describe("lifecycle", () => {
     ]);
     expect(pids.filter(isRunning)).toEqual([]);
     expect((await failure(workspace.callTool("one.echo", { text: "late" }))).code).toBe("CONNECTION_CLOSED");
+    for (const list of ["tools", "toolDefinitions", "resources", "resourceTemplates", "prompts"] as const)
+      expect((await failure(workspace[list]())).code).toBe("CONNECTION_CLOSED");
     expect(events.filter(({ type }) => type === "mcp.server_stopped")).toHaveLength(2);
     await workspace.close();
   });

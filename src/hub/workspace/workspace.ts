@@ -1,7 +1,7 @@
 // `openWorkspace()`: the servers of a folder, a file or a program as one set of tools.
 
 import type { Contracts } from "../../contracts/index.ts";
-import type { Diagnostic, Report } from "../../errors/index.ts";
+import { type Diagnostic, PortolanError, type Report } from "../../errors/index.ts";
 import {
   type CompleteResult,
   DEFAULT_LIMITS,
@@ -103,17 +103,26 @@ export async function openWorkspace(
     ...{ limits: DEFAULT_LIMITS, retryHinted: false, diagnostics, report },
     serverOf: (tool) => hub.ownName(tool)?.server,
   });
-  const close = (): Promise<void> => opened.close();
+  let isClosed = false;
+  const close = (): Promise<void> => {
+    isClosed = true;
+    return opened.close();
+  };
   const warnMissing = createMissingWarner(hub, options.reportsFailures === false ? () => {} : report);
+  /** The lists of a closed workspace would name tools that cannot be called. */
+  const beforeList = (list: ListName): void => {
+    if (isClosed) throw new PortolanError("CONNECTION_CLOSED", "the workspace is closed");
+    warnMissing(list);
+  };
   return {
     events,
     diagnostics,
-    tools: () => {
-      warnMissing("tools");
+    tools: async () => {
+      beforeList("tools");
       return connection.listTools();
     },
-    toolDefinitions: () => {
-      warnMissing("tools");
+    toolDefinitions: async () => {
+      beforeList("tools");
       return connection.listToolDefinitions();
     },
     callTool: async (name, input, request) => {
@@ -125,18 +134,18 @@ export async function openWorkspace(
     contracts: () => hub.contracts(),
     toolNames: () => hub.toolNames(),
     promptNames: () => hub.promptNames(),
-    resources: () => {
-      warnMissing("resources");
+    resources: async () => {
+      beforeList("resources");
       return connection.listResources();
     },
-    resourceTemplates: () => {
-      warnMissing("resources");
+    resourceTemplates: async () => {
+      beforeList("resources");
       return connection.listResourceTemplates();
     },
     readResource: (uri, request) => connection.readResource(uri, request),
     subscribe: (uri) => connection.subscribe(uri),
-    prompts: () => {
-      warnMissing("prompts");
+    prompts: async () => {
+      beforeList("prompts");
       return connection.listPrompts();
     },
     getPrompt: async (name, args, request) => {

@@ -54,6 +54,8 @@ export function checkNames(
 ): CheckedNames {
   const check = new NameCheck(source, given);
   for (const statement of statements) check.statement(statement);
+  // A broken statement may have used a name.
+  if (!statements.some(({ kind }) => kind === "broken")) check.unused();
   return check;
 }
 
@@ -65,6 +67,8 @@ class NameCheck implements CheckedNames {
   readonly #source: SourceText;
   readonly #given: ReadonlySet<string>;
   readonly #known: Map<string, Known> = new Map();
+  /** Names that the script refers to as variables. */
+  readonly #wanted: Set<string> = new Set();
 
   constructor(source: SourceText, given: ReadonlySet<string>) {
     this.#source = source;
@@ -96,6 +100,19 @@ class NameCheck implements CheckedNames {
       case "broken":
         for (const name of statement.names) this.#known.set(name, { kind: "broken", at: statement.at });
     }
+  }
+
+  /** A given name that the script neither uses nor defines is probably misspelt. */
+  unused(): void {
+    const variables = [...this.#known].filter(([, { kind }]) => kind === "variable").map(([name]) => name);
+    const names = new Set([...variables, ...this.#wanted]);
+    for (const name of this.#given)
+      if (!names.has(name))
+        this.#error(
+          0,
+          `The script has no variable ${JSON.stringify(name)}, which is set from outside.`,
+          didYouMean(name, [...names]) ?? `Leave out --var ${name}=….`,
+        );
   }
 
   #error(at: number, message: string, hint?: string): void {
@@ -161,6 +178,7 @@ class NameCheck implements CheckedNames {
       else if (other !== undefined)
         this.#error(at, `The settings ${other} and ${name} are the same variable, ${variable.name}.`);
       variables.set(variable.name, name);
+      if (value.kind === "reference") this.#wanted.add(value.name);
       if (value.kind === "reference" && !this.#known.has(value.name) && !this.#given.has(value.name))
         this.#error(value.at, ...this.#unknown(value.name, `Write "{{${value.name}}}" for a secret.`));
       else this.#value(value, { variable: variable.name, server: use });
@@ -186,6 +204,7 @@ class NameCheck implements CheckedNames {
   }
 
   #reference({ name, steps, at }: Reference, setting?: Omit<SecretUse, "name" | "at">): void {
+    this.#wanted.add(name);
     const known = this.#known.get(name);
     if (known?.kind === "variable" || known?.kind === "broken") return;
     if (known !== undefined)

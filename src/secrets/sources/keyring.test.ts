@@ -78,7 +78,7 @@ describe("a keyring that works", () => {
 describe("a keyring that does not", () => {
   test.each([
     ["is not installed", async () => Promise.reject(new Error("Cannot find package"))],
-    ["throws", fakeKeyring({ fail: () => new Error("no D-Bus") }).load],
+    ["throws", fakeKeyring({ fail: () => new Error("it is locked") }).load],
     ["forgets", fakeKeyring({ get: () => null }).load],
     ["changes what it is given", fakeKeyring({ get: (value) => `${value}x` }).load],
     ["has another shape", async () => ({}) as KeyringModule],
@@ -89,13 +89,32 @@ describe("a keyring that does not", () => {
     expect(await source.list()).toEqual([]);
     expect(await source.remove("A")).toBe(false);
     expect(told).toMatchObject([
-      { severity: "info", message: expect.stringContaining("not used") as string },
+      {
+        severity: "info",
+        message: expect.stringContaining("not used") as string,
+        hint: expect.stringContaining("--to vault") as string,
+      },
     ]);
     expect(await source.check()).toMatchObject({ ok: false });
     await expect(source.set("A", new Secret("canary"))).rejects.toMatchObject({
       code: "SECRET_STORE_FAILED",
       message: expect.not.stringContaining("canary") as string,
     });
+  });
+
+  test.each([
+    "Platform failure: DBus error: Using X11 for dbus-daemon autolaunch was disabled at compile time, set your DBUS_SESSION_BUS_ADDRESS instead",
+    "Platform failure: DBus error: Failed to connect to socket /run/user/1/bus: No such file or directory",
+    "Platform failure: DBus error: The name org.freedesktop.secrets was not provided by any .service files",
+  ])("is not there: reading reports nothing, writing and checking do: %s", async (message) => {
+    const told: Diagnostic[] = [];
+    const { load } = fakeKeyring({ fail: () => new Error(message) });
+    const source = createKeyringSource(createKeyring({ report: (it) => told.push(it), load }));
+    expect(await source.get("A")).toBeUndefined();
+    expect(await source.list()).toEqual([]);
+    expect(told).toEqual([]);
+    expect(await source.check()).toEqual({ ok: false, note: message });
+    await expect(source.set("A", new Secret("x"))).rejects.toMatchObject({ code: "SECRET_STORE_FAILED" });
   });
 
   test("hangs: it is given up after the limit", async () => {

@@ -21,7 +21,7 @@ export interface KeyringModule {
   readonly findCredentialsAsync: (service: string) => Promise<readonly { readonly account: string }[]>;
 }
 
-/** Reads of an unusable keyring return undefined and report the reason once. Writes fail. */
+/** Reads of an unusable keyring return undefined and report the reason once, unless the machine has no keyring. Writes fail. */
 export interface Keyring {
   get(service: string, account: string): Promise<string | undefined>;
   set(service: string, account: string, value: string): Promise<void>;
@@ -47,7 +47,18 @@ const WAIT_MS = 30_000;
 /** Time until an unusable keyring is tried again, because the user may have unlocked it. */
 const TRY_AGAIN_MS = 30_000;
 
-type Probed = { readonly module: KeyringModule } | { readonly why: string; readonly at: number };
+const VAULT_HINT = "Use the vault instead: portolan secrets set NAME --to vault.";
+/** Errors of D-Bus on a machine without a session bus, or without a program that offers a keyring on it. */
+const ABSENT =
+  /\bDBUS_SESSION_BUS_ADDRESS\b|autolaunch|\bX11\b.*\bDISPLAY\b|D-?Bus error:? .*(?:no such file|not provided by any)/i;
+
+interface Unusable {
+  readonly why: string;
+  readonly at: number;
+  /** This machine has no keyring, such as one without a desktop session. */
+  readonly isAbsent?: boolean;
+}
+type Probed = { readonly module: KeyringModule } | Unusable;
 /** Each process probes a keyring once, however many stores are open. */
 const probes = new Map<() => Promise<KeyringModule>, Promise<Probed>>();
 
@@ -69,14 +80,14 @@ export function createKeyring(options: KeyringOptions): Keyring {
   function tell(message: string, severity: Diagnostic["severity"]): void {
     if (told === message) return;
     told = message;
-    options.report({ code: "SECRET_STORE_FAILED", severity, message });
+    options.report({ code: "SECRET_STORE_FAILED", severity, message, hint: VAULT_HINT });
   }
 
   /** Reads from the keyring, or returns `otherwise` if it cannot be used. */
   async function read<T>(work: (module: KeyringModule) => Promise<T>, otherwise: T): Promise<T> {
     const probed = await open();
     if (!("module" in probed)) {
-      tell(`The system's keyring is not used: ${probed.why}.`, "info");
+      if (probed.isAbsent !== true) tell(`The system's keyring is not used: ${probed.why}.`, "info");
       return otherwise;
     }
     try {
@@ -148,7 +159,8 @@ async function probe(load: () => Promise<KeyringModule>, waitMs: number, now: ()
     if (back === value) return { module };
     return { why: "it does not keep values", at: now() };
   } catch (error) {
-    return { why: reason(error), at: now() };
+    const why = reason(error);
+    return { why, at: now(), isAbsent: ABSENT.test(why) };
   }
 }
 
@@ -158,7 +170,7 @@ async function loadPackage(): Promise<KeyringModule> {
 
 function keyringError(message: string, cause?: unknown): PortolanError {
   return new PortolanError("SECRET_STORE_FAILED", message, {
-    hint: "Use the vault instead: portolan secrets set NAME --to vault.",
+    hint: VAULT_HINT,
     data: { source: "keyring" },
     cause,
   });
