@@ -1,6 +1,6 @@
 // Entry `portolan/gateway`: a gateway inside of another program.
 
-import { type Gateway, type GatewayOptions, openGateway as open } from "./gateway/index.ts";
+import { checkGatewayOptions, type Gateway, type GatewayOptions, openGateway as open } from "./gateway/index.ts";
 import type { WorkspaceSource } from "./hub/index.ts";
 
 export {
@@ -24,6 +24,6 @@ export type {
  * Serves the workspace of a folder, a file or a config as one MCP server, for clients of both protocol eras. Pass the requests of
  * your server to `handle` or `fetch`, and close the gateway at the end.
  */
-export function openGateway(source: WorkspaceSource, options?: GatewayOptions): Promise<Gateway> {
-  return open(source, options);
+export async function openGateway(source: WorkspaceSource, options?: GatewayOptions): Promise<Gateway> {
+  return open(source, checkGatewayOptions(options));
 }

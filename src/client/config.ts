@@ -1,7 +1,7 @@
 // Validates the config of `connectMcp()` and converts it to a server definition.
 
 import { HTTP_SCHEMES, WEBSOCKET_SCHEMES } from "../base/net/urls.ts";
-import { PortolanError } from "../errors/index.ts";
+import { hintOf, PortolanError, problemsOf } from "../errors/index.ts";
 import {
   DEFAULT_LIMITS,
   type Endpoint,
@@ -11,6 +11,7 @@ import {
   type ServerDefinition,
   toCommandLine,
 } from "../model/index.ts";
+import { HTTP_CONFIG, STDIO_CONFIG } from "./options.ts";
 import type { McpConfig, McpStdioConfig } from "./types.ts";
 
 const PROTOCOLS: ReadonlyMap<string, readonly string[]> = new Map([
@@ -20,7 +21,12 @@ const PROTOCOLS: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 export function toServerDefinition(config: McpConfig): ServerDefinition {
-  const problems: string[] = [];
+  const inTable = !isObject(config)
+    ? []
+    : config.transport === "stdio"
+      ? problemsOf(config, STDIO_CONFIG)
+      : problemsOf(config, HTTP_CONFIG);
+  const problems = inTable.map(({ message }) => message);
   const endpoint = readEndpoint(config, problems);
   const limits = readLimits(config?.limits, problems);
   const era = config?.era ?? "auto";
@@ -35,6 +41,7 @@ export function toServerDefinition(config: McpConfig): ServerDefinition {
       `the server's configuration is not valid: ${problems.join("; ")}`,
       {
         server: config?.name,
+        hint: hintOf(inTable),
         data: { problems },
       },
     );

@@ -27,6 +27,7 @@ import { type Call, listAll, type Upstream, type UpstreamStats } from "../upstre
 import { toAgentTool, CheckedTool } from "./tools.ts";
 import { ListCache, type LoadOptions } from "./list-cache.ts";
 import { exposedName } from "./names.ts";
+import { checkListOptions, checkRequestOptions, requestOptionsError } from "./options.ts";
 import { resultText } from "./result-text.ts";
 import type {
   ConnectionEvents,
@@ -106,9 +107,9 @@ export class Connection implements McpConnection {
     return this.#upstream.stats();
   }
 
-  async listTools({ prefix = "", ...options }: Parameters<McpConnection["listTools"]>[0] = {}): Promise<
-    Tool[]
-  > {
+  async listTools(given: Parameters<McpConnection["listTools"]>[0] = {}): Promise<Tool[]> {
+    checkListOptions(given);
+    const { prefix = "", ...options } = given;
     const [tools, zod] = await Promise.all([this.#tools.get(options), import("zod")]);
     if (this.#agentTools?.of !== tools) this.#agentTools = { of: tools, byPrefix: new Map() };
     const { byPrefix } = this.#agentTools;
@@ -120,6 +121,7 @@ export class Connection implements McpConnection {
   async listToolDefinitions(
     options: Parameters<McpConnection["listToolDefinitions"]>[0] = {},
   ): Promise<ToolDefinition[]> {
+    checkListOptions(options);
     return [...(await this.#tools.get(options)).values()].map((tool) => tool.definition);
   }
 
@@ -129,6 +131,8 @@ export class Connection implements McpConnection {
       return Promise.reject(new PortolanError("INPUT_INVALID", message, { server: this.#upstream.name }));
     }
     if (!isObject(input)) return Promise.reject(this.#noObject(name, input));
+    const wrong = requestOptionsError(options);
+    if (wrong !== undefined) return Promise.reject(wrong.at({ tool: name }));
     // An expired definition is still used if it accepts the input.
     const tool = this.#tools.last?.get(name);
     return tool?.loaded === true && tool.accepts(input)
@@ -136,17 +140,22 @@ export class Connection implements McpConnection {
       : this.#checkAndCall(name, input, options);
   }
 
-  listResources(options: Parameters<McpConnection["listResources"]>[0] = {}): Promise<ResourceDefinition[]> {
-    return this.#resources.get(options).then((list) => [...list]);
+  async listResources(
+    options: Parameters<McpConnection["listResources"]>[0] = {},
+  ): Promise<ResourceDefinition[]> {
+    checkListOptions(options);
+    return [...(await this.#resources.get(options))];
   }
 
-  listResourceTemplates(
+  async listResourceTemplates(
     options: Parameters<McpConnection["listResourceTemplates"]>[0] = {},
   ): Promise<ResourceTemplateDefinition[]> {
-    return this.#templates.get(options).then((list) => [...list]);
+    checkListOptions(options);
+    return [...(await this.#templates.get(options))];
   }
 
   async readResource(uri: string, options: RequestOptions = {}): Promise<ReadResourceResult> {
+    checkRequestOptions(options);
     this.#need("resources");
     return (await this.#upstream.request(
       this.#call("resources/read", { uri }, options),
@@ -159,8 +168,9 @@ export class Connection implements McpConnection {
     return this.#upstream.subscribe(uri);
   }
 
-  listPrompts(options: Parameters<McpConnection["listPrompts"]>[0] = {}): Promise<PromptDefinition[]> {
-    return this.#prompts.get(options).then((list) => [...list]);
+  async listPrompts(options: Parameters<McpConnection["listPrompts"]>[0] = {}): Promise<PromptDefinition[]> {
+    checkListOptions(options);
+    return [...(await this.#prompts.get(options))];
   }
 
   async getPrompt(
@@ -168,6 +178,7 @@ export class Connection implements McpConnection {
     args: Record<string, string> = {},
     options: RequestOptions = {},
   ): Promise<GetPromptResult> {
+    checkRequestOptions(options);
     this.#need("prompts");
     return (await this.#upstream.request(
       this.#call("prompts/get", { name, arguments: args }, options),
@@ -177,6 +188,7 @@ export class Connection implements McpConnection {
   async complete(
     ...[ref, argument, context, options = {}]: Parameters<McpConnection["complete"]>
   ): Promise<CompleteResult["completion"]> {
+    checkRequestOptions(options);
     this.#need("completions");
     const params = {
       ref:
@@ -193,6 +205,7 @@ export class Connection implements McpConnection {
   }
 
   async ping(options: RequestOptions = {}): Promise<void> {
+    checkRequestOptions(options);
     // The modern protocol has no ping, so server/discover is the health check.
     const method = this.#upstream.describe().era === "modern" ? "server/discover" : "ping";
     await this.#upstream.request(this.#call(method, {}, options));

@@ -159,12 +159,15 @@ export function toAgentTool({ name, definition, server, zod, report, call }: Age
   };
 }
 
-/** Options from the arguments of a framework: AI SDK and LangChain pass options second, OpenAI Agents third after its context. */
+/**
+ * Options from the arguments of a framework: AI SDK and LangChain pass options second, OpenAI Agents third after its context. Other
+ * fields of theirs are left out; `call` refuses wrong values of the fields that are used.
+ */
 function toRequestOptions(options: unknown, details: unknown): RequestOptions {
-  const own = isObject(options) ? (options as ToolCallOptions) : {};
+  const second = isObject(options) ? (options as ToolCallOptions) : {};
+  const own = isObject(details) ? (details as ToolCallOptions) : second;
   const { timeoutMs, maxTimeoutMs, onProgress, meta } = own;
-  const later = isObject(details) ? (details as ToolCallOptions) : {};
-  const signals = [own.signal, own.abortSignal, later.signal, later.abortSignal];
-  const signal = signals.find((one) => one instanceof AbortSignal);
+  const outer = [second.signal, second.abortSignal].find((one) => one instanceof AbortSignal);
+  const signal = own.signal ?? own.abortSignal ?? outer;
   return { signal, timeoutMs, maxTimeoutMs, onProgress, meta };
 }

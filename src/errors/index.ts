@@ -2,6 +2,7 @@
 
 export { ERROR_CODES, type ErrorCode, type ErrorProperties } from "./codes.ts";
 export { type Diagnostic, locatedMessage, type Report } from "./diagnostic.ts";
+export { checkOptions, hintOf, OPTION_KINDS, type OptionTable, optionsError, problemsOf } from "./options.ts";
 export {
   changedError,
   type ErrorPlace,

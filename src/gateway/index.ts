@@ -12,6 +12,7 @@ export {
   type OpenedGateway,
   type ReloadOutcome,
 } from "./gateway.ts";
+export { checkGatewayOptions } from "./options.ts";
 export type { NoteRefusal } from "./access/refusal-events.ts";
 export { EventWriter } from "./http/event-writer.ts";
 export type { Site } from "./http/handler.ts";

@@ -39,6 +39,7 @@ export type {
   WorkspaceFields,
   WorkspaceSource,
 } from "./workspace/config.ts";
+export { WORKSPACE_OPTIONS } from "./workspace/options.ts";
 export type { LivePin, PinDifference, PinHealth, ServerPins } from "./pins/pin-report.ts";
 export { readPins } from "./pins/read-pins.ts";
 export type { Hub, OwnName } from "./hub.ts";

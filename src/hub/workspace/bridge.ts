@@ -1,10 +1,11 @@
 // `createBridge()`: a workspace in the steps of an extension host: initialize, start, getTools, stop, healthCheck.
 
 import { loadCatalog } from "../../catalog/index.ts";
-import type { Report } from "../../errors/index.ts";
+import { checkOptions, type Report } from "../../errors/index.ts";
 import type { Tool } from "../../client/index.ts";
 import type { HubEvent } from "../events.ts";
 import { fromCatalog, readConfig, type WorkspaceSource } from "./config.ts";
+import { WORKSPACE_OPTIONS } from "./options.ts";
 import { openWorkspace, type Workspace } from "./workspace.ts";
 import type { WorkspaceOptions } from "./workspace-hub.ts";
 import { packagedDrivers } from "./packaged-drivers.ts";
@@ -52,6 +53,7 @@ interface Started {
  * ```
  */
 export function createBridge(source: WorkspaceSource, options: WorkspaceOptions = {}): Bridge {
+  checkOptions("the options of createBridge()", options, WORKSPACE_OPTIONS);
   let state: State = { step: "created" };
 
   const initialize = async (): Promise<void> => {

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type CatalogChange, loadCatalog, watchCatalog } from "../../catalog/index.ts";
-import { type Diagnostic, locatedMessage, type Report } from "../../errors/index.ts";
+import { type Diagnostic, locatedMessage, type Report, unknownServer } from "../../errors/index.ts";
 import type { LaunchContext } from "../../launch/index.ts";
 import type { GatewaySettings, ServerConfig } from "../../model/index.ts";
 import {
@@ -141,6 +141,7 @@ export async function openWorkspaceHub(
       typeof source === "string"
         ? fromCatalog(watch?.catalog ?? (await loadCatalog(source, { packagedDrivers })), report)
         : await readConfig(source, report);
+    requireServers(options.only, config.servers);
   } catch (error) {
     await watch?.close();
     throw error;
@@ -264,6 +265,13 @@ export async function openWorkspaceHub(
     settled: () => applying.then(() => members.settled()),
     close,
   };
+}
+
+/** Throws for an alias that no server has: its tools would be missing without a reason. */
+function requireServers(only: readonly string[] = [], servers: readonly ServerConfig[]): void {
+  const known = servers.map(({ alias }) => alias);
+  const unknown = only.find((alias) => !known.includes(alias));
+  if (unknown !== undefined) throw unknownServer(unknown, known);
 }
 
 function envFileOf(given: string | true | undefined, config: WorkspaceConfig): string | undefined {

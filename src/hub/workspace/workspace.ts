@@ -1,7 +1,7 @@
 // `openWorkspace()`: the servers of a folder, a file or a program as one set of tools.
 
 import type { Contracts } from "../../contracts/index.ts";
-import { type Diagnostic, PortolanError, type Report } from "../../errors/index.ts";
+import { checkOptions, type Diagnostic, PortolanError, type Report } from "../../errors/index.ts";
 import {
   type CompleteResult,
   DEFAULT_LIMITS,
@@ -14,6 +14,7 @@ import {
   type ToolDefinition,
 } from "../../model/index.ts";
 import {
+  checkRequestOptions,
   Connection,
   createWarner,
   type McpConnection,
@@ -30,6 +31,7 @@ import type { ListName } from "../member/inventory.ts";
 import { healthOf, isUp, type ServerHealth } from "../member/health.ts";
 import type { ServerPins } from "../pins/pin-report.ts";
 import { readPins } from "../pins/read-pins.ts";
+import { WORKSPACE_OPTIONS } from "./options.ts";
 import { openWorkspaceHub, type WorkspaceOptions } from "./workspace-hub.ts";
 
 /** All servers of a workspace as one: tools, resources, prompts, events and health. */
@@ -96,6 +98,7 @@ export async function openWorkspace(
   source: WorkspaceSource = ".",
   options: WorkspaceOptions = {},
 ): Promise<Workspace> {
+  checkOptions("the options of openWorkspace()", options, WORKSPACE_OPTIONS);
   const onDiagnostic = options.onDiagnostic ?? createWarner();
   const opened = await openWorkspaceHub(source, { reportsFailures: true, ...options, onDiagnostic });
   const { hub, events, diagnostics, report } = opened;
@@ -114,6 +117,10 @@ export async function openWorkspace(
     if (isClosed) throw new PortolanError("CONNECTION_CLOSED", "the workspace is closed");
     warnMissing(list);
   };
+  const findOwner = (name: string, request: RequestOptions | undefined): Promise<void> => {
+    checkRequestOptions(request);
+    return hub.findOwner(name, request ?? {});
+  };
   return {
     events,
     diagnostics,
@@ -127,7 +134,7 @@ export async function openWorkspace(
     },
     callTool: async (name, input, request) => {
       const full = hub.toolName(name);
-      if (!hub.isKnown(full)) await hub.findOwner(full, request ?? {});
+      if (!hub.isKnown(full)) await findOwner(full, request);
       return connection.callTool(full, input, request);
     },
     fullName: (name) => hub.toolName(name),
@@ -150,7 +157,7 @@ export async function openWorkspace(
     },
     getPrompt: async (name, args, request) => {
       const full = hub.promptName(name);
-      if (!hub.isKnown(full)) await hub.findOwner(full, request ?? {});
+      if (!hub.isKnown(full)) await findOwner(full, request);
       return connection.getPrompt(full, args, request);
     },
     complete: (...args) => connection.complete(...args),

@@ -1,0 +1,78 @@
+// The options of `connectMcp()` and of requests, as tables of their kinds.
+
+import { OPTION_KINDS, type OptionTable, optionsError, type PortolanError } from "../errors/index.ts";
+import type { McpHandlers, McpHttpConfig, McpOptions, McpStdioConfig, RequestOptions } from "./types.ts";
+
+const { anything, callback, either, fields, flag, list, milliseconds, object, oneOf, signal, text } =
+  OPTION_KINDS;
+
+const HANDLERS: OptionTable<McpHandlers> = {
+  elicit: callback,
+  sample: callback,
+  roots: either(callback, list(object)),
+};
+
+/** The kind of `handlers`, here and in the options of a workspace. */
+export const HANDLERS_KIND = fields(HANDLERS);
+
+/** `toServerDefinition()` checks the fields that are `anything` here. */
+const COMMON: OptionTable<McpOptions & Pick<McpHttpConfig, "transport">> = {
+  transport: anything,
+  name: anything,
+  era: anything,
+  limits: anything,
+  clientInfo: object,
+  handlers: HANDLERS_KIND,
+  logLevel: oneOf("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"),
+  watch: flag,
+  retryHinted: flag,
+  signal: anything,
+  onDiagnostic: callback,
+};
+
+export const STDIO_CONFIG: OptionTable<McpStdioConfig> = {
+  ...COMMON,
+  command: anything,
+  args: anything,
+  env: anything,
+  cwd: anything,
+  sandbox: anything,
+  onInstalling: callback,
+  onStderr: callback,
+};
+
+export const HTTP_CONFIG: OptionTable<McpHttpConfig> = {
+  ...COMMON,
+  url: anything,
+  headers: anything,
+  auth: object,
+};
+
+const REQUEST: OptionTable<RequestOptions> = {
+  signal,
+  timeoutMs: milliseconds,
+  maxTimeoutMs: milliseconds,
+  onProgress: callback,
+  meta: object,
+};
+
+const LIST: OptionTable<RequestOptions & { prefix?: string; refresh?: boolean }> = {
+  ...REQUEST,
+  prefix: text,
+  refresh: flag,
+};
+
+/** The error of wrong request options; undefined if they are right. */
+export function requestOptionsError(options: RequestOptions | undefined): PortolanError | undefined {
+  return optionsError("the options of the request", options, REQUEST);
+}
+
+export function checkRequestOptions(options: RequestOptions | undefined): void {
+  const error = requestOptionsError(options);
+  if (error !== undefined) throw error;
+}
+
+export function checkListOptions(options: object | undefined): void {
+  const error = optionsError("the options of the list", options, LIST);
+  if (error !== undefined) throw error;
+}

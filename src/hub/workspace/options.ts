@@ -1,0 +1,35 @@
+// The options of `openWorkspace()` and `createBridge()`, as a table of their kinds.
+
+import { HANDLERS_KIND } from "../../client/index.ts";
+import { OPTION_KINDS, type OptionTable } from "../../errors/index.ts";
+import type { WorkspaceOptions } from "./workspace-hub.ts";
+
+const { callback, either, flag, map, milliseconds, object, oneOf, signal, text, texts } = OPTION_KINDS;
+
+export const WORKSPACE_OPTIONS: OptionTable<WorkspaceOptions> = {
+  only: texts,
+  leaveOut: callback,
+  signal,
+  watchFiles: flag,
+  waitMs: milliseconds,
+  waitFor: oneOf("most", "all"),
+  onEvent: callback,
+  callEvents: flag,
+  reportsFailures: flag,
+  secrets: callback,
+  envFile: either(oneOf(true), text),
+  promptPassphrase: callback,
+  handlers: HANDLERS_KIND,
+  clientInfo: object,
+  capabilities: object,
+  servesCallers: flag,
+  logins: object,
+  launchContext: object,
+  snapshots: either(oneOf(false), text),
+  onDiagnostic: callback,
+  sandbox: map(oneOf("enforce", "warn", "off")),
+  driverCode: flag,
+  attended: flag,
+  hashesTools: flag,
+  person: object,
+};

@@ -1,0 +1,105 @@
+// Options of the library in plain JavaScript: misspelt names and wrong types are errors, with the name that was meant.
+
+import { expect, it, onTestFinished } from "vitest";
+import { openGateway } from "../../src/gateway.ts";
+import { connectMcp, createBridge, openWorkspace } from "../../src/index.ts";
+import { stdioCommand } from "../fixtures/processes.mjs";
+import { failure } from "../helpers/connect.ts";
+
+const SERVER = { ...stdioCommand("--era=modern"), sandbox: "off" } as const;
+const FIELDS = { servers: { demo: SERVER } };
+
+const open = (options: object) => openWorkspace(FIELDS, options);
+const gateway = (options: object) => openGateway(FIELDS, options);
+const bridge = async (options: object) => createBridge(FIELDS, options);
+const connect = (config: object) => connectMcp(config as Parameters<typeof connectMcp>[0]);
+
+it.each([
+  ["openWorkspace", open, { waitMS: 1 }, 'unknown key "waitMS"', 'Did you mean "waitMs"?'],
+  [
+    "openWorkspace",
+    open,
+    { waitMs: "30s" },
+    'waitMs must be a number of milliseconds, at least 0, not "30s"',
+  ],
+  ["openWorkspace", open, { only: "demo" }, 'only must be a list of texts, not "demo"'],
+  ["openWorkspace", open, { sandbox: { demo: "of" } }, "sandbox.demo must be one of"],
+  [
+    "openWorkspace",
+    open,
+    { handlers: { elicitation: () => {} } },
+    'unknown key "elicitation" in handlers',
+    'Did you mean "elicit"?',
+  ],
+  ["createBridge", bridge, { onevents: () => {} }, 'unknown key "onevents"', 'Did you mean "onEvent"?'],
+  [
+    "openGateway",
+    gateway,
+    { settings: { auth: "none", allowedHost: ["a"] } },
+    'unknown key "allowedHost" in settings',
+    'Did you mean "allowedHosts"?',
+  ],
+  [
+    "openGateway",
+    gateway,
+    { settings: { callers: [{ name: "a", token: "b", alow: { tools: ["x"] } }] } },
+    'unknown key "alow" in settings.callers[0]',
+    'Did you mean "allow"?',
+  ],
+  [
+    "openGateway",
+    gateway,
+    { settings: (configured: object) => ({ ...configured, auth: "none", orgins: [] }) },
+    'unknown key "orgins"',
+  ],
+  ["openGateway", gateway, { handlers: {} }, 'unknown key "handlers"'],
+  [
+    "connectMcp",
+    connect,
+    { transport: "stdio", comand: "node" },
+    'unknown key "comand"',
+    'Did you mean "command"?',
+  ],
+  ["connectMcp", connect, { transport: "stdio", ...SERVER, watch: "no" }, "watch must be true or false"],
+] as const)("%s refuses wrong options: %#", async (_name, call, options, message, hint?) => {
+  const error = await failure(call(options));
+  expect(error.code).toBe("CONFIG_INVALID");
+  expect(error.message).toContain(message);
+  expect(error.hint).toContain(hint ?? "");
+});
+
+it("an alias of `only` that no server has is an error with the known ones", async () => {
+  const error = await failure(openWorkspace(FIELDS, { only: ["one"] }));
+  expect(error).toMatchObject({ code: "SERVER_UNKNOWN", message: 'There is no server "one".' });
+  expect(error.hint).toContain("demo");
+});
+
+it("requests check their options; execute() accepts the other fields of frameworks", async () => {
+  const workspace = await openWorkspace(FIELDS, { snapshots: false, onDiagnostic: () => {} });
+  onTestFinished(() => workspace.close());
+  const call = (options: object, name = "demo.echo") => workspace.callTool(name, { text: "x" }, options);
+  for (const [options, message] of [
+    [{ timeoutms: 5 }, 'unknown key "timeoutms"'],
+    [{ timeoutMs: "5s" }, 'timeoutMs must be a number of milliseconds, at least 0, not "5s"'],
+    [{ timeoutMs: -1 }, "timeoutMs must be a number of milliseconds, at least 0, not -1"],
+    [{ signal: new AbortController() }, "signal must be an AbortSignal, not an object"],
+  ] as const)
+    for (const name of ["demo.echo", "not_known"]) {
+      const error = await failure(call(options, name));
+      expect([error.code, error.message]).toEqual(["CONFIG_INVALID", expect.stringContaining(message)]);
+    }
+  expect((await call({ timeoutMs: 60_000, signal: undefined })).text).toBe("x");
+  const wrong: object = { timeoutMs: "5s" };
+  expect((await failure(workspace.readResource("demo://x", wrong))).code).toBe("CONFIG_INVALID");
+
+  const tool = (await workspace.tools()).find(({ name }) => name.endsWith("_echo"));
+  const ofFramework: object = { toolCallId: "1", messages: [], abortSignal: undefined, signal: null };
+  expect(await tool?.execute({ text: "x" }, ofFramework)).toBe("x");
+  // The context of a framework is not ours, whatever it contains.
+  expect(await tool?.execute({ text: "x" }, { timeoutMs: "own", meta: 1 }, { toolCall: {} } as object)).toBe(
+    "x",
+  );
+  await expect(tool?.execute({ text: "x" }, wrong)).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+  const controller: object = { abortSignal: new AbortController() };
+  await expect(tool?.execute({ text: "x" }, controller)).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+});
