@@ -1,6 +1,12 @@
 // The options of `connectMcp()` and of requests, as tables of their kinds.
 
-import { OPTION_KINDS, type OptionTable, optionsError, type PortolanError } from "../errors/index.ts";
+import {
+  OPTION_KINDS,
+  type OptionKind,
+  type OptionTable,
+  optionsError,
+  type PortolanError,
+} from "../errors/index.ts";
 import type { McpHandlers, McpHttpConfig, McpOptions, McpStdioConfig, RequestOptions } from "./types.ts";
 
 const { anything, callback, either, fields, flag, list, milliseconds, object, oneOf, signal, text } =
@@ -13,7 +19,7 @@ const HANDLERS: OptionTable<McpHandlers> = {
 };
 
 /** The kind of `handlers`, here and in the options of a workspace. */
-export const HANDLERS_KIND = fields(HANDLERS);
+export const HANDLERS_KIND: OptionKind = fields(HANDLERS);
 
 /** `toServerDefinition()` checks the fields that are `anything` here. */
 const COMMON: OptionTable<McpOptions & Pick<McpHttpConfig, "transport">> = {

@@ -2,7 +2,15 @@
 
 export { ERROR_CODES, type ErrorCode, type ErrorProperties } from "./codes.ts";
 export { type Diagnostic, locatedMessage, type Report } from "./diagnostic.ts";
-export { checkOptions, hintOf, OPTION_KINDS, type OptionTable, optionsError, problemsOf } from "./options.ts";
+export {
+  checkOptions,
+  hintOf,
+  OPTION_KINDS,
+  type OptionKind,
+  type OptionTable,
+  optionsError,
+  problemsOf,
+} from "./options.ts";
 export {
   changedError,
   type ErrorPlace,

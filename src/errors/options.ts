@@ -9,7 +9,7 @@ interface OptionProblem {
 }
 
 /** Finds the problems of one option. `path` names it in messages, such as `handlers.elicit`. */
-type OptionKind = (value: unknown, path: string) => readonly OptionProblem[];
+export type OptionKind = (value: unknown, path: string) => readonly OptionProblem[];
 
 /** The kind of each option, so that the compiler notices an option without one. */
 export type OptionTable<T> = Readonly<Record<keyof T, OptionKind>>;
