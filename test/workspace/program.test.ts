@@ -285,12 +285,12 @@ describe("two servers with one URL", () => {
     const workspace = await openFields({ servers: { one: { url }, two: { url } } }, options);
     for (const alias of ["one", "two"]) {
       const error = await failure(workspace.callTool(`${alias}.echo`, { text: "x" }));
-      expect(error.message).toBe(`${alias} is not running: ${alias} requires a login`);
-      expect(error.hint).toContain(`Log in with: portolan login ${alias} `);
-      expect(error.cause).toMatchObject({ server: alias, data: { login: { server: alias } } });
+      const hint = expect.stringMatching(/^Set auth or headers of the server in your program, .*\.md\.$/);
+      expect(error).toMatchObject({ code: "AUTH_REQUIRED", message: `${alias} requires a login`, hint });
+      expect(error).toMatchObject({ server: alias, data: { login: { server: alias } } });
       const health = workspace.health().find((one) => one.alias === alias);
       expect(health?.error).toMatchObject({
-        ...{ message: `${alias} requires a login`, hint: `Log in with: portolan login ${alias}` },
+        ...{ code: "AUTH_REQUIRED", message: `${alias} requires a login`, hint },
       });
     }
     const reasons = found.map(({ server, message }) => `${server}: ${message}`);

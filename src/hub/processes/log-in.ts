@@ -11,17 +11,21 @@ export interface NeededLogin {
   readonly server: string;
   /** The scopes that the server demands in addition. */
   readonly scope?: string;
+  /** True if an earlier start of the server failed without it. The login may have been made since. */
+  readonly isOld: boolean;
 }
 
 /** The login that would repair the error; undefined for other errors. */
 export function toNeededLogin(thrown: unknown): NeededLogin | undefined {
   if (!isPortolanError(thrown)) return undefined;
-  // A server that could not be started without a login.
-  if (thrown.code === "SERVER_UNAVAILABLE") return toNeededLogin(thrown.cause);
   const { login } = thrown.data;
   if (thrown.code !== "AUTH_REQUIRED" || !isObject(login) || typeof login.server !== "string")
     return undefined;
-  return { server: login.server, scope: typeof login.scope === "string" ? login.scope : undefined };
+  return {
+    server: login.server,
+    scope: typeof login.scope === "string" ? login.scope : undefined,
+    isOld: thrown.data.retryAfterMs !== undefined,
+  };
 }
 
 /** Logs the user of the context in at its server. */

@@ -1,7 +1,7 @@
 // Login during a request: the caller gets a link by URL elicitation, and the request is repeated when the login is done. A client
 // without URL elicitation gets the link in the error.
 
-import { PortolanError, toPortolanError } from "../../errors/index.ts";
+import { PortolanError } from "../../errors/index.ts";
 import { isObject, type JsonObject } from "../../model/index.ts";
 import type { OpenLoginPage } from "../../oauth/index.ts";
 import type { Call } from "../../upstream/index.ts";
@@ -49,18 +49,19 @@ export async function repeatAfterLogin(
   context: LoginContext,
 ): Promise<JsonObject> {
   let error = thrown;
+  let wasRetried = false;
   for (let round = 0; ; round += 1) {
     const needed = toNeededLogin(error);
     const member = needed === undefined ? undefined : context.memberOf(needed.server);
     if (needed === undefined || member === undefined || round >= MAX_ROUNDS) throw error;
     // The login may have been made elsewhere since the start of the server failed.
-    const isOld = toPortolanError(error).code === "SERVER_UNAVAILABLE";
-    if (isOld) await member.retry();
+    wasRetried = needed.isOld && !wasRetried;
+    if (wasRetried) await member.retry();
     else await logIn(needed, member, call, context, error);
     try {
       return await context.attempt();
     } catch (next) {
-      error = isOld && toNeededLogin(next) !== undefined ? toLoginError(next) : next;
+      error = next;
     }
   }
 }
@@ -143,9 +144,4 @@ function elicitationRequired(
     hint: "Log in on that page, then repeat the call.",
     data: { rpcCode: URL_ELICITATION_REQUIRED, rpcData: { elicitations: [elicitation] } },
   });
-}
-
-function toLoginError(thrown: unknown): unknown {
-  const error = toPortolanError(thrown);
-  return error.code === "SERVER_UNAVAILABLE" ? error.cause : error;
 }

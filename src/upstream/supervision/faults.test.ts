@@ -13,6 +13,16 @@ test.each([
   expect(toFault(new PortolanError(code, "m", { data })).kind).toBe(kind);
 });
 
+test("a call to a server that needs a login fails as the start did, with the command alone as its hint", () => {
+  const data = { login: { server: "one" } };
+  const hint = "Log in with: portolan login one";
+  const error = new PortolanError("AUTH_REQUIRED", "one requires a login", { server: "one", hint, data });
+  expect(unavailableError("one", toFault(error), 10_000)).toMatchObject({
+    ...{ code: "AUTH_REQUIRED", message: "one requires a login", hint },
+    data: { ...data, retryAfterMs: 10_000 },
+  });
+});
+
 test("a server that is not running is named by its own alias, and the hint of the interrupted call is left out", () => {
   const error = new PortolanError("SERVER_CRASHED", "two exited with code 137", { server: "two" });
   expect(unavailableError("one", toFault(error), 10_000)).toMatchObject({

@@ -1,6 +1,12 @@
 // Error rules of a server's lifecycle: errors that block it, errors that count as failures, repeatable requests.
 
-import { ERROR_CODES, isPortolanError, PortolanError, renamedError } from "../../errors/index.ts";
+import {
+  changedError,
+  ERROR_CODES,
+  isPortolanError,
+  PortolanError,
+  renamedError,
+} from "../../errors/index.ts";
 import type { Call } from "../upstream.ts";
 import type { Fault } from "./instance.ts";
 
@@ -72,6 +78,10 @@ export function neverSentError(server: string): PortolanError {
 export function unavailableError(server: string, fault: Fault | undefined, retryMs: number): PortolanError {
   const last = fault === undefined ? undefined : renamedError(fault.error, server);
   if (last !== undefined && fault?.kind === "blocking") return last;
+  const data = { retryAfterMs: Math.max(0, Math.round(retryMs)) };
+  // A login repairs it, so that the call fails as the start did.
+  if (last?.code === "AUTH_REQUIRED")
+    return changedError(last, { data: { ...last.data, ...data }, cause: last });
   const seconds = Math.max(1, Math.ceil(retryMs / 1_000));
   // The hint of a crash is about the call that it interrupted; this call was not sent.
   const isAboutCall = last?.hint === ERROR_CODES.SERVER_CRASHED.hint;
@@ -80,7 +90,7 @@ export function unavailableError(server: string, fault: Fault | undefined, retry
   return new PortolanError("SERVER_UNAVAILABLE", `${server} is not running${reason}`, {
     server,
     stderr: last?.stderr,
-    data: { retryAfterMs: Math.max(0, Math.round(retryMs)) },
+    data,
     hint,
     cause: last,
   });
