@@ -133,7 +133,7 @@ async function portolan(
     openWorkspace: async () => {
       throw new Error("no workspace here");
     },
-    findGateways: async () => ({ gateways: [], problems: [] }),
+    findGateways: async () => ({ gateways: [], ended: [], problems: [] }),
     openRunning: async () => {
       throw new Error("no gateway runs here");
     },

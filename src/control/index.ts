@@ -7,5 +7,12 @@ export type { GatewayFacts, ReloadResult } from "./messages.ts";
 export type { IncomingRequest as ControlRequest } from "./peer.ts";
 export type { ControlServer } from "./server/control-server.ts";
 export { ControlSession } from "./server/session.ts";
-export { findAllGateways, findGateways, type FoundGateways, type RunningGateway } from "./state/find.ts";
+export {
+  type EndedGateway,
+  findAllGateways,
+  findGateways,
+  forgetEnded,
+  type FoundGateways,
+  type RunningGateway,
+} from "./state/find.ts";
 export { logFolder } from "./state/folders.ts";

@@ -33,7 +33,7 @@ const yaml = (servers: Settings, gateway: Settings = {}): string =>
 
 interface Status {
   healthy: boolean;
-  gateway?: { pid: number; url?: string; problems?: string[] };
+  gateway: null | { pid: number; url?: string; problems?: string[] };
   servers: { alias: string; state: string; restarts: number }[];
   diagnostics: { severity: string; message: string }[];
 }
@@ -166,11 +166,11 @@ describe("commands beside a gateway", () => {
     expect(Math.max(...seen)).toBe(1);
     const alone = await place.json<Status>("status", "--standalone");
     expect(alone).toMatchObject({ healthy: true });
-    expect(alone.gateway).toBeUndefined();
+    expect(alone.gateway).toBeNull();
     gateway.child.kill("SIGTERM");
     expect(await gateway.done).toBe(0);
     expect(place.stateFiles()).toEqual([]);
-    expect((await place.json<Status>("status")).gateway).toBeUndefined();
+    expect((await place.json<Status>("status")).gateway).toBeNull();
   });
 
   it("errors, progress and cancelled calls pass through", async () => {
@@ -264,17 +264,73 @@ process.stderr.write(process.env.TOKEN.slice(5) + "\\n");
 await import(${JSON.stringify(SERVER)});
 `;
 
+describe("status without a gateway", () => {
+  it("says that it starts the servers for the check; with --gateway it fails and starts nothing", async () => {
+    const top = temporaryFolder();
+    const started = join(top, "started");
+    const start = `echo x >> "${started}"; exec "${process.execPath}" "${SERVER}" --era=modern`;
+    const place = setUp(yaml({ good: { command: "sh", args: ["-c", start], env: {} } }));
+    const needed = await place.run("status", "--gateway");
+    expect([needed.code, needed.out]).toEqual([3, ""]);
+    expect(envelope(needed)).toMatchObject({ code: "SERVER_UNAVAILABLE" });
+    expect(envelope(needed).message).toContain("No gateway runs for ");
+    expect(envelope(needed).hint).toContain("portolan serve --daemon");
+    expect(existsSync(started)).toBe(false);
+    const alone = await place.run("status", "--text");
+    expect(alone).toMatchObject({ code: 0, out: expect.stringContaining("The server is up.") as string });
+    expect(alone.err).toMatch(
+      /^No gateway runs for this workspace; its servers are started for this check only\./,
+    );
+    expect(await place.json<Status>("status")).toMatchObject({ healthy: true, gateway: null });
+    expect((await place.run("status", "--standalone", "--text")).err).not.toContain("No gateway");
+    expect((await place.run("status", "--gateway", "--standalone")).code).toBe(2);
+    const { pid } = await place.serve("--no-auth");
+    expect(await place.json<Status>("status", "--gateway")).toMatchObject({
+      healthy: true,
+      gateway: { pid },
+    });
+  });
+});
+
 describe("a state file", () => {
-  it("of a gateway that was killed is not believed, and is removed with its socket", async () => {
+  it("of a gateway that was killed makes status fail until the next gateway starts or stop forgets it", async () => {
     const place = setUp();
-    const gateway = await place.serve("--no-auth");
+    const kill = async (): Promise<number> => {
+      const { pid } = await place.json<{ pid: number }>("serve", "--daemon", "--json");
+      process.kill(pid, "SIGKILL");
+      await until(() => !isRunning(pid));
+      return pid;
+    };
+    const first = await kill();
     const { socket } = place.state();
+    expect(existsSync(socket)).toBe(true);
+    // Also for the second command, and after others that look for a gateway.
+    expect((await place.run("list")).code).toBe(0);
+    for (const words of [["status"], ["status", "good"], ["status", "--gateway"]]) {
+      const ran = await place.run(...words);
+      expect([ran.code, ran.out]).toEqual([3, ""]);
+      expect(envelope(ran).message).toContain(`(process ${first}) does not run any more`);
+      expect(envelope(ran).hint).toContain("portolan serve --daemon");
+    }
+    expect(existsSync(dirname(socket))).toBe(false);
+    expect(await place.run("status", "--standalone")).toMatchObject({ code: 0 });
+    const second = await kill();
+    expect(place.stateFiles()).toHaveLength(1);
+    expect(envelope(await place.run("status")).message).toContain(`(process ${second})`);
+    expect((await place.run("stop", "--text")).out).toContain(
+      `(process ${second}) had crashed or was killed.`,
+    );
+    expect(place.stateFiles()).toEqual([]);
+    expect(await place.run("status")).toMatchObject({ code: 0 });
+  });
+
+  it("of a gateway on stdio that was killed is removed", async () => {
+    const place = setUp();
+    const gateway = await place.serve("--stdio");
     gateway.child.kill("SIGKILL");
     await gateway.done;
-    expect(existsSync(socket)).toBe(true);
-    expect((await place.json<Status>("status")).gateway).toBeUndefined();
+    expect((await place.json<Status>("status")).gateway).toBeNull();
     expect(place.stateFiles()).toEqual([]);
-    expect(existsSync(dirname(socket))).toBe(false);
   });
 
   it("with a reused process id, damaged, or readable by others is not believed", async () => {
@@ -284,20 +340,19 @@ describe("a state file", () => {
     const text = readFileSync(file, "utf8");
     chmodSync(file, 0o644);
     const wide = await place.run("status");
-    expect(JSON.parse(wide.out)).not.toHaveProperty("gateway");
+    expect(JSON.parse(wide.out)).toMatchObject({ gateway: null });
     expect(wide.err).toContain("other users can access it");
     chmodSync(file, 0o600);
     const state = JSON.parse(text) as State;
     // This test's own process runs, but it did not start at that time.
     writeFileSync(file, JSON.stringify({ ...state, process: { ...state.process, pid: process.pid } }));
-    expect((await place.json<Status>("status", "--standalone")).gateway).toBeUndefined();
+    expect((await place.json<Status>("status", "--standalone")).gateway).toBeNull();
     writeFileSync(file, text.slice(0, -20), { mode: 0o600 });
-    expect(JSON.parse((await place.run("status")).out)).not.toHaveProperty("gateway");
+    expect(JSON.parse((await place.run("status")).out)).toMatchObject({ gateway: null });
     writeFileSync(file, text, { mode: 0o600 });
     expect((await place.json<Status>("status")).gateway?.pid).toBe(gateway.pid);
     writeFileSync(file, JSON.stringify({ ...state, process: { ...state.process, pid: process.pid } }));
-    expect((await place.json<Status>("status")).gateway).toBeUndefined();
-    expect(existsSync(file)).toBe(false);
+    expect((await place.run("status")).code).toBe(3);
   });
 
   it("the socket is private; a folder that others can enter, a link, or a wrong token is refused", async () => {
@@ -316,7 +371,7 @@ describe("a state file", () => {
     expect(asked.map(({ error }) => error?.data.code)).toEqual(Array(3).fill("AUTH_REQUIRED"));
     chmodSync(folder, 0o755);
     const open = await place.run("status");
-    expect(JSON.parse(open.out)).not.toHaveProperty("gateway");
+    expect(JSON.parse(open.out)).toMatchObject({ gateway: null });
     expect(open.err).toContain("is not trusted: other users can access it");
     chmodSync(folder, 0o700);
     // Only root can give a folder to another user.

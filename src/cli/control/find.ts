@@ -39,18 +39,21 @@ export async function describeElsewhere({ io }: Pick<Cli, "io">): Promise<readon
   return (await findAllGateways()).map((gateway) => `-w ${label(gateway.path)}  ${gatewayLabel(gateway)}`);
 }
 
+/** The error of a command that needs a running gateway of the workspace. */
+export async function noGateway(cli: Cli): Promise<PortolanError> {
+  const path = pathLabeller(cli.io)(workspaceFolder(cli.io, cli.options));
+  const [other, ...others] = await describeElsewhere(cli);
+  const more = others.length === 0 ? "" : `, and ${others.length} more (portolan stop lists them)`;
+  return new PortolanError("SERVER_UNAVAILABLE", `No gateway runs for ${path}.`, {
+    hint: `Start one: portolan serve --daemon. ${other === undefined ? "For another workspace, use -w <path>." : `For another workspace that runs: ${other}${more}`}`,
+  });
+}
+
 /** Throws when no gateway runs, or several do. */
 export async function requireGateway(cli: Cli, options: RawControlOptions): Promise<RunningGateway> {
   const gateways = await findControlled(cli, options);
   const [first] = gateways;
-  if (first === undefined) {
-    const path = pathLabeller(cli.io)(workspaceFolder(cli.io, cli.options));
-    const [other, ...others] = await describeElsewhere(cli);
-    const more = others.length === 0 ? "" : `, and ${others.length} more (portolan stop lists them)`;
-    throw new PortolanError("SERVER_UNAVAILABLE", `No gateway runs for ${path}.`, {
-      hint: `Start one: portolan serve --daemon. ${other === undefined ? "For another workspace, use -w <path>." : `For another workspace that runs: ${other}${more}`}`,
-    });
-  }
+  if (first === undefined) throw await noGateway(cli);
   if (gateways.length === 1) return first;
   throw new PortolanError(
     "NAME_AMBIGUOUS",

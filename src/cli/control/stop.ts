@@ -1,10 +1,11 @@
 // `portolan stop` and `portolan reload`: ends the running gateway of the workspace, or lets it read its files again.
 
 import { setTimeout as delay } from "node:timers/promises";
-import type { RunningGateway } from "../../control/index.ts";
+import { forgetEnded, type RunningGateway } from "../../control/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Cli } from "../context.ts";
 import { plainLine } from "../terminal/safe-text.ts";
+import { workspaceFolder } from "../workspace/folder.ts";
 import { gatewayLabel, toGatewayField } from "../workspace/running.ts";
 import {
   describeElsewhere,
@@ -25,12 +26,15 @@ const STOP_MS = 15_000;
 export async function stop(cli: Cli, raw: RawStopOptions): Promise<number> {
   const { output } = cli;
   const found = await findControlled(cli, raw);
+  // The user wants no gateway here, so that a crashed one is no failure any more.
+  const ended = raw.pid === undefined ? await forgetEnded(workspaceFolder(cli.io, cli.options)) : [];
   if (found.length === 0) {
     const elsewhere = await describeElsewhere(cli);
     if (output.form === "json") output.json({ stopped: [], elsewhere });
     else
       output.print(
         [
+          ...ended.map((gateway) => `The gateway ${gatewayLabel(gateway)} had crashed or was killed.`),
           `No gateway runs for this workspace.${elsewhere.length === 0 ? "" : " Those of other workspaces:"}`,
           ...elsewhere.map((one) => `  portolan stop ${one}`),
         ].join("\n"),

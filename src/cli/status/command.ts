@@ -8,6 +8,7 @@ import {
   workspaceServerOptions,
 } from "../options/groups.ts";
 import type { RawOptions } from "../options/parse.ts";
+import type { StatusOptions } from "./gateway-check.ts";
 import { WORKSPACE, WORKSPACE_EXIT_CODES } from "../output/help.ts";
 
 const GROUPS: readonly OptionGroup[] = [...workspaceServerOptions, standaloneOption];
@@ -19,14 +20,16 @@ export function addStatusCommands({ program, explain, run }: CommandHost): void 
     argument: "[servers...]",
     groups: GROUPS,
   })
+    .option("--gateway", "fail if no gateway of the workspace runs, and start nothing")
     .option("--timeout <time>", "the same as --wait")
-    .action((servers: string[], raw: RawOptions) =>
-      run(raw, async (cli) => (await import("./status.ts")).status(cli, servers)),
+    .action((servers: string[], raw: RawOptions & StatusOptions) =>
+      run(raw, async (cli) => (await import("./status.ts")).status(cli, servers, raw)),
     );
   explain(status, {
     examples: [
       "portolan status",
       "portolan status github files --wait 10",
+      "portolan status --gateway --quiet || echo 'not healthy'",
       `portolan status -w ~/project --json | jq '.servers[] | select(.state != "ready")'`,
     ],
     sections: [WORKSPACE, WORKSPACE_EXIT_CODES],

@@ -1,6 +1,7 @@
 // `portolan status`: shows the state of every server and driver of the workspace.
 
 import type { DriverReport } from "../../contracts/index.ts";
+import type { RunningGateway } from "../../control/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { ServerHealth } from "../../hub/index.ts";
 import type { Cli } from "../context.ts";
@@ -23,18 +24,27 @@ import {
   LOGIN_NEEDED,
   summarizeDrivers,
 } from "./drivers.ts";
+import { checkStart, refuseCrashed, requireUsable, type StatusOptions } from "./gateway-check.ts";
 import { describeStatus, summarize } from "./server-table.ts";
 
 const WAIT_MS = 60_000;
 /** Exit code for config files with errors. */
 const INVALID = 2;
 
-export async function status(cli: Cli, aliases: readonly string[]): Promise<number> {
+export async function status(
+  cli: Cli,
+  aliases: readonly string[],
+  requested: StatusOptions = {},
+): Promise<number> {
   const { io, output, options } = cli;
+  requireUsable(cli, requested);
   const source = await loadSourceOrRunning(cli, false);
+  await refuseCrashed(cli, source.path);
   const only = aliases.length === 0 ? undefined : [...new Set(aliases)];
   const waitMs = options.waitMs ?? options.limits.requestTimeoutMs ?? WAIT_MS;
-  const open = { only, waitMs, showsSource: true, asGateway: true };
+  const beforeStart = (gateway?: RunningGateway): Promise<void> =>
+    checkStart(cli, source.path, gateway, requested);
+  const open = { only, waitMs, showsSource: true, asGateway: true, beforeStart };
   return withServers(
     cli,
     source,
@@ -67,7 +77,7 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
         const { kind, path, files } = source;
         output.json({
           healthy,
-          gateway,
+          gateway: gateway ?? null,
           source: { kind, path, files },
           servers: servers.map((server) => ({ ...server, login: logins.get(server.alias) })),
           ...(drivers.length === 0

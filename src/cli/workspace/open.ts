@@ -1,5 +1,6 @@
 // Opens the workspace for a command: waits for its servers with a spinner, and closes everything at the end.
 
+import type { RunningGateway } from "../../control/index.ts";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import type { HubEvent, ServerHealth, Workspace } from "../../hub/index.ts";
 import { gatewayCapabilities, type ServerConfig } from "../../model/index.ts";
@@ -45,6 +46,8 @@ export interface OpenOptions {
    * definitions that are pinned must include them.
    */
   readonly asGateway?: boolean;
+  /** Called before this process starts servers, with the running gateway if that does not serve the named ones. */
+  readonly beforeStart?: (gateway: RunningGateway | undefined) => Promise<void>;
   /** Applies changes of the config files as they are saved. */
   readonly watch?: boolean;
 }

@@ -51,6 +51,7 @@ export async function withServers<T>(
   const own = around === undefined ? options : { ...options, only: options.only ?? aliasesOf(source) };
   const remote = gateway === undefined ? undefined : await open(cli, gateway, own);
   if (remote !== undefined) return withRemote(cli, source, remote, own, use);
+  await options.beforeStart?.(gateway);
   return withWorkspace(cli, source, options, async (opened) =>
     use({
       ...opened,
@@ -165,7 +166,7 @@ async function configOf(gateway: RunningGateway): Promise<Source["config"]> {
 }
 
 /** `at http://127.0.0.1:7420/mcp (process 1234)` */
-export function gatewayLabel({ kind, url, pid }: RunningGateway): string {
+export function gatewayLabel({ kind, url, pid }: Pick<RunningGateway, "kind" | "url" | "pid">): string {
   return `${kind === "stdio" ? "on stdio" : `at ${plainLine(url ?? "", 200)}`} (process ${pid})`;
 }
 

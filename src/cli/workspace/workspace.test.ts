@@ -109,7 +109,7 @@ async function portolan(argv: string[], world: World = {}, tty = false) {
       throw new Error("nothing is connected to directly");
     },
     openWorkspace,
-    findGateways: async () => ({ gateways: [], problems: [] }),
+    findGateways: async () => ({ gateways: [], ended: [], problems: [] }),
     openRunning: async () => {
       throw new Error("no gateway runs here");
     },

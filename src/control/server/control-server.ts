@@ -10,6 +10,7 @@ import { describeThisProcess } from "../../base/files/process-identity.ts";
 import type { HubEvent } from "../../hub/index.ts";
 import type { GatewayFacts } from "../messages.ts";
 import { Peer } from "../peer.ts";
+import { forgetEnded } from "../state/find.ts";
 import { createPrivateFolder, createSocketPath, removeSocket, stateFolder } from "../state/folders.ts";
 import type { GatewayState } from "../state/state-file.ts";
 import { ControlSession, type SessionOptions } from "./session.ts";
@@ -126,6 +127,8 @@ export async function serveControl(options: ControlServerOptions): Promise<Contr
       process: await describeThisProcess(),
     };
     await createPrivateFolder(join(file, ".."));
+    // This gateway replaces those that crashed.
+    if (kind === "http") await forgetEnded(path);
     await writeAtomic(file, Buffer.from(`${JSON.stringify(state, null, 2)}\n`), { mode: 0o600 });
   } catch (error) {
     await close();

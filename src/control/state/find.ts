@@ -1,4 +1,4 @@
-// Finds the running gateways of a workspace by their state files. The file of a process that has ended is removed.
+// Finds the gateways of a workspace by their state files: those that run, and those that ended without being stopped.
 
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,9 +15,14 @@ export interface RunningGateway extends Omit<GatewayState, "version" | "process"
   isAlive(): Promise<boolean>;
 }
 
+/** A gateway on HTTP whose process ended without removing its state file: it crashed, or was killed. */
+export type EndedGateway = Pick<RunningGateway, "kind" | "url" | "pid" | "file" | "log">;
+
 export interface FoundGateways {
   /** Gateways on HTTP first, then those on stdio; the oldest first. */
   readonly gateways: readonly RunningGateway[];
+  /** Those that ended without being stopped, until the next one starts or `forgetEnded` removes their files. */
+  readonly ended: readonly EndedGateway[];
   /** Warnings about gateways that are not trusted. */
   readonly problems: readonly Diagnostic[];
 }
@@ -38,19 +43,27 @@ export async function findGateways(path: string): Promise<FoundGateways> {
   return findIn(await stateFolder(path));
 }
 
+/** Removes the state files of gateways that ended without being stopped. Never throws. */
+export async function forgetEnded(path: string): Promise<readonly EndedGateway[]> {
+  const { ended } = await findGateways(path);
+  await Promise.all(ended.map(({ file }) => rm(file, { force: true }).catch(() => {})));
+  return ended;
+}
+
 async function findIn(folder: string): Promise<FoundGateways> {
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".json"));
   const found = await Promise.all(names.slice(0, MAX_FILES).map((name) => readGateway(join(folder, name))));
-  const gateways = found.flatMap((one) => (one !== undefined && "pid" in one ? [one] : []));
+  const gateways = found.flatMap((one) => (one !== undefined && "isAlive" in one ? [one] : []));
   return {
     gateways: gateways.toSorted(
       (a, b) => Number(a.kind === "stdio") - Number(b.kind === "stdio") || order(a.startedAt, b.startedAt),
     ),
+    ended: found.flatMap((one) => (one !== undefined && "pid" in one && !("isAlive" in one) ? [one] : [])),
     problems: found.flatMap((one) => (one !== undefined && "code" in one ? [one] : [])),
   };
 }
 
-async function readGateway(file: string): Promise<RunningGateway | Diagnostic | undefined> {
+async function readGateway(file: string): Promise<RunningGateway | EndedGateway | Diagnostic | undefined> {
   const problem = await privacyProblem(file).catch(() => "it is gone");
   if (problem === "it is gone") return undefined;
   if (problem !== undefined) return untrusted(file, problem, `Remove it: rm ${file}`);
@@ -59,8 +72,11 @@ async function readGateway(file: string): Promise<RunningGateway | Diagnostic | 
   const { process: identity, version: _version, ...rest } = state;
   const now = await stateOf(identity);
   if (now === "dead") {
-    await rm(file, { force: true }).catch(() => {});
     await removeSocket(state.socket);
+    const { kind, url, log } = state;
+    if (kind === "http") return { kind, url, log, pid: identity.pid, file };
+    // Clients often kill their servers, so the end of a gateway on stdio is no failure.
+    await rm(file, { force: true }).catch(() => {});
     return undefined;
   }
   // A process of another machine or container: its socket cannot be reached from here.
