@@ -23,6 +23,8 @@ const SLOW = [
   "test/cli/leftovers.test.ts",
   "test/cli/pins.test.ts",
   "test/cli/relay.test.ts",
+  "test/cli/gateway-state.test.ts",
+  "test/cli/operator.test.ts",
   "test/cli/running-gateway.test.ts",
   "test/cli/sandbox*.test.ts",
   "test/cli/secrets.test.ts",
