@@ -1,6 +1,11 @@
 // Entry `portolan/gateway`: a gateway inside of another program.
 
-import { checkGatewayOptions, type Gateway, type GatewayOptions, openGateway as open } from "./gateway/index.ts";
+import {
+  checkGatewayOptions,
+  type Gateway,
+  type GatewayOptions,
+  openGateway as open,
+} from "./gateway/index.ts";
 import type { WorkspaceSource } from "./hub/index.ts";
 
 export {
