@@ -28,7 +28,7 @@ test("a server that refuses every request is reported, by the command and to a p
   here.driver("r-mcp", lines, remote);
   here.change(".drivers/r-mcp/DRIVER.md", (text) => text.replace("transport: stdio", "transport: http"));
   const program = `import { openWorkspace } from ${urlOf("dist/index.js")};
-const workspace = await openWorkspace(".", { watch: false });
+const workspace = await openWorkspace(".", { watchFiles: false });
 const contracts = await workspace.contracts();
 await contracts.settled();
 console.log(contracts.status()[0].server);

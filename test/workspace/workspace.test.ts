@@ -116,7 +116,7 @@ describe("the manifest of the design", () => {
     const { workspace, names, state } = await open(folder);
     await workspace.settled();
     expect(state("github")).toBe("failed");
-    expect((await failure(workspace.callTool("github.search"))).code).toBe("SERVER_UNAVAILABLE");
+    expect((await failure(workspace.callTool("github.search"))).code).toBe("AUTH_REQUIRED");
     const error = workspace.health().find(({ alias }) => alias === "github")?.error;
     expect(error?.message).toContain("401");
     expect(JSON.stringify(workspace.health())).not.toContain("wrong-token");
