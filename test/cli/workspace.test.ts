@@ -74,9 +74,10 @@ describe("status", () => {
     const { code, out, err } = await run("status");
     expect({ code, err }).toEqual({ code: 3, err: "" });
     const status = JSON.parse(out) as Status;
-    expect(Object.keys(status)).toEqual(["healthy", "source", "servers", "diagnostics"]);
+    expect(Object.keys(status)).toEqual(["healthy", "gateway", "source", "servers", "diagnostics"]);
     expect(status).toMatchObject({
       healthy: false,
+      gateway: null,
       source: { kind: "workspace", path: cwd, files: [{ file: file("portolan.yaml"), format: "workspace" }] },
       servers: [
         { alias: "dead", state: "failed", error: { code: "SERVER_START_FAILED" }, origin: { line: 4 } },
