@@ -242,6 +242,11 @@ describe("the workspace", () => {
     const here = notes([NOTE], {}, { PORTOLAN_SANDBOX: "" });
     await author(here, "--id", "n-mcp");
     here.write("s/c.json", "{");
+    const wrong = await here.run("why", "n-mcp", "--text");
+    expect(wrong.out).toContain("SyntaxError: ");
+    expect(wrong.out).not.toContain("--sandbox");
+    // Only an error that a sandbox may cause is explained with it.
+    here.write("s/server.mjs", 'throw new Error("EPERM: operation not permitted, scandir");');
     const why = await here.run("why", "n-mcp", "--text");
     expect(why.out).toContain("--sandbox contracts=off whether that is the reason");
     expect(why.out).not.toContain("sandbox: off");
