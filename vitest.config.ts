@@ -50,8 +50,12 @@ const SLOW = [
   "test/workspace/soak.test.ts",
 ];
 
-/** Tests beside the sources that need a process of their own: the module under test shares a folder within a process. */
-const ALONE = ["src/sandbox/egress/name-listener.test.ts"];
+/**
+ * Tests beside the sources that need a process of their own.
+ * The first replaces `node:fs`, which has no effect on modules that another test has already loaded;
+ * the second tests a module that shares one folder within a process.
+ */
+const ALONE = ["src/audit/disk-failures.test.ts", "src/sandbox/egress/name-listener.test.ts"];
 
 /** Files whose tests have passed in a run before this one, as scripts/count-reporter.mjs recorded them. */
 const LEFT_OUT = process.env.TEST_LEAVE_OUT
