@@ -21,7 +21,7 @@ export type EndedGateway = Pick<RunningGateway, "kind" | "url" | "pid" | "file" 
 export interface FoundGateways {
   /** Gateways on HTTP first, then those on stdio; the oldest first. */
   readonly gateways: readonly RunningGateway[];
-  /** Those that ended without being stopped, until the next one starts or `forgetEnded` removes their files. */
+  /** Gateways that ended without being stopped, until the next one starts or `forgetEnded` removes their files. */
   readonly ended: readonly EndedGateway[];
   /** Warnings about gateways that are not trusted. */
   readonly problems: readonly Diagnostic[];
