@@ -5,7 +5,6 @@ import type { Approve, Contracts } from "../contracts/index.ts";
 import type { JsonObject, LogLevel, LogMessage } from "../model/index.ts";
 import type { Call, Description, Upstream, UpstreamEvents, UpstreamStats } from "../upstream/index.ts";
 import type { EventBus } from "./events.ts";
-import type { ListName } from "./member/inventory.ts";
 import type { Member } from "./member/member.ts";
 import type { HubUser } from "./member/user-members.ts";
 import type { MergeSettings } from "./views/merge.ts";
@@ -39,7 +38,7 @@ export class Hub implements Upstream, ViewSource {
   readonly #views = new Set<HubView>();
   /** The diagnostics of each view when it was merged last. */
   readonly #found = new Map<HubView, readonly string[]>();
-  #announcing = new Set<ListName>();
+  #isAnnouncing = false;
   #contracts: WorkspaceContracts | undefined;
 
   constructor(options: { name: string; settings: MergeSettings; events: EventBus; report: Report }) {
@@ -91,14 +90,14 @@ export class Hub implements Upstream, ViewSource {
   /** Applies new naming settings, which rename tools and prompts. */
   configure(settings: MergeSettings): void {
     this.settings = settings;
-    this.changed(new Set(["tools", "prompts"]));
+    this.changed();
   }
 
   /** Adds a member, which replaces a member with the same alias. */
   add(member: Member): void {
     this.#members.set(member.alias, member);
     if (isContracts(member)) this.#contracts?.attach(member);
-    this.changed(new Set(["tools", "prompts", "resources"]));
+    this.changed();
   }
 
   /** Stops the member with the hub, although it is not listed. The returned function ends that. */
@@ -112,16 +111,16 @@ export class Hub implements Upstream, ViewSource {
     if (member === undefined) return;
     this.#members.delete(alias);
     if (isContracts(member)) this.#contracts?.attach(undefined);
-    this.changed(new Set(["tools", "prompts", "resources"]));
+    this.changed();
     const done = this.keepAside(member);
     await member.drain().finally(done);
   }
 
   /** A member's lists or state changed. Announced once per turn of the event loop. */
-  changed(lists: ReadonlySet<ListName>): void {
+  changed(): void {
     for (const view of this.#views) view.outdated();
-    if (this.#announcing.size === 0) setImmediate(() => this.#announce());
-    for (const list of lists) this.#announcing.add(list);
+    if (!this.#isAnnouncing) setImmediate(() => this.#announce());
+    this.#isAnnouncing = true;
   }
 
   resourceUpdated(from: Member, uri: string): void {
@@ -277,9 +276,8 @@ export class Hub implements Upstream, ViewSource {
   }
 
   #announce(): void {
-    const lists = this.#announcing;
-    this.#announcing = new Set();
-    if (!this.closed) for (const view of this.#views) view.announce(lists);
+    this.#isAnnouncing = false;
+    if (!this.closed) for (const view of this.#views) view.announce();
   }
 }
 

@@ -108,7 +108,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
   const stderrLogs = new StderrLogs(redactor);
   pinBook.onChange(() => {
     for (const member of hub.members) member.pins.compare();
-    hub.changed(new Set(["tools"]));
+    hub.changed();
   });
   const onServerRequest = redactServerRequests(toServerRequestHandler(handlers), redactor);
   const shared = {
@@ -139,7 +139,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
       clientInfo: options.clientInfo ?? { name: "portolan", version: VERSION },
       capabilities: options.capabilities ?? toCapabilities(handlers),
     },
-    changed: (lists: Parameters<Hub["changed"]>[0]) => hub.changed(lists),
+    changed: () => hub.changed(),
     servesCallers: options.servesCallers,
     resourceUpdated: (from: Member, uri: string) => hub.resourceUpdated(from, uri),
     log: (from: Member, message: JsonObject) => hub.logged(from, message),

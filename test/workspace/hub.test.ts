@@ -98,7 +98,7 @@ describe("names", () => {
     const [tool] = ab.inventory.tools;
     const renamed = { ...a.inventory, tools: [{ ...tool, name: `b_${tool?.name}`, inputSchema: {} }] };
     Object.defineProperty(a.inventoryCache, "inventory", { value: renamed });
-    hub.changed(new Set(["tools"]));
+    hub.changed();
     const list = await names(connection);
     expect(list).not.toContain(`mcp_a_b_${tool?.name}`);
     expect(diagnostics.join("\n")).toContain("NAME_AMBIGUOUS");

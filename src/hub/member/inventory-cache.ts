@@ -30,7 +30,7 @@ export interface InventoryCacheOptions {
   readonly events: EventBus;
   readonly report: Report;
   readonly user?: HubUser;
-  readonly changed: (lists: ReadonlySet<ListName>) => void;
+  readonly changed: () => void;
   /** The server's description of itself on its main connection. */
   readonly describe: () => Description | undefined;
   /** The connection to read lists from, while the server can be reached. */
@@ -135,7 +135,7 @@ export class InventoryCache {
     if (JSON.stringify(before) === JSON.stringify(this.inventory)) return;
     if (!isNoChange(tools))
       events.emit({ type: "mcp.tools_changed", server: alias, caller: this.#options.user?.name, ...tools });
-    changed(lists);
+    changed();
     // Only `saved` waits for the disk.
     this.#saving = this.#options.inventoryStore.save(this.#key, this.inventory);
   }
@@ -164,7 +164,7 @@ export class InventoryCache {
     if (known.hashes === undefined && this.#options.needsHashes()) return this.inventory !== EMPTY;
     if (this.inventory === EMPTY) {
       this.#replace(known);
-      this.#options.changed(ALL_LISTS);
+      this.#options.changed();
     }
     return true;
   }

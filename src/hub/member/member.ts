@@ -53,7 +53,7 @@ export interface MemberOptions extends ServerContext {
   /** Replaces the member of a user by one with new connections. */
   readonly renew?: () => Promise<void>;
   /** The inventory changed, or whether the member can be used. */
-  readonly changed: (lists: ReadonlySet<ListName>) => void;
+  readonly changed: () => void;
   readonly resourceUpdated: (from: Member, uri: string) => void;
   readonly log: (from: Member, message: JsonObject) => void;
 }
@@ -379,7 +379,7 @@ export class Member {
   #report(event: LifecycleEvent): void {
     const { lastFault } = this.processes.main;
     // Its user sees other tools when a login is missing, and when there is one.
-    if (this.isPerCaller) this.#options.changed(TOOLS);
+    if (this.isPerCaller) this.#options.changed();
     if (event === "failed" || event === "stopped") this.stderrLog.ended();
     if (event === "failed" && lastFault !== undefined)
       this.lastError.error = this.lastError.note(lastFault.error);

@@ -7,10 +7,12 @@ import {
   type PromptDefinition,
   type ResourceDefinition,
   type ResourceTemplateDefinition,
+  type ServerConfig,
   type ToolAnnotations,
   type ToolDefinition,
 } from "../../model/index.ts";
 import { shownSurfaces } from "./driver-surfaces.ts";
+import type { Inventory } from "../member/inventory.ts";
 import type { Member } from "../member/member.ts";
 import { hubName, isAllowedTool, type Naming, promptName } from "./naming.ts";
 import { extraTools, loginTool, type ToolAction } from "./extra-tools.ts";
@@ -74,6 +76,16 @@ export interface MergeView {
   readonly offersLogins?: boolean;
   /** Includes the tools that only apps may call. */
   readonly appTools?: boolean;
+  /** Tools of earlier merges of the same view with the same settings, which are used again for unchanged members. */
+  readonly kept?: WeakMap<Member, KeptTools>;
+}
+
+/** The tools of a member as a view shows them, and everything that they depend on beside the view and the settings. */
+export interface KeptTools {
+  readonly config: ServerConfig;
+  readonly inventory: Inventory;
+  readonly offersLogin: boolean;
+  readonly tools: readonly NamedTool[];
 }
 
 export interface MergeSettings {
@@ -81,21 +93,14 @@ export interface MergeSettings {
   readonly descriptionPrefix: boolean | string;
 }
 
-export function merge(
-  members: Iterable<Member>,
-  settings: MergeSettings,
-  { admits, cutsResults = false, offersLogins, appTools = false }: MergeView = {},
-): Merged {
+export function merge(members: Iterable<Member>, settings: MergeSettings, view: MergeView = {}): Merged {
   const enabled = [...members]
     .filter((member) => member.config.enabled)
     .toSorted((a, b) => compare(a.alias, b.alias));
-  const shown = enabled.map((member) => ({ member, ...shownSurfaces(member, settings.naming, admits) }));
+  const shown = enabled.map((member) => ({ member, ...shownSurfaces(member, settings.naming, view.admits) }));
   const diagnostics: Diagnostic[] = [];
-  const all = enabled.flatMap((member) =>
-    toolsOf(member, settings, { admits, cutsResults, offersLogins, appTools }),
-  );
-  const isWithheld = ({ route: { member, own } }: Named<unknown, ToolRoute>): boolean =>
-    member.pins.isWithheld(own);
+  const all = enabled.flatMap((member) => toolsOf(member, settings, view));
+  const isWithheld = ({ route: { member, own } }: NamedTool): boolean => member.pins.isWithheld(own);
   const tools = unambiguous(
     "tool",
     all.filter((one) => !isWithheld(one)),
@@ -143,11 +148,25 @@ interface Named<D, R> {
   readonly from: string;
 }
 
-function toolsOf(
+type NamedTool = Named<ToolDefinition, ToolRoute>;
+
+function toolsOf(member: Member, settings: MergeSettings, view: MergeView): readonly NamedTool[] {
+  const { config, inventory } = member;
+  const offersLogin = view.offersLogins === true && member.isPerCaller && member.needsLogin;
+  const kept = view.kept?.get(member);
+  if (kept?.inventory === inventory && kept.config === config && kept.offersLogin === offersLogin)
+    return kept.tools;
+  const tools = nameTools(member, settings, view, offersLogin);
+  view.kept?.set(member, { config, inventory, offersLogin, tools });
+  return tools;
+}
+
+function nameTools(
   member: Member,
   settings: MergeSettings,
-  { admits, cutsResults, offersLogins, appTools }: MergeView,
-): Named<ToolDefinition, ToolRoute>[] {
+  { admits, cutsResults, appTools }: MergeView,
+  offersLogin: boolean,
+): readonly NamedTool[] {
   const { alias, config, inventory } = member;
   const isCut = cutsResults === true && (config.maxResultBytes ?? 0) > 0;
   const allowed = inventory.tools
@@ -155,7 +174,7 @@ function toolsOf(
     .map((tool) => (isCut ? withoutOutputSchema(tool) : tool));
   const own = allowed.map((tool) => ({ tool, action: { kind: "call", name: tool.name } as const }));
   const prefix = descriptionPrefix(config.descriptionPrefix ?? settings.descriptionPrefix, alias);
-  const logins = offersLogins === true && member.isPerCaller && member.needsLogin ? [loginTool(alias)] : [];
+  const logins = offersLogin ? [loginTool(alias)] : [];
   const named = [...own, ...extraTools(member), ...logins].map(({ tool, action }) => ({
     tool,
     action,
@@ -211,7 +230,7 @@ function descriptionPrefix(wanted: boolean | string, alias: string): string {
 /** Sorted by name. A name of two tools is left out, so that a caller never reaches the wrong server. */
 function unambiguous<D extends JsonObject & { name: string }, R>(
   kind: string,
-  named: Named<D, R>[],
+  named: readonly Named<D, R>[],
   diagnostics: Diagnostic[],
 ): Named<D, R>[] {
   const groups = new Map<string, Named<D, R>[]>();

@@ -2,17 +2,17 @@
 // about tool calls.
 
 import { Emitter, type UpstreamEvents, type Call } from "../../upstream/index.ts";
-import type { ListName } from "../member/inventory.ts";
 import type { Merged } from "./merge.ts";
 import { isPortolanError } from "../../errors/index.ts";
 import type { JsonObject } from "../../model/index.ts";
 import type { EventBus } from "../events.ts";
 
+type Lists = Pick<Merged, "tools" | "prompts" | "resources" | "templates">;
+
 export class ViewEvents {
   readonly #emitter = new Emitter<UpstreamEvents>();
-  #lastTools: string | undefined;
-  #lastPrompts: string | undefined;
-  #lastResources: string | undefined;
+  /** The lists that the listeners know; undefined without listeners. */
+  #known: Lists | undefined;
 
   on<E extends keyof UpstreamEvents>(
     event: E,
@@ -20,19 +20,19 @@ export class ViewEvents {
     now: Merged,
   ): () => void {
     // From now on, changes are relative to the current lists.
-    this.#lastTools ??= JSON.stringify(now.tools);
-    this.#lastPrompts ??= JSON.stringify(now.prompts);
-    this.#lastResources ??= resourcesText(now);
+    this.#known ??= toLists(now);
     return this.#emitter.on(event, listener);
   }
 
-  /** Emits an event for each of these lists that really changed. */
-  announce(lists: ReadonlySet<ListName>, now: Merged): void {
-    if (lists.has("tools") && this.#lastTools !== (this.#lastTools = JSON.stringify(now.tools)))
-      this.#emitter.emit("toolsChanged");
-    if (lists.has("prompts") && this.#lastPrompts !== (this.#lastPrompts = JSON.stringify(now.prompts)))
-      this.#emitter.emit("promptsChanged");
-    if (lists.has("resources") && this.#lastResources !== (this.#lastResources = resourcesText(now)))
+  /** Emits an event for each list that really changed. */
+  announce(merged: Merged): void {
+    if (this.#known === undefined) return;
+    const known = this.#known;
+    const now = toLists(merged);
+    this.#known = now;
+    if (isChanged(known.tools, now.tools)) this.#emitter.emit("toolsChanged");
+    if (isChanged(known.prompts, now.prompts)) this.#emitter.emit("promptsChanged");
+    if (isChanged(known.resources, now.resources) || isChanged(known.templates, now.templates))
       this.#emitter.emit("resourcesChanged");
   }
 
@@ -45,8 +45,18 @@ export class ViewEvents {
   }
 }
 
-function resourcesText({ resources, templates }: Merged): string {
-  return JSON.stringify([resources, templates]);
+/** Without the routing tables, which would keep removed servers in memory. */
+function toLists({ tools, prompts, resources, templates }: Merged): Lists {
+  return { tools, prompts, resources, templates };
+}
+
+/** Definitions of unchanged servers are the same objects, so that few are compared by their text. */
+function isChanged(before: readonly JsonObject[], now: readonly JsonObject[]): boolean {
+  return (
+    before !== now &&
+    (before.length !== now.length ||
+      now.some((one, at) => one !== before[at] && JSON.stringify(one) !== JSON.stringify(before[at])))
+  );
 }
 
 /** Emits the events of one tool call: duration, sizes and argument names, never values. */

@@ -16,12 +16,18 @@ import type { CallChecks, RoutedCall } from "./call-checks.ts";
 import { describeAlone, describeTogether } from "./description.ts";
 import type { EventBus } from "../events.ts";
 import { perform } from "./extra-tools.ts";
-import type { ListName } from "../member/inventory.ts";
 import { ListResults } from "./list-results.ts";
 import type { Member } from "../member/member.ts";
 import type { HubUser } from "../member/user-members.ts";
 import { type OfferLogin, repeatAfterLogin } from "./login-offer.ts";
-import { merge, type Merged, type MergeSettings, type ToolRoute, type ViewTool } from "./merge.ts";
+import {
+  type KeptTools,
+  merge,
+  type Merged,
+  type MergeSettings,
+  type ToolRoute,
+  type ViewTool,
+} from "./merge.ts";
 import { hubName } from "./naming.ts";
 import { findHidden, isStarting, ownerOf, promptRoute, startingOwner, toolRoute } from "./routing.ts";
 import { fromHubTaskId, hasTaskId, watchTasks, withHubTaskIds } from "./tasks.ts";
@@ -76,6 +82,9 @@ export class HubView implements Upstream {
   readonly #events = new ViewEvents();
   readonly #lists: ListResults;
   #merged: Merged | undefined;
+  #kept = new WeakMap<Member, KeptTools>();
+  /** The settings of the hub with which the tools were named and admitted. */
+  #keptFor: MergeSettings | undefined;
 
   constructor(options: ViewOptions, source: ViewSource) {
     this.name = options.name;
@@ -93,8 +102,12 @@ export class HubView implements Upstream {
   /** The merged lists and routing tables. */
   get table(): Merged {
     if (this.#merged === undefined) {
+      const { settings } = this.#source;
+      if (this.#keptFor !== settings) this.#kept = new WeakMap();
+      this.#keptFor = settings;
       this.#merged = merge(this.members, this.#settings, {
         ...this.#options,
+        kept: this.#kept,
         offersLogins: this.#options.offerLogin !== undefined,
       });
       this.#source.merged(this, this.#merged.diagnostics);
@@ -109,8 +122,8 @@ export class HubView implements Upstream {
   }
 
   /** Emits list events if the lists that this view shows really changed. */
-  announce(lists: ReadonlySet<ListName>): void {
-    this.#events.announce(lists, this.table);
+  announce(): void {
+    this.#events.announce(this.table);
   }
 
   /** Relays an event of a server. */

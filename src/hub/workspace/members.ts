@@ -146,7 +146,7 @@ export class Members {
     const next = this.#next.get(server.alias);
     if (next === undefined && isSameProcess(current.config, server)) {
       current.configure(server);
-      this.#hub.changed(new Set(["tools", "prompts", "resources"]));
+      this.#hub.changed();
       return;
     }
     await this.#replace(server, current);

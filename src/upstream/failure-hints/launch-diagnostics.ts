@@ -161,7 +161,7 @@ export function createLaunchDiagnostics(
   };
 
   function checkResult(result: JsonObject, call?: Call, since = 0): JsonObject {
-    if (plan === undefined) return result;
+    if (plan === undefined || plan.sandbox.backend === "none") return result;
     const named = hiddenIn(argumentsOf(call));
     // A write into a private HOME or /tmp succeeds but is lost, so a successful result proves nothing.
     const isFailed = result.isError === true;
