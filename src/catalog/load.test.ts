@@ -197,7 +197,7 @@ servers: {own: {command: x, lanes: 3}}
   test("a tool pattern of a rule or a budget that names no server is a warning", async () => {
     const folder = workspace({
       "portolan.yaml": `gateway:
-  approval: [{tools: ["fles.write_file", "files.write_file", "*.write"]}]
+  approval: [{tools: ["fles.write_file", "files.write_file", "mcp_files_write_file", "*.write"]}]
   callers: [{name: a, token: "\${A}", allow: {tools: [echo]}}]
   budgets: {x: {tools: [filse.read], calls: 1/h}}
 servers: {files: {command: x}}

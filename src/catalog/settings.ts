@@ -123,7 +123,7 @@ export function finishServers(
   });
 }
 
-/** A rule for `fles.write_file` protects nothing. Without a naming template, every full name begins with an alias. */
+/** A rule for `fles.write_file` protects nothing. Without a naming template, full names are `mcp_<alias>_<tool>`. */
 function warnOfUnknownTools(
   { gatewayTools = [], naming }: WorkspaceSettings,
   aliases: readonly string[],
@@ -132,7 +132,8 @@ function warnOfUnknownTools(
 ): void {
   if (naming !== undefined) return;
   for (const { text, line, column } of gatewayTools) {
-    if (text.includes("*") || aliases.some((alias) => text.startsWith(alias))) continue;
+    const isFull = (alias: string): boolean => text.startsWith(`mcp_${alias}_`);
+    if (text.includes("*") || aliases.some((alias) => text.startsWith(alias) || isFull(alias))) continue;
     const [server = ""] = text.split(".");
     diagnostics.push({
       code: "FILE_INVALID",

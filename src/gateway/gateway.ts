@@ -19,6 +19,7 @@ import { gatewayFile } from "./access/access-file.ts";
 import { Approvals } from "./approval/approvals.ts";
 import { resolveCallerTokens } from "./access/bearer-tokens.ts";
 import { NO_LIMITS } from "./access/caller-limits.ts";
+import { watchRuleTools } from "./access/rule-tools.ts";
 import type { AuthenticatedCaller } from "./access/types.ts";
 import { Budgets, type BudgetUse } from "./budgets/budgets.ts";
 import { serveStdio } from "./channels/stdio.ts";
@@ -212,6 +213,7 @@ async function createGateway(
   await budgets.use(live.all);
   // After the budgets, so that nobody is asked about a call that a budget refuses.
   approvals.useRules(live.all.approval);
+  const checkRuleTools = watchRuleTools(workspace, () => live.all);
   const stopped = new AbortController();
   let server: HttpServer | undefined;
   if (servesHttp) checkReachable(live.all, token);
@@ -253,6 +255,7 @@ async function createGateway(
     useAccess?.();
     await budgets.use(next);
     approvals.useRules(next.approval);
+    checkRuleTools();
     settingsProblem =
       restart.length === 0
         ? undefined

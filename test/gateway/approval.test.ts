@@ -370,3 +370,30 @@ it("rules apply without a restart", async () => {
   expect(isGiven(await agent.ask("tools/call", CALL))).toBe(true);
   expect(ran(at)).toBe(2);
 });
+
+it("a misspelt tool in a rule is a warning once the tools are known, until the rule is corrected", async () => {
+  const at = await place();
+  const { command, args } = stdioCommand(`--runs=${at.runs.file}`);
+  const save = (tool: string): void =>
+    writeFileSync(
+      join(at.folder, "portolan.yaml"),
+      JSON.stringify({
+        servers: { main: { command, args: [...args] } },
+        gateway: { port: 0, approval: [{ tools: [tool] }] },
+      }),
+    );
+  save("main.giev");
+  const reported: string[] = [];
+  const gateway = await openGateway(at.folder, {
+    ...{ access: { ...at.access, token: AGENT }, snapshots: false },
+    onDiagnostic: ({ severity, message, hint }) => reported.push(`${severity}: ${message}. ${hint}`),
+  });
+  onTestFinished(() => gateway.close());
+  const warning = 'gateway.approval[0] names the tool "main.giev", but main has no such tool';
+  await until(() => gateway.diagnostics.some(({ message }) => message === warning));
+  expect(reported).toEqual([`warning: ${warning}. Did you mean "main.give"?`]);
+  save("main.give");
+  await gateway.reload();
+  expect(gateway.diagnostics).toEqual([]);
+  expect(reported).toHaveLength(1);
+});
