@@ -8,9 +8,9 @@ import type { Cli } from "../context.ts";
 import { ownFile } from "../grants/declared.ts";
 import { withNoticedFields } from "../grants/noticed-fields.ts";
 import { type CopyPlan, planCopy, writeCopy } from "../import/copy.ts";
+import { isSameServer } from "../import/same-server.ts";
 import { type RawSecretsOptions, secretPlacer } from "../import/secrets.ts";
 import { answersRequests } from "../input/handlers.ts";
-import { endpointLabel } from "../output/endpoint-label.ts";
 import { orCancelled } from "../packages/configuration-prompt.ts";
 import { count } from "../terminal/layout.ts";
 import { checkScope, usualFile } from "../workspace/client-file.ts";
@@ -134,7 +134,9 @@ async function chooseImport(
   if (missing.length === 0) return undefined;
   const asks = options.import === undefined && options.yes !== true && options.dryRun !== true;
   if (options.import !== true && !(asks && answersRequests(cli, false))) return undefined;
-  const different = new Set(missing.map(({ alias, endpoint }) => `${alias} ${endpointLabel(endpoint)}`)).size;
+  const different = missing.filter(
+    (server, index) => !missing.slice(0, index).some((before) => isSameServer(before, server)),
+  ).length;
   if (options.import !== true && !(await askImport(cli, different, place))) return undefined;
   const files = plans.map(({ client, file, missing: servers, diagnostics }): ImportedFile => ({
     ...{ client, file, servers, scope: "user", diagnostics },

@@ -10,8 +10,9 @@ import { readText } from "../../formats/document/index.ts";
 import { addServer, type ServerFields } from "../../formats/workspace/index.ts";
 import type { ServerConfig } from "../../model/index.ts";
 import type { CompletedFields } from "../grants/noticed-fields.ts";
+import { clientTitle } from "../arguments/client-names.ts";
 import { toServerFields } from "../workspace/server-fields.ts";
-import { matchServer } from "./same-server.ts";
+import { isSameServer, matchServer } from "./same-server.ts";
 import type { AliasedServer, PlaceSecrets, SecretPlacement, StoredSecrets } from "./secrets.ts";
 
 export interface CopyResult {
@@ -36,8 +37,9 @@ export interface SkippedServer {
   readonly alias: string;
   readonly from: string;
   /**
-   * `there`: the workspace has the same server; `taken`: another server has this alias; `invalid`: its config is not valid;
-   * `gateway`: it is a gateway of Portolan itself; `secret`: it has secrets in clear, and nobody said where they go.
+   * `there`: the workspace has the same server, or gets it from another entry; `taken`: another server has this alias;
+   * `invalid`: its config is not valid; `gateway`: it is a gateway of Portolan itself; `secret`: it has secrets in clear, and
+   * nobody said where they go.
    */
   readonly reason: "there" | "taken" | "invalid" | "gateway" | "secret";
   readonly message: string;
@@ -148,15 +150,18 @@ function chooseServers(
     for (const server of source.servers) {
       const refused = refuse(server);
       const there = known.get(server.alias);
-      const taken = there === undefined ? undefined : thereAlready(there, server);
+      const taken = there === undefined ? underAnotherName(server) : thereAlready(there, server);
+      const same = chosen.find((one) => isSameServer(one.server, server));
       const isRenamed = rename && taken?.reason === "taken";
       const alias = isRenamed ? freeAlias(server.alias, source.client) : server.alias;
       const problem =
-        refused === undefined
-          ? isRenamed || taken === undefined
-            ? tryAdd(server, alias)
-            : taken
-          : { reason: "gateway" as const, message: refused };
+        refused !== undefined
+          ? { reason: "gateway" as const, message: refused }
+          : same !== undefined
+            ? repeated(same, server)
+            : isRenamed || taken === undefined
+              ? tryAdd(server, alias)
+              : taken;
       if (problem === undefined) {
         known.set(alias, server);
         chosen.push({ alias, server, source });
@@ -172,6 +177,14 @@ function chooseServers(
       const name = `${alias.slice(0, MAX_ALIAS - end.length)}${end}`;
       if (!known.has(name)) return name;
     }
+  }
+
+  /** The workspace may have the server under another name. */
+  function underAnotherName(server: ClientServer): Pick<SkippedServer, "reason" | "message"> | undefined {
+    const match = matchServer(server, catalog.servers);
+    return match.kind === "replaced"
+      ? { reason: "there", message: `it is ${match.by} in the workspace` }
+      : undefined;
   }
 
   /** A server that cannot be added is not asked about. */
@@ -208,6 +221,21 @@ async function readOwn(folder: string): Promise<{ file: string; text: string | u
     return { file, text };
   }
   return { file: join(folder, "portolan.yaml"), text: undefined };
+}
+
+/** The entry of one client that another client has, too. */
+function repeated(
+  { alias, source }: Chosen,
+  server: ClientServer,
+): Pick<SkippedServer, "reason" | "message"> {
+  const title = clientTitle(source.client);
+  return {
+    reason: "there",
+    message:
+      alias === server.alias
+        ? `the same server as in ${title}; it is imported once`
+        : `the same server as ${alias} of ${title}; ${alias} stands for both`,
+  };
 }
 
 function thereAlready(there: ServerConfig, server: ClientServer): Pick<SkippedServer, "reason" | "message"> {

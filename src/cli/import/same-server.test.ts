@@ -3,7 +3,7 @@ import type { ClientServer } from "../../formats/clients/index.ts";
 import type { ServerConfig } from "../../model/index.ts";
 import { ownGateway, servedWorkspace } from "../serve/own-gateway.ts";
 import { gatewayServer, programWords } from "../connect/gateway-server.ts";
-import { matchServer } from "./same-server.ts";
+import { isSameServer, matchServer } from "./same-server.ts";
 
 const origin = { file: "/f", line: 1, column: 1, format: "cursor" };
 
@@ -80,6 +80,31 @@ describe("matchServer", () => {
     });
     expect(matchServer(client(env({ A: "1" })), [ours(env({ A: "1", B: "2" }))]).kind).toBe("replaced");
     expect(matchServer(client(env({ A: "1" })), [ours(env({}))]).kind).toBe("differs");
+  });
+});
+
+describe("isSameServer", () => {
+  const env = (value?: Record<string, string>): ClientServer["endpoint"] => ({
+    ...{ transport: "stdio", command: "npx", args: ["-y", "s"], env: value },
+  });
+
+  it("accepts another name and another spelling", () => {
+    expect(isSameServer(client(env({ A: "1" })), client(env({ A: "1" }), { alias: "other" }))).toBe(true);
+    expect(isSameServer(client(npx("s")), client(npx("-y", "s")))).toBe(true);
+    const withFile = client(npx("s"), { envFile: "/x/.env" });
+    expect(isSameServer(withFile, { ...withFile, alias: "other" })).toBe(true);
+  });
+
+  it.each([
+    ["fewer variables", client(env({ A: "1" })), client(env({ A: "1", B: "2" }))],
+    ["another value", client(env({ A: "1" })), client(env({ A: "2" }))],
+    ["a reference for a value", client(env({ A: "1" })), client(env({ A: "${A}" }))],
+    ["another argument", client(npx("s", "/a")), client(npx("s", "/b"))],
+    ["a file of variables", client(npx("s")), client(npx("s"), { envFile: "/x/.env" })],
+    ["a server that is switched off", client(npx("s")), client(npx("s"), { enabled: false })],
+  ])("%s is another server", (_name, a, b) => {
+    expect(isSameServer(a, b)).toBe(false);
+    expect(isSameServer(b, a)).toBe(false);
   });
 });
 

@@ -27,6 +27,14 @@ export function matchServer(server: ClientServer, declared: readonly ServerConfi
   return near;
 }
 
+/** True for two entries of clients' files that have the same program or address and the same settings; names may differ. */
+export function isSameServer(a: ClientServer, b: ClientServer): boolean {
+  const replaces = (one: ClientServer, other: ClientServer): boolean =>
+    matchServer({ ...one, envFile: undefined }, [other]).kind === "replaced";
+  // An entry with fewer variables is replaced by one with more, but is not the same.
+  return a.envFile === b.envFile && replaces(a, b) && replaces(b, a);
+}
+
 function runsTheSame({ endpoint: theirs }: ClientServer, { endpoint: ours }: ServerConfig): boolean {
   if (theirs.transport !== ours.transport) return false;
   if (theirs.transport === "stdio" && ours.transport === "stdio") {
