@@ -42,6 +42,8 @@ export interface CliIo {
   readonly openWorkspace: (source: string | WorkspaceConfig, options: WorkspaceOptions) => Promise<Workspace>;
   /** The running gateways of the workspace at this path. */
   readonly findGateways: (path: string) => Promise<FoundGateways>;
+  /** The running gateways of all workspaces of the user. */
+  readonly findAllGateways: () => Promise<readonly RunningGateway[]>;
   /** Opens the servers of a running gateway. */
   readonly openRunning: (
     gateway: RunningGateway,

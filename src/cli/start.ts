@@ -62,6 +62,7 @@ function createIo(): CliIo {
     openWorkspace: async (source, options) =>
       (await import("../hub/index.ts")).openWorkspace(source, options),
     findGateways: async (path) => (await import("../control/index.ts")).findGateways(path),
+    findAllGateways: async () => (await import("../control/index.ts")).findAllGateways(),
     openRunning: async (gateway, options) =>
       (await import("../control/index.ts")).openRemoteWorkspace(gateway, options),
     loadCatalog: async (path, options) =>

@@ -211,7 +211,10 @@ test("commands in another folder name the gateways that run", async () => {
   mkdirSync(elsewhere);
   const there = (...words: string[]): Promise<Ran> => portolan(words, { cwd: elsewhere, env });
   expect((await there("stop", "--text")).out).toContain("portolan stop -w ~/project  at http://127.0.0.1:");
-  expect(envelope(await there("reload")).hint).toContain("-w ~/project");
+  const reach = "A gateway runs for another workspace: add -w ~/project to reach it.";
+  for (const words of [["reload"], ["call", "one.echo"], ["revoke", "one", "--net", "a"], ["logs", "one"]])
+    expect(envelope(await there(...words)).hint).toContain(reach);
+  expect((await there("status", "--text")).out).toContain(reach);
   const [pid = ""] = /process \d+/.exec((await there("stop", "--text")).out) ?? [];
   expect(await there("stop", "--pid", pid.replace("process ", ""), "--text")).toMatchObject({ code: 0 });
   expect((await run("stop", "--text")).out).toBe("No gateway runs for this workspace.\n");

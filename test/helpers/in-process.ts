@@ -3,7 +3,7 @@
 import { EventEmitter } from "node:events";
 import { loadCatalog } from "../../src/catalog/index.ts";
 import { run } from "../../src/cli/program.ts";
-import { findGateways, openRemoteWorkspace } from "../../src/control/index.ts";
+import { findAllGateways, findGateways, openRemoteWorkspace } from "../../src/control/index.ts";
 import { openWorkspace } from "../../src/hub/index.ts";
 import { findPackagedDrivers } from "../../src/packages/index.ts";
 import { connectMcp } from "../../src/client/index.ts";
@@ -34,6 +34,7 @@ export async function runHere(
     connect: connectMcp,
     openWorkspace: (source, options) => openWorkspace(source, { ...options, snapshots: false }),
     findGateways,
+    findAllGateways,
     openRunning: openRemoteWorkspace,
     loadCatalog: (path, options) => loadCatalog(path, { packagedDrivers: findPackagedDrivers, ...options }),
     importClients: async () => [],

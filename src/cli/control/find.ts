@@ -1,15 +1,11 @@
 // The running gateway that a command controls: the only one of the workspace, or the one with the given process id.
 
-import {
-  connectGateway,
-  findAllGateways,
-  type GatewayClient,
-  type RunningGateway,
-} from "../../control/index.ts";
+import { connectGateway, type GatewayClient, type RunningGateway } from "../../control/index.ts";
 import { PortolanError, unknownServer } from "../../errors/index.ts";
 import type { Cli } from "../context.ts";
 import type { RawOptions } from "../options/parse.ts";
 import { diagnosticLine } from "../output/diagnostic.ts";
+import { elsewhereHint, workspaceOption } from "../workspace/elsewhere.ts";
 import { pathLabeller, workspaceFolder } from "../workspace/folder.ts";
 import { gatewayLabel } from "../workspace/running.ts";
 
@@ -25,7 +21,7 @@ export async function findControlled(
   const { gateways, problems } = await cli.io.findGateways(workspaceFolder(cli.io, cli.options));
   for (const problem of problems) cli.output.note(diagnosticLine(problem, cli.output.noteColors.yellow));
   if (pid === undefined) return gateways;
-  const all = await findAllGateways();
+  const all = await cli.io.findAllGateways();
   const found = [...gateways, ...all].filter((gateway) => String(gateway.pid) === pid).slice(0, 1);
   if (found.length > 0) return found;
   throw new PortolanError("USAGE", `No gateway has the process id ${JSON.stringify(pid)}.`, {
@@ -35,17 +31,17 @@ export async function findControlled(
 
 /** The gateways of other workspaces, each with the option that names its workspace. */
 export async function describeElsewhere({ io }: Pick<Cli, "io">): Promise<readonly string[]> {
-  const label = pathLabeller(io);
-  return (await findAllGateways()).map((gateway) => `-w ${label(gateway.path)}  ${gatewayLabel(gateway)}`);
+  return (await io.findAllGateways()).map(
+    (gateway) => `${workspaceOption(gateway.path, io)}  ${gatewayLabel(gateway)}`,
+  );
 }
 
 /** The error of a command that needs a running gateway of the workspace. */
-export async function noGateway(cli: Cli): Promise<PortolanError> {
-  const path = pathLabeller(cli.io)(workspaceFolder(cli.io, cli.options));
-  const [other, ...others] = await describeElsewhere(cli);
-  const more = others.length === 0 ? "" : `, and ${others.length} more (portolan stop lists them)`;
-  return new PortolanError("SERVER_UNAVAILABLE", `No gateway runs for ${path}.`, {
-    hint: `Start one: portolan serve --daemon. ${other === undefined ? "For another workspace, use -w <path>." : `For another workspace that runs: ${other}${more}`}`,
+export async function noGateway({ io, options }: Cli): Promise<PortolanError> {
+  const path = workspaceFolder(io, options);
+  const elsewhere = (await elsewhereHint(io, path)) ?? "For another workspace, use -w <path>.";
+  return new PortolanError("SERVER_UNAVAILABLE", `No gateway runs for ${pathLabeller(io)(path)}.`, {
+    hint: `${elsewhere} To start one here: portolan serve --daemon`,
   });
 }
 

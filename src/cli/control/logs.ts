@@ -8,6 +8,7 @@ import { takeOneWord } from "../options/usage-error.ts";
 import { formatTime } from "../output/event.ts";
 import { serverLogFile } from "../serve/control.ts";
 import { plainLine, plainText, toJsonText } from "../terminal/safe-text.ts";
+import { elsewhereHint, withElsewhere } from "../workspace/elsewhere.ts";
 import { pathLabeller, workspaceFolder } from "../workspace/folder.ts";
 import {
   findControlled,
@@ -60,15 +61,19 @@ async function fromFile(
   print: (line: LogLine) => void,
 ): Promise<number> {
   const { io, output } = cli;
-  const file = await serverLogFile(workspaceFolder(io, cli.options), alias);
+  const path = workspaceFolder(io, cli.options);
+  const file = await serverLogFile(path, alias);
   const parts = await Promise.all(
-    [`${file}.1`, file].map((path) => readFile(path, "utf8").catch(() => undefined)),
+    [`${file}.1`, file].map((part) => readFile(part, "utf8").catch(() => undefined)),
   );
   if (parts.every((part) => part === undefined))
-    throw new PortolanError("SERVER_UNAVAILABLE", `No gateway runs here, and there is no log of ${alias}.`, {
-      server: alias,
-      hint: `Start one: portolan serve --daemon. To start ${alias} alone: portolan why ${alias}`,
-    });
+    throw withElsewhere(
+      new PortolanError("SERVER_UNAVAILABLE", `No gateway runs here, and there is no log of ${alias}.`, {
+        server: alias,
+        hint: `Start one: portolan serve --daemon. To start ${alias} alone: portolan why ${alias}`,
+      }),
+      { elsewhere: await elsewhereHint(io, path) },
+    );
   if (io.stderr.isTTY === true)
     output.note(output.noteColors.dim(`No gateway runs here. From ${pathLabeller(io)(file)}:`));
   const all = parts.join("").split("\n").filter(Boolean);

@@ -13,6 +13,7 @@ import { targetServer } from "../target/server-config.ts";
 import { hasScheme } from "../target/target.ts";
 import { findWorkspace, workspaceFolder } from "../workspace/folder.ts";
 import { refuseTargetOptions } from "../workspace/open.ts";
+import { withElsewhere } from "../workspace/elsewhere.ts";
 import { loadSource, requireServer, type Source, sourceNote } from "../workspace/source.ts";
 
 export interface Served {
@@ -72,7 +73,7 @@ function toServed(source: Source): Pick<Served, "source" | "config" | "keepsNoth
   const { kind, path, config } = source;
   if (kind === "workspace") return { source: path, config, keepsNothing: false };
   if (config.servers.length > 0) return { source: config, config, keepsNothing: true };
-  throw noServers(path);
+  throw withElsewhere(noServers(path), source);
 }
 
 function fromTarget(cli: Cli, words: Words, only: readonly string[] | undefined): Served {

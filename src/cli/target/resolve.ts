@@ -3,6 +3,7 @@
 import { didYouMean, isPortolanError, PortolanError } from "../../errors/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { contractsOf, findContract } from "../workspace/contracts.ts";
+import { withElsewhere } from "../workspace/elsewhere.ts";
 import { explainLeftOut, leftOutOf, noteLeftOut } from "../workspace/left-out.ts";
 import { loadSourceOrRunning } from "../workspace/running.ts";
 import { findServer, type Source } from "../workspace/source.ts";
@@ -159,7 +160,7 @@ async function lookUp(
     noteLeftOut(cli, leftOutOf(source));
     const { servers, naming = DEFAULT_NAMING } = source.config;
     const aliases = servers.map(({ alias }) => alias);
-    throw unknown(thrown, name, aliases, naming);
+    throw isNoTarget(thrown) ? withElsewhere(unknown(thrown, name, aliases, naming), source) : thrown;
   }
 }
 
@@ -233,13 +234,18 @@ function escapePattern(text: string): string {
 }
 
 /** True for a word that is no server, no URL and no command on PATH. */
-function isNoTarget(thrown: unknown): boolean {
+function isNoTarget(thrown: unknown): thrown is PortolanError {
   return isPortolanError(thrown) && thrown.code === "TARGET_INVALID" && thrown.message.includes("neither");
 }
 
 /** The error of the target, with the nearest name of the workspace as its hint. */
-function unknown(thrown: unknown, name: string, aliases: readonly string[], naming: string): unknown {
-  if (!isNoTarget(thrown) || aliases.length === 0) return thrown;
+function unknown(
+  thrown: PortolanError,
+  name: string,
+  aliases: readonly string[],
+  naming: string,
+): PortolanError {
+  if (aliases.length === 0) return thrown;
   const dot = name.indexOf(".");
   const tool = dot < 0 ? undefined : name.slice(dot + 1);
   const near =

@@ -21,7 +21,11 @@ function folderWith(files: Readonly<Record<string, string>>): { folder: string; 
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
   }
-  const io = { cwd: folder, env: { HOME: home }, platform: "linux", loadCatalog, importClients };
+  const findAllGateways = async (): Promise<readonly []> => [];
+  const io = {
+    ...{ cwd: folder, env: { HOME: home }, platform: "linux" },
+    ...{ loadCatalog, importClients, findAllGateways },
+  };
   return { folder, cli: { io, options: {} } as unknown as Cli };
 }
 

@@ -11,6 +11,7 @@ import { describeCommandRights, type ServerConfig, toCommandLine } from "../../m
 import type { Cli, CliIo } from "../context.ts";
 import { configError } from "../output/diagnostic.ts";
 import { runsServe, servedWorkspace } from "../serve/own-gateway.ts";
+import { elsewhereHint, withElsewhere } from "./elsewhere.ts";
 import { computerOf, pathLabeller, workspaceFolder } from "./folder.ts";
 
 export interface Source {
@@ -25,6 +26,8 @@ export interface Source {
   readonly ofDrivers: readonly Diagnostic[];
   /** Diagnostics about tools, prompts and resources of mcpfiles that are left out. */
   readonly leftOut: readonly Diagnostic[];
+  /** In a folder without a config file: how to reach the running gateway of another workspace. */
+  readonly elsewhere?: string;
 }
 
 interface SourceFile {
@@ -46,7 +49,11 @@ export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Sour
   if (errors.length > 0) throw configError(errors, cli);
   if (isUndeclared(catalog) && (await isFolder(path))) {
     const merged = mergeClients(cli, path, await cli.io.importClients(computerOf(cli.io, path)));
-    return { ...merged, config: { ...merged.config, usedPaths: catalog.usedPaths, lock: catalog.lock } };
+    return {
+      ...merged,
+      config: { ...merged.config, usedPaths: catalog.usedPaths, lock: catalog.lock },
+      elsewhere: await elsewhereHint(cli.io, path),
+    };
   }
   const { naming, descriptionPrefix, envFile, gateway, packages, registries } = catalog.settings;
   const ownEntries = catalog.servers.filter((server) => servesThis(server, [path, catalog.folder]));
@@ -93,7 +100,7 @@ export function requireServer(source: Source, alias: string): ServerConfig {
   const found = source.config.servers.find((server) => server.alias === alias);
   if (found !== undefined) return found;
   const known = source.config.servers.map((server) => server.alias);
-  throw unknownServer(alias, known);
+  throw withElsewhere(unknownServer(alias, known), source);
 }
 
 /** Whether the commands of an mcpfile run in a sandbox, by alias; undefined for other servers. */
@@ -199,14 +206,15 @@ async function isFolder(path: string): Promise<boolean> {
 }
 
 /** Undefined for servers of the user's own config files: their output names the file already. */
-export function sourceNote({ kind, path, files, config }: Source, io: CliIo): string | undefined {
+export function sourceNote({ kind, path, files, config, elsewhere }: Source, io: CliIo): string | undefined {
   const label = pathLabeller(io);
   const folder = path === io.cwd ? "here" : `in ${label(path)}`;
+  const other = elsewhere === undefined ? "" : `${elsewhere} `;
   if (config.servers.length === 0)
-    return `There are no servers ${folder}. Add one: portolan add <name> -- <command...>, or portolan add <name> <url>`;
+    return `There are no servers ${folder}. ${other}Add one: portolan add <name> -- <command...>, or portolan add <name> <url>`;
   if (kind === "workspace") return undefined;
   const from = files.map(({ file, format }) => `${titleOf(format)} (${label(file)})`);
-  return `There is no config file ${folder}. These servers come from ${from.join(", ")}; Portolan only reads these files.`;
+  return `There is no config file ${folder}. ${other}These servers come from ${from.join(", ")}; Portolan only reads these files.`;
 }
 
 function titleOf(format: string): string {

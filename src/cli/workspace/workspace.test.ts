@@ -4,6 +4,7 @@ import { EventEmitter } from "node:events";
 import { tmpdir } from "node:os";
 import { describe, expect, test, vi } from "vitest";
 import type { Catalog } from "../../catalog/index.ts";
+import type { RunningGateway } from "../../control/index.ts";
 import type { ImportedFile } from "../../formats/clients/index.ts";
 import type { ServerHealth, Workspace, WorkspaceConfig, WorkspaceOptions } from "../../hub/index.ts";
 import type { ServerConfig, JsonObject } from "../../model/index.ts";
@@ -23,12 +24,25 @@ function declare(alias: string, more: Partial<ServerConfig> = {}): ServerConfig 
   };
 }
 
+function runningAt(path: string): RunningGateway {
+  const known = {
+    kind: "http",
+    socket: "/s",
+    token: "t",
+    startedAt: "2026-01-01",
+    portolan: "9.9.9",
+  } as const;
+  return { ...known, path, url: "http://127.0.0.1:7420/mcp", pid: 1, file: "/f", isAlive: async () => true };
+}
+
 interface World {
   readonly servers?: readonly ServerConfig[];
   readonly naming?: string;
   readonly imported?: readonly ImportedFile[];
   readonly health?: Record<string, Partial<ServerHealth>>;
   readonly settled?: Promise<void>;
+  /** Workspaces with a running gateway. */
+  readonly elsewhere?: readonly string[];
 }
 
 async function portolan(argv: string[], world: World = {}, tty = false) {
@@ -110,6 +124,7 @@ async function portolan(argv: string[], world: World = {}, tty = false) {
     },
     openWorkspace,
     findGateways: async () => ({ gateways: [], ended: [], problems: [] }),
+    findAllGateways: async () => (world.elsewhere ?? []).map(runningAt),
     openRunning: async () => {
       throw new Error("no gateway runs here");
     },
@@ -183,6 +198,51 @@ describe("what is opened", () => {
       diagnostics: [{ code: "NAME_AMBIGUOUS", file: `${cwd}/portolan.yaml` }],
     });
     expect((await portolan(["status"], two)).opened[0]?.[1].snapshots).toBeUndefined();
+  });
+});
+
+describe("in a folder without a config file", () => {
+  const reach = "A gateway runs for another workspace: add -w ~/notes to reach it.";
+  const elsewhere = ["/home/me/notes"];
+
+  test.each([
+    [["call", "files.read", "path=x"]],
+    [["list", "files"]],
+    [["status", "files"]],
+    [["why", "files"]],
+    [["grant", "files", "--net", "example.com"]],
+    [["revoke", "files", "--net", "example.com"]],
+    [["logs", "files"]],
+    [["restart", "files"]],
+    [["reload"]],
+    [["serve"]],
+  ])("%j names the gateway of another workspace", async (words) => {
+    const { err, code } = await portolan(words, { elsewhere });
+    expect(code).not.toBe(0);
+    expect(err).toContain(reach);
+    expect((await portolan(words)).err).not.toContain("another workspace:");
+  });
+
+  test.each([["status"], ["list"]])("%s without a server does, too", async (command) => {
+    const note = "There are no servers here.";
+    const { out } = await portolan([command, "--text"], { elsewhere });
+    expect(out).toContain(`${note} ${reach} Add one: portolan add`);
+    expect((await portolan([command, "--text"])).out).toContain(`${note} Add one: portolan add`);
+  });
+
+  test("several gateways are named; a path is quoted for the shell", async () => {
+    const { err } = await portolan(["grant", "x", "--net", "a.example"], {
+      elsewhere: ["/home/me/a", "/home/me/a", "/home/me/my notes", "/c", "/d"],
+    });
+    expect(err).toContain(
+      "Gateways run for other workspaces: add -w ~/a, -w '/home/me/my notes', -w /c, … to reach one.",
+    );
+  });
+
+  test("a workspace with servers does not name others", async () => {
+    const { err } = await portolan(["grant", "x", "--net", "a.example"], { ...two, elsewhere });
+    expect(err).toContain("There is no server");
+    expect(err).not.toContain("another workspace");
   });
 });
 

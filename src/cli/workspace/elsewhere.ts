@@ -1,0 +1,34 @@
+// Running gateways of other workspaces: a person in the wrong folder reads the option that reaches one.
+
+import { shellWord } from "../../base/text/command-line.ts";
+import { changedError, type PortolanError } from "../../errors/index.ts";
+import type { CliIo } from "../context.ts";
+import { pathLabeller } from "./folder.ts";
+
+const MAX_NAMED = 3;
+
+/** Names the gateways of other workspaces; undefined if there are none, or if one runs for the workspace at this path. */
+export async function elsewhereHint(io: CliIo, path: string): Promise<string | undefined> {
+  const paths = [...new Set((await io.findAllGateways()).map((gateway) => gateway.path))];
+  if (paths.length === 0 || (await io.findGateways(path)).gateways.length > 0) return undefined;
+  const options = paths.slice(0, MAX_NAMED).map((one) => workspaceOption(one, io));
+  if (options.length === 1) return `A gateway runs for another workspace: add ${options[0]} to reach it.`;
+  const more = paths.length > MAX_NAMED ? ", …" : "";
+  return `Gateways run for other workspaces: add ${options.join(", ")}${more} to reach one.`;
+}
+
+/** `-w ~/notes`, as a shell reads it in the folder of the user. */
+export function workspaceOption(path: string, io: CliIo): string {
+  const label = pathLabeller(io)(path);
+  // A shell does not expand ~ within quotes.
+  return `-w ${shellWord(label) === label ? label : shellWord(path)}`;
+}
+
+/** The same error, whose hint begins with the gateway of another workspace. */
+export function withElsewhere(
+  error: PortolanError,
+  { elsewhere }: { readonly elsewhere?: string },
+): PortolanError {
+  if (elsewhere === undefined) return error;
+  return changedError(error, { hint: `${elsewhere} ${error.hint}`.trimEnd() });
+}
