@@ -130,6 +130,8 @@ export class Member {
       },
       event: (event) => this.#report(event),
       checkLate: (call) => this.#calls.checkPins(call),
+      isReadOnlyTool: (tool) =>
+        this.inventory.tools.find(({ name }) => name === tool)?.annotations?.readOnlyHint,
       checkTools: (session) => this.pins.checkSession(session, limits),
       outdated: (list) => {
         if (list === "tools") this.pins.outdated();

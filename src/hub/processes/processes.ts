@@ -48,6 +48,8 @@ export interface ProcessesOptions
   readonly resourceUpdated: (uri: string) => void;
   /** A list of the server has changed. */
   readonly outdated: (list: ListName) => void;
+  /** Whether a tool only reads, as its annotations say. */
+  readonly isReadOnlyTool: (tool: string) => boolean | undefined;
   /** Compares the tools of a process or session beside the main one with the pins. Rejects if they differ. */
   readonly checkTools: (session: Upstream) => Promise<void>;
 }
@@ -82,6 +84,7 @@ export class Processes {
       command,
       dataFile: dataFileAdvice(config, homedir(), command),
       onDeniedPath: this.#deniedPath,
+      isReadOnlyTool: options.isReadOnlyTool,
     });
     this.#placement = new Placement(this.#placementOptions(config));
     this.main = new SupervisedUpstream({

@@ -48,6 +48,8 @@ export interface DeniedPath {
   readonly isNew?: boolean;
   /** The path may be read, and not written. */
   readonly isReadOnly?: boolean;
+  /** The server only wanted to read it. */
+  readonly isForReading?: boolean;
   /** The reason why it is always read-only: no grant changes that. */
   readonly protectedAs?: string;
   /** The path to grant, if it is another one: the folder of a new file. */
@@ -75,13 +77,18 @@ export function pathGrant(
   denied: Omit<DeniedPath, "where">,
   command: string | undefined,
 ): string | undefined {
-  const { path, isNew = false, isReadOnly = false, protectedAs, grant = path } = denied;
+  const { path, isNew = false, isReadOnly = false, isForReading = false, protectedAs, grant = path } = denied;
   if (protectedAs !== undefined) return undefined;
   const word = shellWord(grant);
   const first = isNew && grant === path ? "create it first, then " : "";
+  const readsOnly = isForReading && !isReadOnly;
   if (command !== undefined)
-    return `${first}${command} --write ${word}${isReadOnly ? "" : " (or --read, to read it only)"}`;
+    return readsOnly
+      ? `${first}${command} --read ${word} (or --write, to write it, too)`
+      : `${first}${command} --write ${word}${isReadOnly ? "" : " (or --read, to read it only)"}`;
   const inYaml = word === grant ? grant : JSON.stringify(grant);
+  if (readsOnly)
+    return `${first}--allow-read ${word}, or sandbox: { fs: { read: [${inYaml}] } } in its config.`;
   const options = isReadOnly ? `--allow-write ${word}` : `--allow-read ${word} or --allow-write ${word}`;
   const only = isReadOnly ? "" : " (read: to read it only)";
   return `${first}${options}, or sandbox: { fs: { write: [${inYaml}] } } in its config${only}.`;

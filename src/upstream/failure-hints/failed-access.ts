@@ -76,6 +76,9 @@ const PATHS =
 const REFUSED_WRITE =
   /\b(?:EACCES|EPERM|EROFS)\b|permission denied|operation not permitted|read-only file ?system/i;
 
+const FAILED_READ =
+  /\b(?:scandir|opendir|readdir|listdir)\b|(?:could ?n[o']t|cannot|can't|failed to|unable to) (?:read|list)\b/i;
+
 const FAILED_ACCESS =
   /\b(?:ENOENT|EACCES|EPERM|EROFS|ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|ETIMEDOUT)\b|permission denied|operation not permitted|read-only file ?system|no such (?:file|host)|unable to open|connection refused|unreachable|name resolution|(?:could ?n[o']t|cannot|failed to) (?:resolve|connect)|fetch failed/i;
 
@@ -87,6 +90,11 @@ export function reportsFailedAccess(text: string): boolean {
 /** Whether the text may report a write that was refused, and not only a path that does not exist. */
 export function reportsRefusedWrite(text: string): boolean {
   return REFUSED_WRITE.test(edgesOf(text));
+}
+
+/** Whether the text reports that something could not be read. An open that failed may have been one for writing. */
+export function reportsFailedRead(text: string): boolean {
+  return FAILED_READ.test(edgesOf(text));
 }
 
 /** Whether the text says that the server itself refuses a path, because it was not started with that folder. */

@@ -264,6 +264,42 @@ test("a server of a config file gets the command that grants the path or the hos
   expect(reported.at(-1)?.hint).toBe("To allow it: portolan grant web --net a.test");
 });
 
+test("the suggested grant is for reading if the tool only reads, or if only reading failed", () => {
+  const tools: Readonly<Record<string, boolean>> = { show: true, change: false };
+  const { onLaunch, checkResult, explain } = createLaunchDiagnostics("web", () => {}, undefined, {
+    command: "portolan grant web",
+    isReadOnlyTool: (tool) => tools[tool],
+  });
+  const hiddenAmong = (words: string[]): object[] =>
+    words.filter((path) => path.startsWith("/srv")).map((path) => ({ path, where: "args[0]" }));
+  const readOnlyAmong = (words: string[]): object[] =>
+    words.filter((path) => path.startsWith("/ro")).map((path) => ({ path, where: "", isReadOnly: true }));
+  onLaunch({ ...start("bubblewrap"), hiddenAmong, readOnlyAmong } as unknown as LaunchNews);
+  const call = (name: string, path = "/srv/a") => ({
+    method: "tools/call",
+    params: { name, arguments: { path } },
+  });
+  const failed = (text: string): JsonObject => ({ isError: true, content: [{ type: "text", text }] });
+  const grantOf = (name: string, text = "failed"): unknown =>
+    (checkResult(failed(text), call(name))._meta as { "portolan/sandbox": { denied: { grant: string }[] } })[
+      "portolan/sandbox"
+    ].denied[0]?.grant;
+  const read = "portolan grant web --read /srv/a (or --write, to write it, too)";
+  const write = "portolan grant web --write /srv/a (or --read, to read it only)";
+  expect(grantOf("show")).toBe(read);
+  expect(grantOf("change", "ENOENT: no such file or directory, scandir '/srv/a'")).toBe(write);
+  expect(grantOf("other", "ENOENT: no such file or directory, scandir '/srv/a'")).toBe(read);
+  expect(grantOf("other", "cannot read /srv/a")).toBe(read);
+  // An open may be one for writing.
+  expect(grantOf("other", "ENOENT: no such file or directory, open '/srv/a'")).toBe(write);
+  const hint = explain(failure("RPC_ERROR"), performance.now(), call("show")).hint;
+  expect(hint).toBe(`The sandbox hides /srv/a; grant it with: ${read}`);
+  // What may be read already can only lack the right to write.
+  expect(explain(new PortolanError("RPC_ERROR", "EROFS: '/ro/a'"), 0, call("show", "x")).hint).toContain(
+    "--write /ro/a",
+  );
+});
+
 test("the result of a failed call names the hosts that were refused during the call", () => {
   const { onLaunch, checkResult } = createLaunchDiagnostics("web", () => {}, undefined, {
     command: "portolan grant web",

@@ -6,6 +6,7 @@ import {
   connectionDenials,
   createDeniedReport,
   type Denied,
+  type DeniedPath,
   deniedHint,
   hiddenPathMessage,
   isObject,
@@ -25,6 +26,7 @@ import {
   type FailedConnection,
   failedConnections,
   failedPaths,
+  reportsFailedRead,
   reportsOwnFolders,
   reportsRefusedWrite,
 } from "./failed-access.ts";
@@ -34,6 +36,7 @@ import { type Denial, withDenials } from "./result-denials.ts";
 
 type OnLaunch = (news: LaunchNews) => void;
 type Planned = Extract<LaunchNews, { type: "planned" }>;
+type FailedPath = NamedPath & Pick<DeniedPath, "isForReading">;
 
 export interface LaunchDiagnostics {
   readonly onLaunch: OnLaunch;
@@ -56,6 +59,8 @@ export interface LaunchDiagnosticsOptions {
   readonly command?: string;
   /** Called for each denied path once. */
   readonly onDeniedPath?: (denied: PathDenial) => void;
+  /** Whether a tool only reads, as its annotations say; undefined if they do not say it. */
+  readonly isReadOnlyTool?: (tool: string) => boolean | undefined;
   /** About a server that would write its data into its program folder, which a sandbox protects. */
   readonly dataFile?: { readonly message: string; readonly hint: string };
   /** Reports a refused connection, if one report is shared by several sandboxes. */
@@ -94,6 +99,7 @@ export function createLaunchDiagnostics(
   {
     command,
     onDeniedPath,
+    isReadOnlyTool,
     dataFile,
     reportDenied = createDeniedReport(report, command),
   }: LaunchDiagnosticsOptions = {},
@@ -144,7 +150,11 @@ export function createLaunchDiagnostics(
       const words = `${error.message}\n${error.stderr ?? ""}`;
       heardFailed([...failedConnections(words), ...connectionsOf(call)]);
       const atStart = error.code === "SERVER_START_FAILED" ? (plan?.notGranted ?? []) : [];
-      const [path] = [...failedIn(words), ...hiddenIn(argumentsOf(call)), ...atStart].map(withConfigured);
+      const isForReading = onlyReads(call, [words]);
+      const [path] = [...failedIn(words), ...hiddenIn(argumentsOf(call)), ...atStart].map((one) => ({
+        ...withConfigured(one),
+        isForReading,
+      }));
       const denied = deniedHint(deniedSince(since), granted, command);
       const fetcher = fetching(plan, error);
       const hint =
@@ -171,20 +181,28 @@ export function createLaunchDiagnostics(
     }));
     if (isFailed) heardFailed(connectionsOf(call));
     const texts = textsOf(result, isFailed);
+    const isForReading = onlyReads(call, texts);
     const isOutside = isFailed && found.length > 0 && texts.some((text) => reportsOwnFolders(text));
     for (const text of texts) {
       if (isFailed) heardFailed(failedConnections(text));
       found.push(...failedIn(text).map((one) => ({ ...one, where: "the result of a call" })));
     }
-    reportNamed(found, isOutside);
-    const paths = new Map(found.map((one) => [one.path, toDenial(one, isOutside)]));
+    const failed = found.map((one) => ({ ...one, isForReading }));
+    reportNamed(failed, isOutside);
+    const paths = new Map(failed.map((one) => [one.path, toDenial(one, isOutside)]));
     const hosts = isFailed ? connectionDenials(server, deniedSince(since), granted, command) : [];
     return withDenials(result, [...paths.values(), ...hosts]);
   }
 
+  /** Whether a call only reads: its tool says so, or, if the tool says nothing, the texts about the failure. */
+  function onlyReads(call: Call | undefined, texts: readonly string[]): boolean {
+    if (call?.method !== "tools/call") return false;
+    return isReadOnlyTool?.(String(call.params?.name)) ?? texts.some((text) => reportsFailedRead(text));
+  }
+
   /** `isOutside`: the server itself refuses the path, so that a grant alone does not help. */
-  function toDenial(named: NamedPath, isOutside = false): PathDenial {
-    const denied = withConfigured(named);
+  function toDenial(named: FailedPath, isOutside = false): PathDenial {
+    const denied = { ...withConfigured(named), isForReading: named.isForReading };
     const grant = pathGrant(denied, command);
     const message = hiddenPathMessage(server, denied);
     const elsewhere = denied.protectedAs === undefined ? undefined : dataFile?.hint;
@@ -211,7 +229,7 @@ export function createLaunchDiagnostics(
   }
 
   /** Reports each path once, and no more than MAX_HIDDEN of them. */
-  function reportNamed(paths: readonly NamedPath[], isOutside = false): void {
+  function reportNamed(paths: readonly FailedPath[], isOutside = false): void {
     for (const named of paths) {
       if (hidden.has(named.path) || hidden.size >= MAX_HIDDEN) continue;
       hidden.add(named.path);
@@ -260,7 +278,7 @@ function textsOf({ content }: JsonObject, isFailed: boolean): string[] {
   });
 }
 
-function hiddenHint(denied: NamedPath | undefined, command: string | undefined): string | undefined {
+function hiddenHint(denied: FailedPath | undefined, command: string | undefined): string | undefined {
   if (denied === undefined) return undefined;
   const { path, isReadOnly, protectedAs } = denied;
   if (protectedAs !== undefined) return `The sandbox protects ${path}, which is ${protectedAs}.`;
