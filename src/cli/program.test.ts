@@ -10,7 +10,7 @@ import type { McpConfig, McpConnection, RequestOptions } from "../client/index.t
 import { PortolanError } from "../errors/index.ts";
 import type { CallToolResult, JsonObject, PromptDefinition, ToolDefinition } from "../model/index.ts";
 import type { CliIo } from "./context.ts";
-import { run } from "./program.ts";
+import { COMMANDS, run } from "./program.ts";
 
 const URL_TARGET = "https://mcp.example.com/mcp?key=s3cret";
 let cwd: string;
@@ -134,6 +134,7 @@ async function portolan(
       throw new Error("no workspace here");
     },
     findGateways: async () => ({ gateways: [], ended: [], problems: [] }),
+    findAllGateways: async () => [],
     openRunning: async () => {
       throw new Error("no gateway runs here");
     },
@@ -168,7 +169,7 @@ describe("the program", () => {
   test("help and version", async () => {
     const help = await portolan(["--help"]);
     expect(help.code).toBe(0);
-    expect(help.out).toMatch(/list +show[^]*Exit codes/);
+    expect(help.out).toMatch(/First use:\n {2}add, remove +[^]*Machine:\n/);
     for (const command of ["list", "call", "read", "prompt"]) {
       const { code, out } = await portolan([command, "--help"]);
       expect(code).toBe(0);
@@ -179,11 +180,7 @@ describe("the program", () => {
   });
 
   test("the help of every command shows an example before its options, and fits 60 columns", async () => {
-    const names = [...(await portolan(["--help"])).out.matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(
-      ([, name]) => name,
-    );
-    const own = names.filter((name): name is string => name !== undefined && name !== "help");
-    expect(own.length).toBeGreaterThan(20);
+    const own = [...COMMANDS.flatMap(([names]) => names.split(" ")).filter(Boolean), "completion"];
     const lines = ["secrets set", "secrets list", "secrets rm", "secrets check", "convert openapi"];
     for (const line of ["", ...own, ...lines, "convert mcpfile", "init mcpfile", "drivers accept"]) {
       const words = line.split(" ").filter((word) => word !== "");
@@ -196,6 +193,16 @@ describe("the program", () => {
         line,
       ).toEqual([]);
     }
+  });
+
+  test("the help names every command once, in groups that fit a terminal of 80 columns", async () => {
+    const { out } = await portolan(["--help"], { columns: 80 });
+    const groups = out.slice(out.indexOf("First use:")).split("\n");
+    const named = groups.flatMap((line) => /^ {2}([a-z, ]+?) {2,}\S/.exec(line)?.[1]?.split(", ") ?? []);
+    const own = [...COMMANDS.flatMap(([names]) => names.split(" ")).filter(Boolean), "completion"];
+    expect(named.toSorted()).toEqual(own.toSorted());
+    expect(groups.filter((line) => /^ {3,}/.test(line))).toEqual([]);
+    expect(out.split("\n").length).toBeLessThanOrEqual(65);
   });
 
   test("nothing, and what is not known", async () => {

@@ -20,7 +20,8 @@ import { addInstallCommand } from "./install/command.ts";
 import { addListCommand } from "./list/command.ts";
 import { addLoginCommands } from "./login/command.ts";
 import type { RawOptions } from "./options/parse.ts";
-import { fitHelp, REQUEST_EXIT_CODES, TARGETS } from "./output/help.ts";
+import { commandGroups } from "./output/command-groups.ts";
+import { fitHelp } from "./output/help.ts";
 import { createOutput, exitCodeOf } from "./output/output.ts";
 import { addPackCommand } from "./pack/command.ts";
 import { addPackageCommands } from "./packages/command.ts";
@@ -36,7 +37,7 @@ import { addValidateCommand } from "./validate/command.ts";
 import { addWhyCommand } from "./why/command.ts";
 
 /**
- * Every command, in the order of the help, with the names that a command line may begin with: for one of these, only its
+ * Every command, with the names that a command line may begin with: for one of these, only its
  * entry is defined, because the options of all commands take longer to define than many commands take to run.
  * `completion` prints the words of all commands, and so has no name here.
  */
@@ -128,7 +129,14 @@ function createProgram(state: State, first: string | undefined): Command {
       subcommandTerm: (command) => command.name(),
       minWidthToWrap: 20,
       formatHelp: (command, helper) =>
-        withExamples(Help.prototype.formatHelp.call(helper, command, helper), examples.get(command)),
+        withExamples(
+          Help.prototype.formatHelp.call(
+            helper,
+            command,
+            command.parent === null ? withoutList(helper) : helper,
+          ),
+          examples.get(command),
+        ),
     })
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
@@ -155,15 +163,20 @@ function createProgram(state: State, first: string | undefined): Command {
   host.explain(program, {
     examples: [
       'portolan list "npx -y @modelcontextprotocol/server-everything"',
-      "portolan call https://mcp.example.com/mcp create_issue title=Bug",
       "portolan add files -- npx -y @modelcontextprotocol/server-filesystem .",
-      "portolan serve",
+      "portolan call files.list_directory path=.",
+      "portolan connect cursor claude-code --import",
     ],
-    sections: [TARGETS, REQUEST_EXIT_CODES, "Run portolan <command> --help for the options of a command."],
+    sections: [...commandGroups(), "Run portolan <command> --help for the options of a command."],
   });
   const named = COMMANDS.filter(([names]) => first !== undefined && names.split(" ").includes(first));
   for (const [, addCommand] of named.length > 0 ? named : COMMANDS) addCommand(host);
   return program;
+}
+
+/** The list of all commands is in groups of its own. */
+function withoutList(helper: Help): Help {
+  return Object.assign(Object.create(helper) as Help, { visibleCommands: () => [] });
 }
 
 /** Puts the examples between the description and the options. */

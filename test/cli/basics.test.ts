@@ -475,7 +475,7 @@ describe("the program", () => {
     );
     expect(told).toEqual({ code: 0, out: `${version}\n`, err: "" });
     expect(help).toMatchObject({ code: 0, err: "" });
-    for (const word of ["list", "call", "read", "prompt", "completion", "Exit codes:"])
+    for (const word of ["list", "call", "read", "prompt", "completion", "First use:"])
       expect(help?.out).toContain(word);
     expect(call?.out).toMatch(/key=@file[^]*--args <json>|--args <json>[^]*key=@file/);
     expect(nothing).toMatchObject({ code: 2, out: "" });

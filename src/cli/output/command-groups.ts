@@ -1,0 +1,63 @@
+// Groups of commands in `portolan --help`, by need and in the order in which a newcomer meets them.
+
+type Row = readonly [names: string, about: string];
+
+const GROUPS: Readonly<Record<string, readonly Row[]>> = {
+  "First use": [
+    ["add, remove", "a server: its command, URL or package"],
+    ["import", "copy servers from other MCP clients"],
+    ["connect, disconnect", "give MCP clients this gateway; undo it"],
+    ["list", "show servers and their tools"],
+    ["call", "call a tool"],
+  ],
+  Run: [
+    ["serve", "run all servers as one: the gateway"],
+    ["status, why", "state of servers, and what to do about it"],
+    ["console", "the running gateway as a web page"],
+    ["logs, events", "stderr of a server; what happens"],
+    ["restart, reload, stop", "control the running gateway"],
+    ["service", "run the gateway at every login"],
+    ["token", "the token that clients need"],
+  ],
+  Servers: [
+    ["read, prompt", "read a resource; get a prompt"],
+    ["run", "run an mlld script with servers"],
+    ["install", "install programs before their first start"],
+    ["validate", "check config files"],
+    ["export", "servers in the format of another client"],
+    ["tokens", "what tool lists cost in a model's context"],
+  ],
+  "Access and safety": [
+    ["grant, revoke", "files, hosts and variables of a sandbox"],
+    ["approve", "calls that wait for a person"],
+    ["secrets", "values of ${NAME} in config files"],
+    ["login, logout, accounts", "accounts at servers"],
+    ["pin, pins", "approve tool definitions; see changes"],
+    ["audit", "check packages; read the audit log"],
+  ],
+  Packages: [
+    ["search, info, versions", "packages in registries"],
+    ["update", "newer versions, after showing changes"],
+    ["advisories, star", "warnings about packages; stars"],
+  ],
+  Authors: [
+    ["init, convert", "write a config file; convert OpenAPI"],
+    ["author", "write a driver for a server"],
+    ["resolve, diff, test, drivers", "contracts and their drivers"],
+    ["pack", "make a package of a server"],
+    ["publish, deprecate, unpublish", "versions of your packages"],
+    ["registry", "serve a registry"],
+  ],
+  Machine: [
+    ["doctor", "sandbox rules that this machine enforces"],
+    ["completion", "completion for bash, zsh or fish"],
+  ],
+};
+
+/** The sections of the help, one for each group. */
+export function commandGroups(): string[] {
+  const column = Math.max(...Object.values(GROUPS).flatMap((rows) => rows.map(([names]) => names.length)));
+  return Object.entries(GROUPS).map(([title, rows]) =>
+    [`${title}:`, ...rows.map(([names, about]) => `  ${names.padEnd(column)}  ${about}`)].join("\n"),
+  );
+}
