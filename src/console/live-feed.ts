@@ -16,6 +16,9 @@ const MAX_BATCH = 500;
 const MAX_PAGES = 50;
 /** Calls are still counted for a while after the last page was closed, because it may be opened again. */
 const LINGER_MS = 60_000;
+/** Without a page, calls are kept for the next one, up to this many in a second; a busy gateway pauses, because observing costs time. */
+const UNWATCHED_CALLS = 20;
+const PAUSE_MS = 5_000;
 
 export interface LiveFeedOptions {
   readonly workspace: OpenedWorkspace;
@@ -42,7 +45,13 @@ export class LiveFeed {
   #number = Date.now();
   #statesChanged = false;
   #listsChanged = false;
-  #offCalls: (() => void)[] = [];
+  #offCalls: (() => void) | undefined;
+  #offDrivers: (() => void) | undefined;
+  /** False while no page was open for a while. */
+  #isWatched = false;
+  /** The calls of one second without a page. */
+  #unwatched = { since: 0, calls: 0 };
+  #pause: NodeJS.Timeout | undefined;
   readonly #offEvents: () => void;
   #timers: NodeJS.Timeout[] = [];
   #lingering: NodeJS.Timeout | undefined;
@@ -50,6 +59,7 @@ export class LiveFeed {
   constructor(options: LiveFeedOptions) {
     this.#options = options;
     this.#offEvents = options.workspace.events.on((event) => this.#add(event), { calls: false });
+    this.#observeCalls();
   }
 
   get recent(): readonly HubEvent[] {
@@ -59,6 +69,8 @@ export class LiveFeed {
   /** Sends the present state to a page, then every change. */
   open(response: HttpResponse, lastEventId: string | undefined): void {
     if (this.#pages.size >= MAX_PAGES) return void response.destroy();
+    // What waits to be sent is part of the state that this page gets.
+    this.#flush();
     const page = new EventWriter(response, { "x-content-type-options": "nosniff" });
     this.#pages.add(page);
     response.on("close", () => this.#closed(page));
@@ -74,6 +86,8 @@ export class LiveFeed {
   close(): void {
     this.#offEvents();
     this.#rest();
+    clearTimeout(this.#pause);
+    this.#offCalls?.();
     for (const page of this.#pages) page.end();
   }
 
@@ -84,20 +98,17 @@ export class LiveFeed {
     this.#lingering = setTimeout(() => this.#rest(), LINGER_MS).unref();
   }
 
-  /** Measuring calls costs time, so it happens only while somebody looks. */
+  /** Every call is measured only while somebody looks. */
   #watch(): void {
     clearTimeout(this.#lingering);
+    this.#isWatched = true;
+    this.#observeCalls();
     const { workspace } = this.#options;
-    if (this.#offCalls.length === 0) {
-      this.#offCalls.push(workspace.calls.add({ ended: (record) => this.#addCall(record) }));
-      // Only contracts have events about single calls that the records do not contain.
-      if (workspace.hub.members.some(({ config }) => config.endpoint.transport === "contracts"))
-        this.#offCalls.push(
-          workspace.events.on((event) => {
-            if (event.type.startsWith("driver.")) this.#add(event);
-          }),
-        );
-    }
+    // Only contracts have events about single calls that the records do not contain.
+    if (workspace.hub.members.some(({ config }) => config.endpoint.transport === "contracts"))
+      this.#offDrivers ??= workspace.events.on((event) => {
+        if (event.type.startsWith("driver.")) this.#add(event);
+      });
     if (this.#timers.length === 0)
       this.#timers = [
         setInterval(() => this.#flush(), FLUSH_MS).unref(),
@@ -108,16 +119,36 @@ export class LiveFeed {
   #rest(): void {
     for (const timer of this.#timers.splice(0)) clearInterval(timer);
     clearTimeout(this.#lingering);
-    for (const off of this.#offCalls.splice(0)) off();
+    this.#isWatched = false;
+    this.#offDrivers?.();
+    this.#offDrivers = undefined;
+  }
+
+  #observeCalls(): void {
+    clearTimeout(this.#pause);
+    this.#offCalls ??= this.#options.workspace.calls.add({ ended: (record) => this.#addCall(record) });
+  }
+
+  #countUnwatched(): void {
+    const now = performance.now();
+    if (now - this.#unwatched.since > 1_000) this.#unwatched = { since: now, calls: 0 };
+    this.#unwatched.calls += 1;
+    if (this.#unwatched.calls < UNWATCHED_CALLS) return;
+    this.#offCalls?.();
+    this.#offCalls = undefined;
+    this.#pause = setTimeout(() => this.#observeCalls(), PAUSE_MS).unref();
   }
 
   #addCall(record: CallRecord): void {
     const { method, server, tool, durationMs, outcome } = record;
-    if (method === "tools/call" && server !== undefined)
+    if (!this.#isWatched) this.#countUnwatched();
+    // A part of the calls would be a wrong number.
+    else if (method === "tools/call" && server !== undefined)
       this.#options.series.count({ server, tool: tool ?? "", durationMs, failed: FAILED.has(outcome) });
     if (!SHOWN.has(method)) return;
     this.#calls.push(record);
     if (this.#calls.length > MAX_CALLS) this.#calls.shift();
+    if (this.#pages.size === 0) return;
     if (this.#newCalls.length < MAX_BATCH) this.#newCalls.push(record);
     else this.#dropped += 1;
   }

@@ -65,7 +65,8 @@ function PlanCard({ plan }: { readonly plan: LaunchPlan }): JSX.Element {
             text={
               event.type === "mcp.sandbox_denied"
                 ? `portolan grant ${server} --net ${event.host}${event.port === 0 ? "" : `:${event.port}`}`
-                : (event.grant ?? `portolan why ${server}`)
+                : // The grant may end with an alternative in words.
+                  (event.grant?.replace(/ \(or .*\)$/, "") ?? `portolan why ${server}`)
             }
           />
         </div>

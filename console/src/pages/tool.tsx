@@ -11,6 +11,7 @@ import { history, type Run, startRun } from "../calls/run.ts";
 import { SchemaForm } from "../forms/schema-form.tsx";
 import { initialValue, isMap, problemsOf } from "../forms/schema.ts";
 import { type NamedTool, tools, watchTools } from "../state/lists.ts";
+import { facts } from "../state/live.ts";
 import { href } from "../state/router.ts";
 import type { Json, JsonMap } from "../types.ts";
 import { formatMs, formatTime } from "../ui/format.ts";
@@ -39,7 +40,10 @@ function ToolView({ tool }: { readonly tool: NamedTool }): JSX.Element {
   const problems = useSignal(NO_PROBLEMS);
   const current = useSignal<Run | undefined>(undefined);
   const form = useRef<HTMLFormElement>(null);
-  const copied = { name: tool.name, server: tool.server, own: tool.own, input: value.value };
+  const copied = {
+    ...{ name: tool.name, server: tool.server, own: tool.own, input: value.value },
+    workspace: facts.value?.path,
+  };
   const submit = (): void => {
     problems.value = problemsOf(schema, value.value);
     if (problems.value.size > 0)

@@ -4,7 +4,9 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { ApiError } from "../api.ts";
+import { facts } from "../state/live.ts";
 import { Icon, type IconName } from "./icon.tsx";
+import { inWorkspace } from "./workspace-option.ts";
 
 export type Tone = "ok" | "warn" | "bad" | "idle" | "accent";
 
@@ -117,12 +119,13 @@ export function CopyButton({
   );
 }
 
-/** A command or a text to copy. */
+/** A command or a text to copy. A command names the workspace, so that it works in every folder. */
 export function Command({ text }: { readonly text: string }): JSX.Element {
+  const whole = inWorkspace(text, facts.value?.path);
   return (
     <div class="command">
-      <code>{text}</code>
-      <CopyButton text={text} label={`Copy: ${text}`} />
+      <code>{whole}</code>
+      <CopyButton text={whole} label={`Copy: ${whole}`} />
     </div>
   );
 }
