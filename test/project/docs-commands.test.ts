@@ -139,7 +139,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   "docs/guides/terminal.md": {},
   "docs/guides/workspaces.md": { files: { "portolan.yaml": "yaml 1" } },
   "docs/reference/config-files.md": {
-    files: { "portolan.yaml": "yaml 1", "bridge/manifest.yaml": "yaml 2" },
+    files: { "portolan.yaml": "yaml 1", "bridge/manifest.yaml": "yaml 3" },
   },
   "docs/reference/events.md": { files: FILE_SERVER },
   "docs/reference/gateway.md": { files: BOTH_SERVERS },

@@ -24,6 +24,7 @@ test.each<ServerConfig>([
     context: [{ uri: "file:///*", maxBytes: 7 }],
     tags: ["t"],
     maxResultBytes: 0,
+    shared: false,
     lanes: 3,
   },
   { alias: "c", origin, enabled: true, endpoint: { transport: "http", url: "https://x.example/mcp" } },

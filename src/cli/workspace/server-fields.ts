@@ -29,6 +29,7 @@ export function toServerFields(server: ServerConfig): ServerFields {
     tags: server.tags,
     max_message_bytes: limits?.maxMessageBytes,
     max_result_bytes: server.maxResultBytes,
+    shared: server.shared,
     lanes: server.lanes,
     ...toLaunchFields(server.launch),
   });

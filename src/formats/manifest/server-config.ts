@@ -37,14 +37,16 @@ export function toServerConfig(server: ServerValue, context: ServerContext): Ser
   const runsHere = endpoint.transport === "stdio" || endpoint.program !== undefined;
   const launch = runsHere ? toLaunchSettings(server, context) : undefined;
   if (diagnostics.hasErrorIn(node)) return undefined;
-  const { allowTools, blockTools, resourceTools, promptTools, tags, maxResultBytes, lanes, pins } = server;
+  const { allowTools, blockTools, resourceTools, promptTools, tags, maxResultBytes, shared, lanes, pins } =
+    server;
   return definedOnly<ServerConfig>({
     alias,
     origin,
     endpoint,
     enabled: context.enabled && server.enabled !== false,
     ...toDefaults(server),
-    ...{ allowTools, blockTools, resourceTools, promptTools, tags, maxResultBytes, lanes, launch, pins },
+    ...{ allowTools, blockTools, resourceTools, promptTools, tags, maxResultBytes },
+    ...{ shared, lanes, launch, pins },
     context: server.context,
   });
 }

@@ -122,6 +122,9 @@ export const SERVER_FIELDS = {
   tags: list("Words to find it by.", text("", { scalars: true })),
   maxMessageBytes: integer("The largest message accepted from the server.", { minimum: 1 }),
   maxResultBytes: integer("The largest result that the gateway passes on whole; 0 is any.", { minimum: 0 }),
+  shared: flag(
+    "false: a process or connection of its own. By default, servers with the same command or URL, environment, sandbox and timeouts share one.",
+  ),
   lanes: integer(
     "How many more processes of this server (over HTTP: sessions) the gateway may use at once for clients that answer server requests (default 15; over HTTP 256).",
     { minimum: 0 },

@@ -127,11 +127,15 @@ async function openSession(context: ServerContext, terms: OpenTerms): Promise<Se
     });
     return { upstream, release: () => upstream.close() };
   }
-  // Servers with a kept HOME do not share a process.
-  const own = config.launch?.sandbox?.home === "kept" ? config.alias : "";
   const { endpoint, era, launch } = definition;
+  const own = ownerIn(config);
   const key = JSON.stringify([endpoint, era, limits, launch, own, context.restart, context.user?.id]);
   return openPooledSession(context, definition, key, terms);
+}
+
+/** The server that does not share its process; undefined for one that shares it. Servers with a kept HOME do not. */
+function ownerIn({ alias, shared, launch }: ServerConfig): string | undefined {
+  return shared === false || launch?.sandbox?.home === "kept" ? alias : undefined;
 }
 
 /** A package whose program is an mcpfile runs in this program too. Returns undefined for any other server. */
@@ -170,7 +174,7 @@ async function openInvokedServer(
   await checkCertificates(options, server);
   const { openInvoked } = await import("../../invoke/index.ts");
   return pool.acquire(
-    JSON.stringify([server, [...env], limits, options.restart]),
+    JSON.stringify([server, [...env], limits, ownerIn(config), options.restart]),
     config.alias,
     () =>
       openInvoked(server, {

@@ -217,12 +217,13 @@ export class Members {
 /** True when both configs result in the same processes. */
 function isSameProcess(a: ServerConfig, b: ServerConfig): boolean {
   if (b.endpoint.transport === "contracts") return false;
-  const identity = ({ endpoint, era, limits, launch, enabled }: ServerConfig): unknown => [
+  const identity = ({ endpoint, era, limits, launch, enabled, shared }: ServerConfig): unknown => [
     endpoint,
     era,
     limits,
     launch,
     enabled,
+    shared ?? true,
   ];
   return isDeepStrictEqual(identity(a), identity(b));
 }

@@ -178,6 +178,8 @@ export interface ServerConfig {
   readonly tags?: readonly string[];
   /** Size of the largest result that the gateway passes on whole; 0 means no limit. */
   readonly maxResultBytes?: number;
+  /** False: servers with an identical definition do not share its process or connection. */
+  readonly shared?: boolean;
   /** Number of dedicated processes at the gateway, for servers that send server requests. */
   readonly lanes?: number;
   /** Installation and sandbox of the program. */
