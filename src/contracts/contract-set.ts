@@ -1,6 +1,6 @@
 // One set of contracts and the drivers that serve them: registration, routing, calls and logins, until the next reload.
 
-import type { Diagnostic, Report } from "../errors/index.ts";
+import { type Diagnostic, hintedMessage, type Report } from "../errors/index.ts";
 import { type Contract, type Driver, idIn, type JsonObject } from "../model/index.ts";
 import { AuthMachine, type AuthOutcome, type AuthTransition } from "./auth/auth-machine.ts";
 import { type AuthStore, createAuthStore } from "./auth/auth-store.ts";
@@ -9,6 +9,7 @@ import type { SecretGrants } from "./auth/secret-grants.ts";
 import type { CallContext } from "./contract/call-context.ts";
 import { ContractCatalog, prepareContracts } from "./contract/contract-catalog.ts";
 import { prepareContract } from "./contract/prepared-contract.ts";
+import { exposedName } from "../client/index.ts";
 import type { Audit } from "./dispatch/audit.ts";
 import type { Acquirer, Approve, ContractCall, Dispatched, DispatchParts } from "./dispatch/contract-call.ts";
 import { dispatch } from "./dispatch/dispatch.ts";
@@ -18,6 +19,7 @@ import { DriverRegistry } from "./driver/driver-registry.ts";
 import { type DriverReport, reportOf } from "./driver/driver-state.ts";
 import type { RegisteredDriver } from "./driver/registered-driver.ts";
 import { SetHandOver } from "./driver/hand-over.ts";
+import type { RefusedContract } from "./registration/check-driver.ts";
 import type { Bumps } from "./registration/driver-conflicts.ts";
 import { candidatesFor, narrowedInputs } from "./routing/candidates.ts";
 import type { ContractPolicy } from "./routing/policy.ts";
@@ -35,6 +37,8 @@ export interface DriverEntry {
 export interface ContractsOptions {
   readonly name?: string;
   readonly contracts: readonly Contract[];
+  /** Contracts that are not among them because of an error. */
+  readonly refused?: readonly RefusedContract[];
   /** A program has added a contract. */
   readonly contractAdded?: (contract: Contract) => void;
   readonly drivers: readonly DriverEntry[];
@@ -103,6 +107,7 @@ export class ContractSet {
     this.registry = new DriverRegistry({
       ...{ root, bumps, acquire, report },
       contracts: this.#contracts,
+      refused: options.refused,
       earlier: options.earlier,
       before: before?.registry.all() ?? [],
       healthPorts: auth ?? {},
@@ -223,6 +228,18 @@ export class ContractSet {
     return this.#routes.resolve({ contract, inputs, pin, region }, this.context(context));
   }
 
+  unservedReason(tool: string): string | undefined {
+    return this.explain(tool)?.error?.message ?? this.#refusal(tool);
+  }
+
+  #refusal(tool: string): string | undefined {
+    if (this.catalog.find(tool) !== undefined) return undefined;
+    const isMeant = ({ contract: { id } }: RefusedContract): boolean =>
+      id === idIn(tool) || exposedName(id) === tool;
+    const refused = this.options.refused?.find(isMeant);
+    return refused && hintedMessage(refused.diagnostic);
+  }
+
   /** Logs in to a driver now, interactively. */
   async login(id: string, context: CallContext = {}, signal?: AbortSignal): Promise<AuthOutcome> {
     const registered = this.registry.find(id);
@@ -314,6 +331,7 @@ export class ContractSet {
     return {
       contract: (tool) => this.catalog.find(tool),
       contractIds: () => this.catalog.ids,
+      refusal: (tool) => this.#refusal(tool),
       isServed: (id) => this.catalog.offered().has(id),
       route: (request, context) => this.#routes.resolve(request, context),
       ready: (driver, contract) => {

@@ -43,6 +43,8 @@ export interface Contracts extends Upstream {
   unregister(id: string): void;
   call(call: ContractCall): Promise<Dispatched>;
   explain(tool: string, context?: CallContext, inputs?: readonly string[]): Resolution | undefined;
+  /** Why a contract of the workspace cannot be called: it or its drivers are refused, or cannot be used. */
+  unservedReason(tool: string): string | undefined;
   status(context?: CallContext): readonly DriverReport[];
   /** Logs in to a driver interactively. */
   login(driver: string, context?: CallContext, signal?: AbortSignal): Promise<AuthOutcome>;
@@ -170,6 +172,10 @@ class ContractsUpstream implements Contracts {
     return this.#set.explain(tool, context, inputs);
   }
 
+  unservedReason(tool: string): string | undefined {
+    return this.#set.unservedReason(tool);
+  }
+
   status(context?: CallContext): readonly DriverReport[] {
     return this.#set.status(context);
   }
@@ -211,7 +217,10 @@ class ContractsUpstream implements Contracts {
   async #callTool(call: Call): Promise<JsonObject> {
     const tool = textOf(call, "name");
     const exposed = this.#set.catalog.offered();
-    if (!exposed.has(tool)) throw unknownTool({ server: this.name, name: tool, known: exposed.keys() });
+    if (!exposed.has(tool)) {
+      const reason = this.#set.unservedReason(tool);
+      throw unknownTool({ server: this.name, name: tool, known: exposed.keys(), reason });
+    }
     const { caller, signal, timeoutMs, maxTimeoutMs, onProgress, onLog, onServerRequest: ask } = call;
     const input = call.params?.arguments;
     const context = this.#complete(this.#contextOf(call));

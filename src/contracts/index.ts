@@ -59,6 +59,6 @@ export type {
 export type { ToolApproval } from "./verification/compare-server.ts";
 export type { DriverReport } from "./driver/driver-state.ts";
 export { hasLogin, processKey } from "./driver/process-key.ts";
-export { checkDriver } from "./registration/check-driver.ts";
+export { checkDriver, type RefusedContract } from "./registration/check-driver.ts";
 export { checkWorkspace } from "./registration/check-workspace.ts";
 export type { Phase, PhaseName, Resolution } from "./routing/route.ts";

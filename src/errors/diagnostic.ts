@@ -24,4 +24,9 @@ export function locatedMessage({ file, line, message }: Diagnostic): string {
   return file === undefined ? message : `${file}${line === undefined ? "" : `:${line}`}: ${message}`;
 }
 
+/** The message and the next step as one text, for places that have no room for a hint of its own. */
+export function hintedMessage({ message, hint = "" }: Diagnostic): string {
+  return hint === "" ? message : `${message.replace(/\.$/, "")}. ${hint}`;
+}
+
 export type Report = (diagnostic: Diagnostic) => void;

@@ -1,7 +1,7 @@
 // Public exports of the errors room.
 
 export { ERROR_CODES, type ErrorCode, type ErrorProperties } from "./codes.ts";
-export { type Diagnostic, locatedMessage, type Report } from "./diagnostic.ts";
+export { type Diagnostic, hintedMessage, locatedMessage, type Report } from "./diagnostic.ts";
 export {
   checkOptions,
   hintOf,
@@ -30,6 +30,7 @@ export {
   noServers,
   packageNotFound,
   unknownPrompt,
+  unknownResource,
   unknownServer,
   unknownTool,
 } from "./wordings.ts";

@@ -12,6 +12,7 @@ import {
   packageNotFound,
   unknownPrompt,
   unknownServer,
+  unknownResource,
   unknownTool,
 } from "./index.ts";
 
@@ -30,6 +31,7 @@ test("the wordings", () => {
       unknownTool({ name: "xyz", known: [] }),
       unknownTool({ server: "files", name: "read", known: [], reason: "It is left out." }),
       unknownPrompt({ server: "files", name: "xyz", known: [] }),
+      unknownResource({ server: "files", name: "file:///notse", known: ["file:///notes"] }),
       invalidArguments({ tool: "add", problems: ["a is required"] }),
       invalidArguments({
         tool: "add",
@@ -49,6 +51,7 @@ test("the wordings", () => {
       "TOOL_NOT_FOUND: No server has a tool "xyz". | No server has any tools.",
       "TOOL_NOT_FOUND: files has no tool "read". | It is left out.",
       "PROMPT_NOT_FOUND: files has no prompt "xyz". | files has no prompts.",
+      "RESOURCE_NOT_FOUND: files has no resource "file:///notse". | Did you mean "file:///notes"?",
       "INPUT_INVALID: The arguments of add are not valid: a is required | Correct the named fields; the tool's inputSchema lists them.",
       "INPUT_INVALID: The arguments of add are not valid:
     - a is required

@@ -26,6 +26,8 @@ export interface UnknownTool {
   readonly known: Iterable<string>;
   /** Explains a name that is known and not offered. */
   readonly reason?: string;
+  /** The error of the server. */
+  readonly cause?: unknown;
 }
 
 export function unknownTool(about: UnknownTool): PortolanError {
@@ -36,15 +38,20 @@ export function unknownPrompt(about: UnknownTool): PortolanError {
   return unknownItem("PROMPT_NOT_FOUND", "prompt", about);
 }
 
+export function unknownResource(about: UnknownTool): PortolanError {
+  return unknownItem("RESOURCE_NOT_FOUND", "resource", about, { uri: about.name });
+}
+
 function unknownItem(
-  code: "TOOL_NOT_FOUND" | "PROMPT_NOT_FOUND",
+  code: "TOOL_NOT_FOUND" | "PROMPT_NOT_FOUND" | "RESOURCE_NOT_FOUND",
   noun: string,
-  { server, name, known, reason }: UnknownTool,
+  { server, name, known, reason, cause }: UnknownTool,
+  data?: Readonly<Record<string, unknown>>,
 ): PortolanError {
   const names = [...new Set(known)];
   const owner = server === undefined ? "No server has a" : `${server} has no`;
   return new PortolanError(code, `${owner} ${noun} ${quoted(name)}.`, {
-    server,
+    ...{ server, cause, data },
     tool: noun === "tool" ? name.slice(0, MAX_NAME) : undefined,
     hint:
       reason ??

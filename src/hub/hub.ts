@@ -1,6 +1,6 @@
 // Hub: many servers as one upstream. It contains the members and the views of them.
 
-import { type Diagnostic, type Report, unknownServer } from "../errors/index.ts";
+import { type Diagnostic, type Report, unknownServer, unknownTool } from "../errors/index.ts";
 import type { Approve, Contracts } from "../contracts/index.ts";
 import type { JsonObject, LogLevel, LogMessage } from "../model/index.ts";
 import type { Call, Description, Upstream, UpstreamEvents, UpstreamStats } from "../upstream/index.ts";
@@ -11,7 +11,7 @@ import type { MergeSettings } from "./views/merge.ts";
 import { WorkspaceContracts } from "./drivers/workspace-contracts.ts";
 import { withheldError } from "./pins/pin-state.ts";
 import { CallChecks } from "./views/call-checks.ts";
-import { hasContract, hubName, promptName } from "./views/naming.ts";
+import { contractNamed, hasContract, hubName, promptName } from "./views/naming.ts";
 import { downOwner, startingOwner } from "./views/routing.ts";
 import { HubView, type ViewOptions, type ViewSource } from "./views/view.ts";
 
@@ -168,7 +168,8 @@ export class Hub implements Upstream, ViewSource {
 
   /**
    * Waits for a starting server to which an unknown tool or prompt of this name can belong. Throws the error of a server
-   * that is down, or of a tool that is withheld, because it is more helpful than TOOL_NOT_FOUND.
+   * that is down, of a tool that is withheld, or of a contract that is not served, because it is more helpful than the list of
+   * other names.
    */
   async findOwner(name: string, limit: Pick<Call, "timeoutMs" | "signal">): Promise<void> {
     // The connection reports a name that is no text.
@@ -179,6 +180,14 @@ export class Hub implements Upstream, ViewSource {
       throw withheldError(held.member.alias, held.own, held.member.pins.state);
     const down = this.isKnown(name) ? undefined : downOwner(this.#whole, name, this.settings.naming);
     if (down !== undefined) throw down;
+    if (!this.isKnown(name)) await this.#refuseUnserved(name);
+  }
+
+  async #refuseUnserved(name: string): Promise<void> {
+    const member = this.members.find(isContracts);
+    const id = member && contractNamed(member.config, name);
+    const reason = id === undefined ? undefined : (await this.contracts())?.unservedReason(id);
+    if (reason !== undefined) throw unknownTool({ server: member?.alias, name, known: [], reason });
   }
 
   /** The full name of a prompt that may be given as `alias.prompt`. */

@@ -234,3 +234,40 @@ function reader(contracts: Contracts) {
     return [result.ok ? driver : undefined, result.ok ? result.value : result.error.code];
   };
 }
+
+it("errors of the library name the command that accepts a changed contract or driver", async () => {
+  const here = examplePlace();
+  const open = async () => {
+    const workspace = await openWorkspace(here.cwd, { onDiagnostic: () => {} });
+    onTestFinished(() => workspace.close());
+    const contracts = await workspace.contracts();
+    await contracts?.settled();
+    return { workspace, contracts: contracts as Contracts };
+  };
+  const first = await open();
+  expect((await first.workspace.callTool("note-read", { name: "hello.md" })).text).toContain("A note");
+  await first.workspace.close();
+  const refusal = async (command: string): Promise<void> => {
+    const { workspace, contracts } = await open();
+    const hint = expect.stringContaining(command) as string;
+    await expect(workspace.callTool("note-read", { name: "hello.md" })).rejects.toMatchObject({
+      ...{ code: "TOOL_NOT_FOUND", server: "contracts", hint },
+    });
+    const { result } = await contracts.call({ tool: "note-read", input: { name: "hello.md" } });
+    expect(result).toMatchObject({ ok: false, error: { code: "tool_unavailable", message: hint } });
+    expect(contracts.unservedReason("note-read")).toEqual(hint);
+    expect(contracts.status()).toContainEqual(expect.objectContaining({ server: "refused", reason: hint }));
+    await workspace.close();
+  };
+  const before = here.file("tools/note-read/TOOL.md");
+  here.change("tools/note-read/TOOL.md", (text) =>
+    text.replace("outputs: { type: string }", "outputs: { type: string, maxLength: 1000 }"),
+  );
+  await refusal("portolan drivers accept note-read");
+  here.write("tools/note-read/TOOL.md", before);
+  for (const id of ["cat-mcp", "filesystem-mcp"])
+    here.change(`.drivers/${id}/DRIVER.md`, (text) =>
+      text.replace("transport: stdio", 'transport: stdio\nprotocol_version: "2025-11-25"'),
+    );
+  await refusal("portolan drivers accept cat-mcp");
+});

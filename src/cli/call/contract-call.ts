@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { type Diagnostic, PortolanError } from "../../errors/index.ts";
+import { type Diagnostic, hintedMessage, PortolanError } from "../../errors/index.ts";
 import {
   type CallToolResult,
   type Contract,
@@ -78,14 +78,18 @@ export function contractOf(target: ResolvedTarget, wanted: string): CalledContra
     concerns: ({ server }) => server === undefined || !others.has(server),
     hint(diagnostics) {
       if (!endpoint.contracts.some((contract) => contract.id === id)) return undefined;
+      const errorOf = (one: string): Diagnostic | undefined =>
+        diagnostics.find(({ server, severity }) => server === one && severity === "error");
+      const own = errorOf(id);
+      if (own !== undefined) return `The contract ${id} exists, but is refused: ${hintedMessage(own)}`;
       const [first] = serving;
       if (first === undefined) return `The contract ${id} exists, but no driver serves it.`;
-      const refused = serving.filter((driver) =>
-        diagnostics.some(({ server, severity }) => server === driver && severity === "error"),
-      );
-      const named = refused.length === 0 ? serving : refused;
-      const what = refused.length === 0 ? "not usable" : "refused";
-      return `The contract ${id} exists, but is not served (${what}: ${named.join(", ")}). See why: portolan why ${named[0] ?? first}`;
+      const refused = serving.filter((driver) => errorOf(driver) !== undefined);
+      const [named = first] = refused;
+      const error = errorOf(named);
+      const [what, drivers] = error === undefined ? ["not usable", serving] : ["refused", refused];
+      const why = `The contract ${id} exists, but is not served (${what}: ${drivers.join(", ")}). See why: portolan why ${named}`;
+      return error === undefined ? why : `${why}. The first error: ${hintedMessage(error)}`;
     },
   };
 }

@@ -112,7 +112,13 @@ export function describeListing(
   );
   add(
     "Diagnostics",
-    diagnostics.map((diagnostic) => wrap(diagnosticLine(diagnostic, colors.yellow), room, 2)),
+    diagnostics.map((diagnostic) => {
+      const line = wrap(diagnosticLine(diagnostic, colors.yellow), room, 2);
+      const { hint = "" } = diagnostic;
+      return hint === ""
+        ? line
+        : `${line}\n${wrap(`${colors.cyan(" hint")} ${plainLine(hint, 1_000)}`, room, 2)}`;
+    }),
   );
   return sections.join("\n\n");
 }

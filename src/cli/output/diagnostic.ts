@@ -159,6 +159,6 @@ export function noteDiagnostic(
   const isRefusal = code === "SANDBOX_DENIED";
   if (severity !== "error" && !options.verbose && !isRefusal) return;
   output.note(diagnosticLine(diagnostic, output.noteColors.yellow));
-  if (isRefusal && hint !== undefined)
+  if ((isRefusal || severity === "error") && hint !== undefined)
     output.note(`${output.noteColors.cyan(" hint")} ${plainLine(hint, 1_000)}`);
 }

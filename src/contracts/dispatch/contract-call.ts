@@ -71,6 +71,8 @@ export interface ReadyTool {
 export interface DispatchParts {
   contract(id: string): PreparedContract | undefined;
   contractIds(): Iterable<string>;
+  /** Why a contract of the workspace is refused. */
+  refusal(id: string): string | undefined;
   route(request: RouteRequest, context: CallContext): Resolution;
   ready(driver: string, contract: string): ReadyTool | undefined;
   /** The driver's live server; throws when it does not start or does not match any more. */

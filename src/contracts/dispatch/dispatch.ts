@@ -195,6 +195,9 @@ function unsupported(driver: string, contract: string, fields: readonly string[]
 }
 
 function unknownContract(id: string, parts: DispatchParts): Failure {
+  const refusal = parts.refusal(id);
+  if (refusal !== undefined)
+    return fail("tool_unavailable", `The contract ${id} is refused: ${refusal}`, { retryable: false });
   const hint = didYouMean(id, parts.contractIds());
   return fail(
     "not_found",

@@ -1,10 +1,10 @@
 // Registry of drivers: registers and removes versions of them, and knows which version of each serves now.
 
-import type { Diagnostic, Report } from "../../errors/index.ts";
+import { type Diagnostic, hintedMessage, type Report } from "../../errors/index.ts";
 import type { Contract, Driver } from "../../model/index.ts";
 import type { AuthPorts } from "../auth/login-steps.ts";
 import type { CallContext } from "../contract/call-context.ts";
-import { checkDriver } from "../registration/check-driver.ts";
+import { checkDriver, type RefusedContract } from "../registration/check-driver.ts";
 import { type Bumps, versionConflicts, refKindConflicts } from "../registration/driver-conflicts.ts";
 import { compareServer, type ToolApproval } from "../verification/compare-server.ts";
 import { type Acquire, DriverVerification } from "../verification/driver-verification.ts";
@@ -27,6 +27,7 @@ import { RegisteredDriver } from "./registered-driver.ts";
 export interface RegistryOptions {
   /** The contracts of the workspace; more may be added later. */
   readonly contracts: readonly Contract[];
+  readonly refused: readonly RefusedContract[] | undefined;
   readonly acquire: Acquire;
   readonly report: Report;
   readonly root: string | undefined;
@@ -96,11 +97,13 @@ export class DriverRegistry {
 
   /** Checks the file and registers the driver. With `isVerified`, `finishVerification` follows; then `releaseUnneeded`. */
   add(driver: Driver, hooks: DriverHooks, isVerified: boolean): RegisteredDriver {
-    const { contracts, root, report } = this.#options;
-    const checked = checkDriver(driver, contracts, undefined, { root, hooks });
+    const { contracts, refused, root, report } = this.#options;
+    const checked = checkDriver(driver, contracts, undefined, { root, hooks, refused });
     const conflicts = this.#conflictsOf(driver);
     const diagnostics = [...conflicts, ...checked.diagnostics];
-    const refusal = diagnostics.find(({ severity }) => severity === "error")?.message;
+    const error = diagnostics.find(({ severity }) => severity === "error");
+    // The reason reaches places without hints, such as the error of a call.
+    const refusal = error && hintedMessage(error);
     const bound = refusal === undefined ? checked.bound : [];
     const registered = this.#register({ driver, hooks, bound, refusal, diagnostics, conflicts });
     this.#own(registered);

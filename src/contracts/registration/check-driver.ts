@@ -24,9 +24,17 @@ export interface CheckedDriver {
   readonly diagnostics: readonly Diagnostic[];
 }
 
+/** A contract that was changed without a new version, and why. Nobody can call it until it is accepted. */
+export interface RefusedContract {
+  readonly contract: Contract;
+  readonly diagnostic: Diagnostic;
+}
+
 export interface CheckOptions {
   /** Folder of the workspace; paths of contracts are resolved from it first. Default: the working directory. */
   readonly root?: string;
+  /** Contracts that are not among the others because of an error. */
+  readonly refused?: readonly RefusedContract[];
   /** A mapping that a hook replaces is not checked. */
   readonly hooks?: DriverHooks;
   /** Some contracts may be in another folder: a binding to one is reported as unchecked. */
@@ -49,7 +57,7 @@ export function checkDriver(
       const diagnostic =
         search === undefined && options.partial === true
           ? notChecked(binding)
-          : noContract(binding, search?.outOfRange, contracts);
+          : (refusedContract(binding, driver, options) ?? noContract(binding, search?.outOfRange, contracts));
       diagnostics.push(toDiagnostic(driver, binding, undefined, diagnostic));
       continue;
     }
@@ -141,6 +149,19 @@ function bind(
 function isUnknown(name: string, outputs: SchemaView): boolean {
   if (fieldOf(outputs, name).state === "declared") return false;
   return fieldNames(outputs).length > 0 || !typesOf(outputs).has("object");
+}
+
+function refusedContract(
+  { tool, range }: Binding,
+  driver: Driver,
+  { refused = [], root = "." }: CheckOptions,
+): BindingDiagnostic | undefined {
+  const found = refused.find(({ contract }) => {
+    const search = findContract(tool, range, [contract], driver, root);
+    return search !== undefined && "contract" in search;
+  });
+  // The diagnostic itself is reported once, for the contract.
+  return found && { message: `the contract ${found.contract.id} is refused`, hint: found.diagnostic.hint };
 }
 
 function noContract(

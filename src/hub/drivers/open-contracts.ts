@@ -19,7 +19,7 @@ import { withDriverCode } from "./driver-code.ts";
 import { DriverServers } from "./driver-servers.ts";
 import type { ServerContext } from "../processes/open-server-session.ts";
 import type { ProcessListener } from "../processes/process-pool.ts";
-import { registeredDrivers, rememberContracts, rememberDrivers, unbrokenContracts } from "./registrations.ts";
+import { registeredDrivers, rememberContracts, rememberDrivers, separateBroken } from "./registrations.ts";
 
 export async function openContractsSession(
   options: ServerContext,
@@ -118,10 +118,11 @@ async function open({
   const report: Report = (diagnostic) => {
     if (!leave.aborted) options.report(diagnostic);
   };
-  const contracts = await unbrokenContracts(endpoint.root, endpoint.contracts, report);
+  const { contracts, refused } = await separateBroken(endpoint.root, endpoint.contracts, report);
   const opening: OpenContractsOptions = {
     name: options.config.alias,
     contracts,
+    refused,
     contractAdded,
     drivers,
     acquire: servers.acquire,

@@ -6,7 +6,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { withFileLock } from "../../base/files/file-lock.ts";
 import { writeAtomic } from "../../base/files/atomic-write.ts";
-import { checkBump } from "../../contracts/index.ts";
+import { checkBump, type RefusedContract } from "../../contracts/index.ts";
 import type { Report } from "../../errors/index.ts";
 import { type Contract, type Driver, isObject } from "../../model/index.ts";
 
@@ -69,23 +69,25 @@ export async function registeredContract(root: string, contract: Contract): Prom
   return (await registered(CONTRACTS, root)).get(CONTRACTS.keyOf(contract));
 }
 
-/** The contracts without a breaking change, or with a new major version. */
-export async function unbrokenContracts(
+/** Separates the contracts with a breaking change and no new major version: they are refused until somebody accepts them. */
+export async function separateBroken(
   root: string,
   contracts: readonly Contract[],
   report: Report,
-): Promise<Contract[]> {
+): Promise<{ readonly contracts: readonly Contract[]; readonly refused: readonly RefusedContract[] }> {
   const known = await registered(CONTRACTS, root);
-  return contracts.filter((contract) => {
+  const refused = contracts.flatMap((contract): RefusedContract[] => {
     const before = known.get(CONTRACTS.keyOf(contract));
-    const problems = before === undefined ? [] : checkBump(before, contract);
-    for (const { hint, ...problem } of problems)
-      report({
-        ...problem,
-        hint: `${hint ?? ""} If no caller relies on the old contract: portolan drivers accept ${contract.id}`,
-      });
-    return !problems.some(({ severity }) => severity === "error");
+    const problems = (before === undefined ? [] : checkBump(before, contract)).map((problem) => ({
+      ...problem,
+      hint: `${problem.hint ?? ""} If no caller relies on the old contract: portolan drivers accept ${contract.id}`,
+    }));
+    for (const problem of problems) report(problem);
+    const diagnostic = problems.find(({ severity }) => severity === "error");
+    return diagnostic === undefined ? [] : [{ contract, diagnostic }];
   });
+  const broken = new Set(refused.map(({ contract }) => contract));
+  return { contracts: contracts.filter((contract) => !broken.has(contract)), refused };
 }
 
 export async function rememberContracts(root: string, contracts: readonly Contract[]): Promise<void> {

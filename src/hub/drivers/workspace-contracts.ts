@@ -91,6 +91,10 @@ export class WorkspaceContracts implements Contracts {
     return this.#now().explain(...args);
   }
 
+  unservedReason(tool: string): string | undefined {
+    return this.#now().unservedReason(tool);
+  }
+
   status(...args: Parameters<Contracts["status"]>): ReturnType<Contracts["status"]> {
     return this.#now().status(...args);
   }

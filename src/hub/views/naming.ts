@@ -42,6 +42,13 @@ export function hasContract({ endpoint }: ServerConfig, id: string): boolean {
   return endpoint.transport === "contracts" && namesOf(endpoint).has(id);
 }
 
+/** The id of the server's contract that has this name in the hub. */
+export function contractNamed({ endpoint }: ServerConfig, name: string): string | undefined {
+  if (endpoint.transport !== "contracts") return undefined;
+  for (const [id, exposed] of namesOf(endpoint)) if (exposed === name) return id;
+  return undefined;
+}
+
 /** True when the config allows this tool. */
 export function isAllowedTool({ allowTools, blockTools }: ServerConfig, name: string): boolean {
   return matchesAny(allowTools, name) !== false && matchesAny(blockTools, name) !== true;

@@ -1,0 +1,34 @@
+// A contract with a breaking change is refused, and every output names the command that accepts it.
+
+import { expect, it } from "vitest";
+import { examplePlace } from "../../helpers/drivers.ts";
+
+const NOTE = "tools/note-read/TOOL.md";
+
+it("names the command that accepts a changed contract, in every output and in pipes", async () => {
+  const { run, change } = examplePlace();
+  expect((await run("status")).code).toBe(0);
+  change(NOTE, (text) =>
+    text.replace("outputs: { type: string }", "outputs: { type: string, maxLength: 1000 }"),
+  );
+  const command = "portolan drivers accept note-read";
+  const called = await run("call", "note-read", "name=hello.md");
+  expect(called.code).toBe(2);
+  // The error is the last line; the diagnostics come before.
+  const [last = ""] = called.err.trim().split("\n").slice(-1);
+  expect(JSON.parse(last)).toMatchObject({
+    error: { code: "TOOL_NOT_FOUND", hint: expect.stringContaining(command) },
+  });
+  const status = JSON.parse((await run("status")).out) as { drivers: { reason: string }[] };
+  expect(status.drivers.map(({ reason }) => reason.includes(command))).toEqual([true, true]);
+  for (const words of [
+    ["status"],
+    ["list"],
+    ["list", "contracts"],
+    ["list", "note-read"],
+    ["why", "cat-mcp"],
+  ])
+    expect((await run(...words, "--text")).out, words.join(" ")).toContain(command);
+  expect((await run("drivers", "accept", "note-read")).code).toBe(0);
+  expect((await run("call", "note-read", "name=hello.md")).code).toBe(0);
+});
