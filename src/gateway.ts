@@ -11,6 +11,9 @@ import type { WorkspaceSource } from "./hub/index.ts";
 export {
   type Access,
   type AccessOptions,
+  type ApprovalDecision,
+  type ApprovalRequest,
+  type ApproveCall,
   createAccess,
   type Gateway,
   type GatewayOptions,

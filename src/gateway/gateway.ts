@@ -17,6 +17,7 @@ import type { CallObservers } from "../telemetry/index.ts";
 import { withRedactedError } from "../secrets/index.ts";
 import { gatewayFile } from "./access/access-file.ts";
 import { Approvals } from "./approval/approvals.ts";
+import type { ApproveCall } from "./approval/types.ts";
 import { resolveCallerTokens } from "./access/bearer-tokens.ts";
 import { NO_LIMITS } from "./access/caller-limits.ts";
 import { watchRuleTools } from "./access/rule-tools.ts";
@@ -49,6 +50,8 @@ export interface GatewayOptions extends Omit<
    * stored beside the file; without one, they end with the gateway.
    */
   readonly access?: { readonly token?: string; readonly key?: Buffer; readonly file?: string };
+  /** Decides about calls that need approval (`settings.approval`, contracts), unless the rule names other ways in `by`. */
+  readonly approve?: ApproveCall;
   /** The path under which a program that embeds the gateway serves it, such as `/tools`: MCP is then at `/tools/mcp`. */
   readonly path?: string;
   /** `false` for a gateway that serves only stdio: settings about HTTP are then neither checked nor used. */
@@ -132,9 +135,11 @@ export async function openGateway(
 
 async function createGateway(
   workspace: OpenedWorkspace,
-  { access = {}, bare, http: servesHttp = true, path = "", settings: given = {}, snapshots }: GatewayOptions,
+  options: GatewayOptions,
   site: Site | undefined,
 ): Promise<OpenedGateway> {
+  const { access = {}, approve, bare, path = "", settings: given = {}, snapshots } = options;
+  const { http: servesHttp = true } = options;
   const { hub, report, redactor, config } = workspace;
   const toSettings = (configured: GatewaySettings = {}): GatewaySettings =>
     typeof given === "function" ? given(configured) : { ...configured, ...given };
@@ -160,10 +165,13 @@ async function createGateway(
   const { settings: configured } = workspace.gateway;
   const { live, replace } = createLiveSettings(await resolve(toSettings(configured)));
   const { token, key = randomBytes(32) } = access;
-  const approvals = new Approvals(workspace, async () => {
-    const { ApprovalStore } = await import("./approval/store.ts");
-    const file = access.file?.replace(/(\.json)?$/, ".approvals.json");
-    return ApprovalStore.open({ key, file, report });
+  const approvals = new Approvals(workspace, {
+    program: approve,
+    openStore: async () => {
+      const { ApprovalStore } = await import("./approval/store.ts");
+      const file = access.file?.replace(/(\.json)?$/, ".approvals.json");
+      return ApprovalStore.open({ key, file, report });
+    },
   });
   const legacy: LegacyOptions = {
     get pageSize() {

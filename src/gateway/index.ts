@@ -3,7 +3,13 @@
 export { type Access, type AccessOptions, createAccess, openAccess } from "./access/access-file.ts";
 export type { BudgetUse } from "./budgets/budgets.ts";
 export type { Approvals, ShownApproval } from "./approval/approvals.ts";
-export type { Verdict, WaitingCall } from "./approval/types.ts";
+export type {
+  ApprovalDecision,
+  ApprovalRequest,
+  ApproveCall,
+  Verdict,
+  WaitingCall,
+} from "./approval/types.ts";
 export {
   type CreateSite,
   type Gateway,

@@ -4,7 +4,15 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { type Access, openAccess, type OpenedGateway, openGateway } from "../../src/gateway/index.ts";
+import {
+  type Access,
+  type ApprovalDecision,
+  type ApprovalRequest,
+  type ApproveCall,
+  openAccess,
+  type OpenedGateway,
+  openGateway,
+} from "../../src/gateway/index.ts";
 import type { HubEvent } from "../../src/hub/index.ts";
 import type { ApprovalRule, GatewaySettings } from "../../src/model/index.ts";
 import { stdioCommand } from "../fixtures/processes.mjs";
@@ -42,6 +50,7 @@ async function serve(
   { folder, access, runs }: Place,
   approval: readonly ApprovalRule[],
   more: GatewaySettings = {},
+  approve?: ApproveCall,
 ): Promise<Served> {
   const { command, args } = stdioCommand(`--runs=${runs.file}`);
   writeFileSync(
@@ -54,12 +63,14 @@ async function serve(
     { name: "other", token: OTHER },
   ];
   const gateway = await openGateway(folder, {
-    ...{ access, settings: { port: 0, callers, approval, ...more }, snapshots: false },
+    ...{ access, settings: { port: 0, callers, approval, ...more }, snapshots: false, approve },
     onEvent: (event) => events.push(event),
+    onDiagnostic: () => {},
   });
   onTestFinished(() => gateway.close());
-  gateway.approvals.addWay("console");
-  gateway.approvals.addWay("terminal");
+  // A gateway inside of another program has neither.
+  if (approve === undefined)
+    for (const way of ["console", "terminal"] as const) gateway.approvals.addWay(way);
   const { url } = await gateway.listen();
   return { gateway, url, events };
 }
@@ -396,4 +407,94 @@ it("a misspelt tool in a rule is a warning once the tools are known, until the r
   await gateway.reload();
   expect(gateway.diagnostics).toEqual([]);
   expect(reported).toHaveLength(1);
+});
+
+it("the program that embeds the gateway allows single calls, with a copy of their arguments", async () => {
+  const at = await place();
+  const requests: ApprovalRequest[] = [];
+  const served = await serve(at, [{ ...DESTRUCTIVE, reason: "It changes files" }], {}, (request) => {
+    requests.push(structuredClone(request));
+    (request.input as Message).result.content[0].text = "changed";
+    return "allow";
+  });
+  const client = new RawModern(served.url, { token: AGENT });
+  for (const calls of [1, 2]) {
+    expect(isGiven(await client.ask("tools/call", CALL))).toBe(true);
+    expect([ran(at), requests.length]).toEqual([calls, calls]);
+  }
+  const shownInput = JSON.stringify(CALL.arguments);
+  expect(requests[0]).toMatchObject({
+    ...{ caller: "agent", server: "main", tool: "give", input: CALL.arguments, shownInput },
+    ...{ reason: "It changes files", rule: "gateway.approval[0]", expires: expect.any(String) as string },
+  });
+  expect(served.events.find(({ type }) => type === "gateway.approval_granted")).toMatchObject({
+    by: "program",
+  });
+  expect(await served.gateway.approvals.list()).toEqual([]);
+});
+
+it.each<[string, () => ApprovalDecision, string]>([
+  ["denies", () => "deny", "the program that runs this gateway denied the call. Do not repeat it"],
+  [
+    "denies with a reason",
+    () => ({ decision: "deny", reason: "Not on Fridays." }),
+    "denied the call. It gave this reason: Not on Fridays.",
+  ],
+  [
+    "throws",
+    () => {
+      throw new Error("the database is down");
+    },
+    "It gave this reason: The program could not decide.",
+  ],
+  ["returns something else", () => true as never, "It gave this reason: The program could not decide."],
+  [
+    "does not decide, and nobody else can",
+    () => undefined,
+    "needs approval by console or terminal or program",
+  ],
+])("a program that %s: the call does not run", async (_what, decide, text) => {
+  const at = await place();
+  const served = await serve(at, [DESTRUCTIVE], {}, async () => decide());
+  const answer = await new RawModern(served.url, { token: AGENT }).ask("tools/call", CALL);
+  expect([answer.result.isError, textOf(answer)]).toEqual([true, expect.stringContaining(text)]);
+  expect([ran(at), await served.gateway.approvals.list()]).toEqual([0, []]);
+});
+
+it("a program decides only if the rule lets it, and a failure of it is reported", async () => {
+  const at = await place();
+  let asked = 0;
+  const served = await serve(at, [{ ...DESTRUCTIVE, by: ["console"] }], {}, () => {
+    asked += 1;
+    throw new Error("the database is down");
+  });
+  const client = new RawModern(served.url, { token: AGENT });
+  expect(textOf(await client.ask("tools/call", CALL))).toContain("needs approval by console, which");
+  expect([asked, ran(at)]).toEqual([0, 0]);
+  const other = await serve(await place(), [{ ...DESTRUCTIVE, by: ["program"] }], {}, () => {
+    throw new Error("the database is down");
+  });
+  await new RawModern(other.url, { token: AGENT }).ask("tools/call", CALL);
+  expect(other.gateway.diagnostics.map(({ message }) => message)).toContain(
+    "approve() of the program failed: the database is down",
+  );
+});
+
+it("a program that does not decide leaves the call to the person, whose decision ends its own", async () => {
+  const at = await place();
+  const signals: AbortSignal[] = [];
+  const served = await serve(at, [DESTRUCTIVE], {}, (_request, { signal }) => {
+    signals.push(signal);
+    return signals.length === 1 ? undefined : new Promise<undefined>(() => {});
+  });
+  served.gateway.approvals.addWay("console");
+  const client = new RawModern(served.url, { token: AGENT });
+  for (const count of [1, 2]) {
+    const exchange = client.post("tools/call", CALL);
+    const { id } = await firstWaiting(served);
+    await served.gateway.approvals.decide({ id, approve: true }, "console");
+    expect(isGiven(await exchange.answer())).toBe(true);
+    expect(signals).toHaveLength(count);
+    expect(signals.at(-1)?.aborted).toBe(true);
+  }
 });

@@ -36,8 +36,8 @@ export const APPROVAL_RULE = object(
     ),
     callers: list("Names of callers; * stands for anything (default: every caller).", text()),
     by: list(
-      "Where a person decides (default: console and terminal). caller is an elicitation that the calling client answers.",
-      oneOf("", ["console", "terminal", "caller"]),
+      "Who decides (default: a person in the console or terminal, and a program that embeds the gateway). caller is an elicitation that the calling client answers.",
+      oneOf("", ["console", "terminal", "caller", "program"]),
     ),
     forMs: duration(
       "The longest time for which a person may approve repetitions of the same call (default: one call only).",
@@ -48,7 +48,7 @@ export const APPROVAL_RULE = object(
   {
     check({ by }, at) {
       if (by?.length === 0)
-        at.error("by", "by names no way to approve a call", "Write console, terminal or caller.");
+        at.error("by", "by names no way to approve a call", "Write console, terminal, caller or program.");
     },
   },
 );

@@ -15,10 +15,18 @@ import {
 import type { ApprovalRule, ApprovalWay } from "../../model/index.ts";
 import { argumentDigest } from "../../telemetry/index.ts";
 import type { Call } from "../../upstream/index.ts";
-import { contractRequirement, createApprovalPolicy, type Requirement } from "./policy.ts";
+import { decideByProgram } from "./program.ts";
+import { contractRequirement, createApprovalPolicy, defaultWays, type Requirement } from "./policy.ts";
 import type { ApprovalStore } from "./store.ts";
 import { describeRefusal, type Outcome, toRefusal } from "./outcome.ts";
-import { type Binding, type Grant, isSame, type Verdict, type WaitingCall } from "./types.ts";
+import {
+  type ApproveCall,
+  type Binding,
+  type Grant,
+  isSame,
+  type Verdict,
+  type WaitingCall,
+} from "./types.ts";
 import { waitForDecision } from "./wait.ts";
 
 /** A call that needs approval. */
@@ -41,7 +49,14 @@ export type ShownApproval = WaitingCall & {
   readonly isConnected: boolean;
 };
 
-type Workspace = Pick<OpenedWorkspace, "hub" | "events" | "calls" | "redactor">;
+type Workspace = Pick<OpenedWorkspace, "hub" | "events" | "calls" | "redactor" | "report">;
+
+interface ApprovalsOptions {
+  readonly openStore: () => Promise<ApprovalStore>;
+  /** The program that embeds the gateway, if it decides about calls. */
+  readonly program: ApproveCall | undefined;
+  readonly now?: () => number;
+}
 
 /** Letters and digits that nobody confuses. */
 const LETTERS = "23456789abcdefghjkmnpqrstuvwxyz";
@@ -57,21 +72,25 @@ export class Approvals {
   readonly #ways = new Set<ApprovalWay>();
   /** Calls whose client waits, by id. */
   readonly #waiters = new Map<string, (outcome: Outcome) => void>();
+  readonly #program: ApproveCall | undefined;
+  readonly #defaultWays: readonly ApprovalWay[];
   #policy = createApprovalPolicy();
   #removeCheck: (() => void) | undefined;
   #store: Promise<ApprovalStore> | undefined;
   #isClosed = false;
 
-  constructor(workspace: Workspace, openStore: () => Promise<ApprovalStore>, now: () => number = Date.now) {
+  constructor(workspace: Workspace, { openStore, program, now = Date.now }: ApprovalsOptions) {
     this.#workspace = workspace;
     this.#openStore = openStore;
+    this.#program = program;
+    this.#defaultWays = defaultWays(program !== undefined);
     this.#now = now;
     workspace.hub.approve = (request) => this.#approveContract(request);
   }
 
   /** Applies changed rules. Calls that wait keep the rule under which they began to wait. */
   useRules(rules: readonly ApprovalRule[] | undefined): void {
-    this.#policy = createApprovalPolicy(rules);
+    this.#policy = createApprovalPolicy(rules, this.#defaultWays);
     // Without rules, calls do not pass here.
     if (this.#policy.forTools !== undefined)
       this.#removeCheck ??= this.#workspace.hub.checks.add(this.#check);
@@ -146,7 +165,7 @@ export class Approvals {
     const caller = callerOf(call.caller);
     const requirement =
       this.#policy.forContracts(this.#contractTool(contract.id), caller) ??
-      contractRequirement(contract.id, reason);
+      contractRequirement(contract.id, reason, this.#defaultWays);
     const outcome = await this.#obtain({
       ...{ caller, server: driver, tool: contract.id, input, requirement, mayRunUnattended },
       call: { ...call, onServerRequest: call.ask },
@@ -200,13 +219,14 @@ export class Approvals {
   async #wait(
     binding: Binding,
     shown: NonNullable<ReturnType<typeof shownArguments>>,
-    { requirement, call, message, mayRunUnattended }: WantedCall,
+    { requirement, call, input, message, mayRunUnattended }: WantedCall,
   ): Promise<Outcome> {
     const { by, timeoutMs, maxForMs, rule, reason } = requirement;
     const ask = by.includes("caller") ? call.onServerRequest : undefined;
+    const program = by.includes("program") ? this.#program : undefined;
     const hasPerson = by.some((way) => this.#ways.has(way));
-    if (!hasPerson && ask === undefined) return { kind: "unavailable", by };
-    if (mayRunUnattended && ask === undefined) return { kind: "unavailable", by };
+    if ((!hasPerson || mayRunUnattended) && ask === undefined && program === undefined)
+      return { kind: "unavailable", by };
     const store = await this.#opened();
     // A call that waited before a restart of the gateway, or before its client lost the connection.
     let waiting = store.waiting.find((one) => isSame(one, binding) && !this.#waiters.has(one.id));
@@ -226,10 +246,12 @@ export class Approvals {
       });
     }
     const { id, expires } = waiting;
+    // A call that waited before keeps the ways of its rule.
+    const decider = waiting.by.includes("program") ? program : undefined;
     const shortText = message(withRest(cutTo(shown, MAX_ELICITED_CHARS)));
     try {
       this.#emit("gateway.approval_requested", waiting, { reason, expires });
-      return await waitForDecision({
+      const outcome = await waitForDecision({
         ...{ id, tool: binding.tool, call, by, ask, hasPerson, mayRunUnattended, message: shortText },
         untilMs: Date.parse(expires) - this.#now(),
         onSettle: (settle) => {
@@ -237,6 +259,18 @@ export class Approvals {
           if (early !== undefined) settle(early);
         },
         decide: (approve) => this.decide({ id, approve }, "caller"),
+        program:
+          decider &&
+          (async (signal) => {
+            const { report } = this.#workspace;
+            const verdict = await decideByProgram(decider, { waiting, input }, { signal, report });
+            // A person elsewhere may have decided at the same time, and that decision counts.
+            if (verdict !== undefined && !signal.aborted)
+              await this.decide({ id, ...verdict }, "program").catch((error: unknown) => {
+                if (!signal.aborted) throw error;
+              });
+            return verdict !== undefined;
+          }),
         expire: async () => {
           await store.remove(id);
           this.#emit("gateway.approval_expired", waiting, {});
@@ -246,6 +280,9 @@ export class Approvals {
             this.#emit("gateway.approval_withdrawn", waiting, {});
         },
       });
+      // Nobody can decide about it any more.
+      if (outcome.kind === "unavailable" || outcome.kind === "denied") await store.remove(id);
+      return outcome;
     } finally {
       this.#waiters.delete(id);
     }

@@ -16,10 +16,11 @@ export type Outcome =
 
 export type Refused = Exclude<Outcome, { readonly kind: "approved" }>;
 
-const PLACES: Readonly<Record<ApprovalWay, string>> = {
-  console: "in the console",
-  terminal: "in the terminal",
-  caller: "in this client",
+const DENIALS: Readonly<Record<ApprovalWay, string>> = {
+  console: "a person denied the call in the console",
+  terminal: "a person denied the call in the terminal",
+  caller: "a person denied the call in this client",
+  program: "the program that runs this gateway denied the call",
 };
 
 export function toRefusal(outcome: Refused, tool: string): CallToolResult {
@@ -31,8 +32,9 @@ export function toRefusal(outcome: Refused, tool: string): CallToolResult {
 export function describeRefusal(outcome: Refused): string {
   switch (outcome.kind) {
     case "denied": {
-      const reason = outcome.reason === undefined ? "" : ` The person gave this reason: ${outcome.reason}`;
-      return `a person denied the call ${PLACES[outcome.by]}.${reason || " Do not repeat it without asking the user."}`;
+      const who = outcome.by === "program" ? "It" : "The person";
+      const reason = outcome.reason === undefined ? "" : ` ${who} gave this reason: ${outcome.reason}`;
+      return `${DENIALS[outcome.by]}.${reason || " Do not repeat it without asking the user."}`;
     }
     case "expired":
       return `nobody approved the call within ${formatTime(outcome.afterMs)}. Ask the user to approve it, then send the same call again.`;

@@ -25,12 +25,19 @@ export interface ApprovalPolicy {
   readonly forContracts: FindRequirement;
 }
 
-/** A person next to the gateway, or at the client. */
-const CONTRACT_WAYS: readonly ApprovalWay[] = ["console", "terminal", "caller"];
+/** A person next to the gateway. */
 const DEFAULT_WAYS: readonly ApprovalWay[] = ["console", "terminal"];
 
-export function createApprovalPolicy(rules: readonly ApprovalRule[] = []): ApprovalPolicy {
-  const compiled = rules.map(compileRule);
+/** The ways of rules that name none. A gateway inside of another program can have that program as one. */
+export function defaultWays(hasProgram: boolean): readonly ApprovalWay[] {
+  return hasProgram ? [...DEFAULT_WAYS, "program"] : DEFAULT_WAYS;
+}
+
+export function createApprovalPolicy(
+  rules: readonly ApprovalRule[] = [],
+  ways: readonly ApprovalWay[] = DEFAULT_WAYS,
+): ApprovalPolicy {
+  const compiled = rules.map((rule, index) => compileRule(rule, index, ways));
   const findIn =
     (some: typeof compiled): FindRequirement =>
     (tool, caller) =>
@@ -42,10 +49,14 @@ export function createApprovalPolicy(rules: readonly ApprovalRule[] = []): Appro
   };
 }
 
-/** How contract calls are approved that no rule is about. */
-export function contractRequirement(contract: string, reason: string): Requirement {
+/** How contract calls are approved that no rule is about: also by a person at the client. */
+export function contractRequirement(
+  contract: string,
+  reason: string,
+  ways: readonly ApprovalWay[],
+): Requirement {
   return {
-    ...{ rule: `contract ${contract}`, reason, by: CONTRACT_WAYS, maxForMs: undefined },
+    ...{ rule: `contract ${contract}`, reason, by: [...ways, "caller"], maxForMs: undefined },
     timeoutMs: GATEWAY_DEFAULTS.approvalTimeoutMs,
   };
 }
@@ -56,8 +67,8 @@ interface CompiledRule {
   readonly isOfContract: boolean;
 }
 
-function compileRule(rule: ApprovalRule, index: number): CompiledRule {
-  const { callers, by = DEFAULT_WAYS, forMs, timeoutMs = GATEWAY_DEFAULTS.approvalTimeoutMs } = rule;
+function compileRule(rule: ApprovalRule, index: number, ways: readonly ApprovalWay[]): CompiledRule {
+  const { callers, by = ways, forMs, timeoutMs = GATEWAY_DEFAULTS.approvalTimeoutMs } = rule;
   const matchesTool = createToolTest(rule);
   // People who match the OAuth rule of one caller are named <caller>|<subject>.
   const names = callers?.flatMap((name) => [toWildcard(name), toWildcard(`${name}|*`)]);

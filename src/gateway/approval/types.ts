@@ -28,6 +28,40 @@ export interface WaitingCall extends Binding {
   readonly maxForMs?: number;
 }
 
+/** A call that needs approval, as the option `approve` of `openGateway()` gets it. */
+export interface ApprovalRequest {
+  readonly id: string;
+  readonly caller: string;
+  /** The alias of the server, or the driver of a contract. */
+  readonly server: string;
+  /** The server's own name for the tool, or the contract. */
+  readonly tool: string;
+  /** A copy of the arguments. */
+  readonly input: unknown;
+  /** The arguments as one line of JSON for people: without secrets, and cut if they are long. */
+  readonly shownInput: string;
+  /** Why the call needs approval. */
+  readonly reason: string;
+  /** The rule that asks for it, such as `gateway.approval[0]`. */
+  readonly rule: string;
+  /** ISO time after which the call fails without a decision. */
+  readonly expires: string;
+}
+
+/** `undefined` leaves the decision to the other ways of the rule. */
+export type ApprovalDecision =
+  | "allow"
+  | "deny"
+  /** The caller reads the reason. */
+  | { readonly decision: "deny"; readonly reason: string }
+  | undefined;
+
+/** Decides about a call. The signal is aborted when the call ends before, for example because its client has gone. */
+export type ApproveCall = (
+  request: ApprovalRequest,
+  context: { readonly signal: AbortSignal },
+) => ApprovalDecision | Promise<ApprovalDecision>;
+
 /** The approval of a person that a call has yet to use. */
 export interface Grant extends Binding {
   /** The id of the call that was approved. */

@@ -10,6 +10,8 @@ export interface WaitOptions {
   readonly tool: string;
   readonly call: Pick<Call, "signal" | "onProgress" | "onWaiting">;
   readonly by: readonly ApprovalWay[];
+  /** Lets the program that embeds the gateway decide. Resolves to false if it leaves the decision to others. */
+  readonly program: ((signal: AbortSignal) => Promise<boolean>) | undefined;
   /** Asks the client of the call; undefined if the rule does not allow it, or the client cannot be asked. */
   readonly ask: ServerRequestHandler | undefined;
   /** True if a person can decide in the console or in the terminal. */
@@ -41,7 +43,7 @@ export async function waitForDecision(options: WaitOptions): Promise<Outcome> {
   const { signal, onProgress, onWaiting } = call;
   const ended = new AbortController();
   const places = by
-    .filter((way) => way !== "caller")
+    .filter((way) => way !== "caller" && way !== "program")
     .map((way) => (way === "terminal" ? `portolan approve ${id}` : way));
   const message = `Waits for approval${places.length === 0 ? "" : `: ${places.join(" or ")}`}`;
   let steps = 0;
@@ -63,7 +65,7 @@ export async function waitForDecision(options: WaitOptions): Promise<Outcome> {
       );
       onAbort = () => reject(signal?.reason as Error);
       signal?.addEventListener("abort", onAbort, { once: true });
-      if (options.ask !== undefined) elicit(options, options.ask, ended.signal, resolve).catch(reject);
+      decideAtOnce(options, ended.signal, resolve).catch(reject);
     });
   } catch (error) {
     if (signal?.aborted === true) await options.withdraw();
@@ -76,6 +78,19 @@ export async function waitForDecision(options: WaitOptions): Promise<Outcome> {
     // An elicitation that is still open is cancelled.
     ended.abort();
   }
+}
+
+/** First the program decides, then the client; a person elsewhere may be faster. */
+async function decideAtOnce(
+  options: WaitOptions,
+  ended: AbortSignal,
+  resolve: (outcome: Outcome) => void,
+): Promise<void> {
+  const { program, ask, by, hasPerson, mayRunUnattended } = options;
+  if (program !== undefined && (await program(ended))) return;
+  if (ended.aborted) return;
+  if (ask !== undefined) await elicit(options, ask, ended, resolve);
+  else if (!hasPerson || mayRunUnattended) resolve({ kind: "unavailable", by });
 }
 
 async function elicit(

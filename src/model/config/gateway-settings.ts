@@ -94,7 +94,7 @@ export interface GatewayToolRules {
 export type ToolTrait = `${"" | "not-"}${"read-only" | "destructive" | "idempotent" | "open-world"}`;
 
 /** Where a person decides about a call; `caller` is an elicitation that the calling client answers. */
-export type ApprovalWay = "console" | "terminal" | "caller";
+export type ApprovalWay = "console" | "terminal" | "caller" | "program";
 
 /** Calls that need approval: every given field must match. A rule without such fields matches every call of a tool. */
 export interface ApprovalRule extends GatewayToolRules {
