@@ -80,13 +80,29 @@ describe("the report", () => {
   });
 
   test("names equal tools of two servers, once", () => {
-    const [saving, ...more] = createReport([tool("one", "a"), tool("two", "a")], counter).savings;
+    const offered = [tool("one", "a"), tool("two", "a"), tool("two", "own")];
+    const [saving, ...more] = createReport(offered, counter).savings;
     expect(more).toEqual([]);
     expect(saving).toMatchObject({
       kind: "duplicate",
       message: "one.a, two.a have the same name, description and input schema",
     });
     expect(parse(saving?.yaml ?? "")).toEqual({ servers: { two: { tool_blocklist: ["a"] } } });
+  });
+
+  test("names two configs of one server as one finding, and leaves out the second", () => {
+    const both = ["one", "two"].flatMap((server) => [tool(server, "a"), tool(server, "b")]);
+    const { savings } = createReport([...both, tool("three", "a")], counter);
+    expect(savings.map(({ message }) => message).toSorted()).toEqual([
+      "one.a, two.a, three.a have the same name, description and input schema",
+      "one.b, two.b have the same name, description and input schema",
+    ]);
+    const [saving, ...more] = createReport(both, counter).savings;
+    expect([saving?.message, more]).toEqual([
+      "2 tools of one and two have the same name, description and input schema: a, b",
+      [],
+    ]);
+    expect(parse(saving?.yaml ?? "")).toEqual({ servers: { two: { enabled: false } } });
   });
 
   test("names prefixes and long descriptions", () => {

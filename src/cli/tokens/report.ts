@@ -98,12 +98,11 @@ function unused(tools: readonly ToolCost[], called: CalledTools | undefined): Sa
   const never = tools.filter(({ server, tool }) => !called.names.has(`${server}.${tool}`));
   return [...groupBy(never, ({ server }) => server)].map(([server, own]) => {
     const day = called.since.slice(0, 10);
-    const isWhole = tools.every((tool) => tool.server !== server || own.includes(tool));
     return {
       kind: "unused",
       tokens: sum(own, "tokens"),
       message: `${countOf(own.length, "tool")} of ${server} ${own.length === 1 ? "was" : "were"} not called in ${called.calls} calls since ${day}: ${named(own)}`,
-      yaml: isWhole ? serverYaml(server, "enabled: false") : blockYaml(server, own),
+      yaml: dropYaml(server, own, tools),
     };
   });
 }
@@ -111,21 +110,26 @@ function unused(tools: readonly ToolCost[], called: CalledTools | undefined): Sa
 /** Tools with equal descriptions and schemas: the second one tells a model no more. */
 function duplicates(offered: readonly OfferedTool[], tools: readonly ToolCost[]): Saving[] {
   const costs = new Map(tools.map((tool) => [tool.name, tool]));
-  const groups = groupBy(offered, ({ server, own, definition }) =>
+  const equal = groupBy(offered, ({ server, own, definition }) =>
     JSON.stringify([own, definition.description?.replace(prefixOf(server), ""), definition.inputSchema]),
   );
-  return [...groups.values()].flatMap((group) => {
-    const [first, ...others] = group.flatMap(({ definition }) => costs.get(definition.name) ?? []);
-    if (first === undefined || others.length === 0) return [];
-    const blocked = [...groupBy(others, ({ server }) => server)];
-    return [
-      {
-        kind: "duplicate" as const,
-        tokens: sum(others, "tokens"),
-        message: `${named([first, ...others])} have the same name, description and input schema`,
-        yaml: `servers:\n${blocked.map(([server, own]) => blockYaml(server, own).replace("servers:\n", "")).join("\n")}`,
-      },
-    ];
+  const repeated = [...equal.values()]
+    .map((group) => group.flatMap(({ definition }) => costs.get(definition.name) ?? []))
+    .filter((group) => group.length > 1);
+  // Two configs of one server have many tools in common, which are one finding.
+  const byServers = groupBy(repeated, (group) => JSON.stringify(group.map(({ server }) => server)));
+  return [...byServers.values()].map((groups) => {
+    const others = groups.flatMap(([, ...rest]) => rest);
+    const first = groups[0] ?? [];
+    const servers = first.map(({ server }) => server).join(" and ");
+    const names = groups.flatMap(([one]) => one?.tool ?? []);
+    const isOne = groups.length === 1;
+    return {
+      kind: "duplicate",
+      tokens: sum(others, "tokens"),
+      message: `${isOne ? named(first) : `${groups.length} tools of ${servers}`} have the same name, description and input schema${isOne ? "" : `: ${shortened(names)}`}`,
+      yaml: `servers:\n${[...groupBy(others, ({ server }) => server)].map(([server, own]) => dropYaml(server, own, tools).replace("servers:\n", "")).join("\n")}`,
+    };
   });
 }
 
@@ -154,12 +158,19 @@ function prefixOf(server: string): string {
 }
 
 function named(tools: readonly ToolCost[]): string {
-  const names = tools.slice(0, MAX_NAMED).map(({ server, tool }) => `${server}.${tool}`);
-  return `${names.join(", ")}${tools.length > MAX_NAMED ? ` and ${tools.length - MAX_NAMED} more` : ""}`;
+  return shortened(tools.map(({ server, tool }) => `${server}.${tool}`));
 }
 
-function blockYaml(server: string, tools: readonly ToolCost[]): string {
-  const names = tools.map(({ tool }) => JSON.stringify(tool)).toSorted();
+function shortened(names: readonly string[]): string {
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
+  return `${names.slice(0, MAX_NAMED).join(", ")}${more}`;
+}
+
+/** Leaves out these tools of a server, or the server if it has no others. */
+function dropYaml(server: string, own: readonly ToolCost[], all: readonly ToolCost[]): string {
+  if (all.every((tool) => tool.server !== server || own.includes(tool)))
+    return serverYaml(server, "enabled: false");
+  const names = own.map(({ tool }) => JSON.stringify(tool)).toSorted();
   return serverYaml(server, `tool_blocklist: [${names.join(", ")}]`);
 }
 
