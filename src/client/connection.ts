@@ -7,6 +7,8 @@ import {
   isPortolanError,
   PortolanError,
   type Report,
+  unknownPrompt,
+  unknownResource,
   unknownTool,
 } from "../errors/index.ts";
 import {
@@ -29,6 +31,7 @@ import { ListCache, type LoadOptions } from "./list-cache.ts";
 import { exposedName } from "./names.ts";
 import { checkListOptions, checkRequestOptions, requestOptionsError } from "./options.ts";
 import { resultText } from "./result-text.ts";
+import { explainUnknown, mayCover } from "./unknown-names.ts";
 import type {
   ConnectionEvents,
   McpConnection,
@@ -154,12 +157,29 @@ export class Connection implements McpConnection {
     return [...(await this.#templates.get(options))];
   }
 
-  async readResource(uri: string, options: RequestOptions = {}): Promise<ReadResourceResult> {
+  /** `from` is one server of several. */
+  async readResource(
+    uri: string,
+    options: RequestOptions = {},
+    from: Pick<Upstream, "request"> = this.#upstream,
+  ): Promise<ReadResourceResult> {
     checkRequestOptions(options);
     this.#need("resources");
-    return (await this.#upstream.request(
-      this.#call("resources/read", { uri }, options),
-    )) as ReadResourceResult;
+    try {
+      return (await from.request(this.#call("resources/read", { uri }, options))) as ReadResourceResult;
+    } catch (error) {
+      throw await explainUnknown(error, async (server) => {
+        const load = { signal: options.signal, timeoutMs: options.timeoutMs };
+        const [resources, templates] = await Promise.all([
+          this.#resources.get(load),
+          this.#templates.get(load),
+        ]);
+        const known = resources.map((one) => one.uri);
+        return known.includes(uri) || templates.some((one) => mayCover(one, uri))
+          ? undefined
+          : unknownResource({ server, name: uri, known, cause: error });
+      });
+    }
   }
 
   async subscribe(uri: string): Promise<() => Promise<void>> {
@@ -180,9 +200,16 @@ export class Connection implements McpConnection {
   ): Promise<GetPromptResult> {
     checkRequestOptions(options);
     this.#need("prompts");
-    return (await this.#upstream.request(
-      this.#call("prompts/get", { name, arguments: args }, options),
-    )) as GetPromptResult;
+    try {
+      const call = this.#call("prompts/get", { name, arguments: args }, options);
+      return (await this.#upstream.request(call)) as GetPromptResult;
+    } catch (error) {
+      throw await explainUnknown(error, async (server) => {
+        const { signal, timeoutMs } = options;
+        const known = (await this.#prompts.get({ signal, timeoutMs })).map((one) => one.name);
+        return known.includes(name) ? undefined : unknownPrompt({ server, name, known, cause: error });
+      });
+    }
   }
 
   async complete(

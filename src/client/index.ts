@@ -3,7 +3,7 @@
 export { connectMcp } from "./connect-mcp.ts";
 export { Connection } from "./connection.ts";
 export { rootFolders, toServerRequestHandler, toCapabilities } from "./handlers.ts";
-export { checkRequestOptions, HANDLERS_KIND } from "./options.ts";
+export { checkRequestOptions, HANDLERS_KIND, REQUEST_OPTIONS } from "./options.ts";
 export { exposedName, exposedNames } from "./names.ts";
 export { blockText, resultText } from "./result-text.ts";
 export type {

@@ -7,9 +7,17 @@ import {
   optionsError,
   type PortolanError,
 } from "../errors/index.ts";
-import type { McpHandlers, McpHttpConfig, McpOptions, McpStdioConfig, RequestOptions } from "./types.ts";
+import { type ClientKey, type IdentityProvider, isObject, type TokenExchange } from "../model/index.ts";
+import type {
+  McpHandlers,
+  McpHttpConfig,
+  McpOAuth,
+  McpOptions,
+  McpStdioConfig,
+  RequestOptions,
+} from "./types.ts";
 
-const { anything, callback, either, fields, flag, list, milliseconds, object, oneOf, signal, text } =
+const { anything, callback, either, fields, flag, list, milliseconds, object, oneOf, signal, text, texts } =
   OPTION_KINDS;
 
 const HANDLERS: OptionTable<McpHandlers> = {
@@ -47,14 +55,59 @@ export const STDIO_CONFIG: OptionTable<McpStdioConfig> = {
   onStderr: callback,
 };
 
+/** The fields of every grant. */
+interface GrantFields {
+  readonly type: string;
+  readonly provider: IdentityProvider;
+  readonly assertion: string;
+}
+
+const GRANT: OptionTable<GrantFields> = {
+  type: oneOf("authorization-code", "client-credentials", "enterprise", "jwt-bearer"),
+  provider: fields<IdentityProvider>({
+    tokenEndpoint: text,
+    clientId: text,
+    clientSecret: text,
+    idToken: text,
+  }),
+  assertion: text,
+};
+
+const OAUTH: OptionTable<McpOAuth> = {
+  grant: fields(GRANT),
+  clientId: text,
+  clientSecret: text,
+  clientKey: fields<ClientKey>({ pem: text, algorithm: text }),
+  clientMetadataUrl: text,
+  issuer: text,
+  scopes: texts,
+  account: text,
+  redirectUri: text,
+  perCaller: flag,
+  exchange: fields<TokenExchange>({
+    tokenEndpoint: text,
+    clientId: text,
+    clientSecret: text,
+    audience: text,
+    scopes: texts,
+  }),
+  openLoginPage: callback,
+  showDeviceCode: callback,
+  store: object,
+};
+
+/** A provider of the program has members of its own choice. */
+const provider: OptionKind = (value, path) =>
+  isObject(value) && typeof value.headers === "function" ? [] : [{ message: `${path} has no headers()` }];
+
 export const HTTP_CONFIG: OptionTable<McpHttpConfig> = {
   ...COMMON,
   url: anything,
   headers: anything,
-  auth: object,
+  auth: either(provider, fields(OAUTH)),
 };
 
-const REQUEST: OptionTable<RequestOptions> = {
+export const REQUEST_OPTIONS: OptionTable<RequestOptions> = {
   signal,
   timeoutMs: milliseconds,
   maxTimeoutMs: milliseconds,
@@ -63,14 +116,14 @@ const REQUEST: OptionTable<RequestOptions> = {
 };
 
 const LIST: OptionTable<RequestOptions & { prefix?: string; refresh?: boolean }> = {
-  ...REQUEST,
+  ...REQUEST_OPTIONS,
   prefix: text,
   refresh: flag,
 };
 
 /** The error of wrong request options; undefined if they are right. */
 export function requestOptionsError(options: RequestOptions | undefined): PortolanError | undefined {
-  return optionsError("the options of the request", options, REQUEST);
+  return optionsError("the options of the request", options, REQUEST_OPTIONS);
 }
 
 export function checkRequestOptions(options: RequestOptions | undefined): void {

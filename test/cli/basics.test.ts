@@ -295,7 +295,7 @@ describe("read and prompt", () => {
 
 describe("exit codes", () => {
   it.each<[number, string, string[], string[]]>([
-    [1, "RPC_ERROR", ["read"], ["test://nowhere"]],
+    [2, "RESOURCE_NOT_FOUND", ["read"], ["test://nowhere"]],
     [2, "TOOL_NOT_FOUND", ["call"], ["nope"]],
     [3, "SERVER_START_FAILED", ["call", "--fault=exit-at-start"], ["echo", "text=x"]],
     [3, "SERVER_CRASHED", ["call"], ["crash"]],
@@ -391,8 +391,8 @@ describe("untrusted text", () => {
   it("neither can an error or a server request", async () => {
     const evil = "\u001b]0;title\u0007\u202e";
     const ran = await portolan(["read", modern.url, `test://${evil}`, "--text"]);
-    expect(ran.code).toBe(1);
-    expect(ran.err).toContain("Resource not found");
+    expect(ran.code).toBe(2);
+    expect(ran.err).toContain("has no resource");
     expect(ran.err).not.toMatch(UNSAFE);
   });
 });

@@ -83,9 +83,17 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
     expect((await mcp.readResource("test://template/7/data")).contents[0]?.uri).toBe(
       "test://template/7/data",
     );
-    expect(await failure(mcp.readResource("test://nothing"))).toMatchObject({
-      code: "RPC_ERROR",
-      server: "fixture",
+    // A URI that a template covers: only the server knows what is wrong.
+    expect(await failure(mcp.readResource("test://template/7"))).toMatchObject({ code: "RPC_ERROR" });
+    expect(await failure(mcp.readResource("test://static-texts"))).toMatchObject({
+      ...{ code: "RESOURCE_NOT_FOUND", server: "fixture", data: { uri: "test://static-texts" } },
+      message: 'fixture has no resource "test://static-texts".',
+      hint: 'Did you mean "test://static-text"?',
+    });
+    const unknown = await failure(mcp.getPrompt("simpel"));
+    expect(unknown).toMatchObject({
+      ...{ code: "PROMPT_NOT_FOUND", server: "fixture", hint: 'Did you mean "simple"?' },
+      cause: { code: "RPC_ERROR" },
     });
     expect((await mcp.listPrompts()).map((prompt) => prompt.name)).toEqual(
       expect.arrayContaining(["simple", "with_args"]),

@@ -1,7 +1,7 @@
 // Options of the library in plain JavaScript: misspelt names and wrong types are errors, with the name that was meant.
 
 import { expect, it, onTestFinished } from "vitest";
-import { openGateway } from "../../src/gateway.ts";
+import { openAccess, openGateway } from "../../src/gateway.ts";
 import { connectMcp, createBridge, openWorkspace } from "../../src/index.ts";
 import { stdioCommand } from "../fixtures/processes.mjs";
 import { failure } from "../helpers/connect.ts";
@@ -12,6 +12,12 @@ const FIELDS = { servers: { demo: SERVER } };
 const open = (options: object) => openWorkspace(FIELDS, options);
 const gateway = (options: object) => openGateway(FIELDS, options);
 const bridge = async (options: object) => createBridge(FIELDS, options);
+const access = (options: object) => openAccess(".", options);
+const healthCheck = async (options: object) => {
+  const workspace = await openWorkspace({ servers: {} }, { snapshots: false });
+  onTestFinished(() => workspace.close());
+  return workspace.healthCheck(options);
+};
 const connect = (config: object) => connectMcp(config as Parameters<typeof connectMcp>[0]);
 
 it.each([
@@ -61,11 +67,27 @@ it.each([
     'Did you mean "command"?',
   ],
   ["connectMcp", connect, { transport: "stdio", ...SERVER, watch: "no" }, "watch must be true or false"],
+  [
+    "connectMcp",
+    connect,
+    { transport: "http", url: "http://127.0.0.1:1/mcp", auth: { client_id: "a", scopes: "b" } },
+    'unknown key "client_id" in auth; auth.scopes must be a list of texts, not "b"',
+    'Did you mean "clientId"',
+  ],
+  ["openAccess", access, { renewed: true }, 'unknown key "renewed"', 'Did you mean "renew"?'],
+  ["healthCheck", healthCheck, { server: ["demo"] }, 'unknown key "server"', 'Did you mean "servers"?'],
+  ["healthCheck", healthCheck, { servers: "demo" }, 'servers must be a list of texts, not "demo"'],
 ] as const)("%s refuses wrong options: %#", async (_name, call, options, message, hint?) => {
   const error = await failure(call(options));
   expect(error.code).toBe("CONFIG_INVALID");
   expect(error.message).toContain(message);
   expect(error.hint).toContain(hint ?? "");
+});
+
+it("a provider of a program's own may have members of its choice", async () => {
+  const auth = { headers: async () => ({}), refused: async () => false, anything: 1 };
+  const config = { transport: "http", url: "http://127.0.0.1:1/mcp", auth };
+  expect((await failure(connect(config))).code).not.toBe("CONFIG_INVALID");
 });
 
 it("an alias of `only` that no server has is an error with the known ones", async () => {

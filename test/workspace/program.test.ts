@@ -277,6 +277,39 @@ describe("createBridge", () => {
   });
 });
 
+describe("two servers with one command", () => {
+  it("share a process, unless one says otherwise", async () => {
+    const workspace = await openFields({
+      servers: { one: SERVER, two: SERVER, apart: { ...SERVER, shared: false } },
+    });
+    const pidOf = async (alias: string): Promise<number> =>
+      (JSON.parse((await workspace.callTool(`${alias}.stats`)).text) as { pid: number }).pid;
+    const [one, two, apart] = await Promise.all(["one", "two", "apart"].map(pidOf));
+    expect(two).toBe(one);
+    expect(apart).not.toBe(one);
+  });
+});
+
+describe("two servers with one resource", () => {
+  it("can be read from each of them, and the error says how", async () => {
+    const workspace = await openFields({ servers: { one: SERVER, two: SERVER } });
+    const uri = "test://static-text";
+    const error = await failure(workspace.readResource(uri));
+    expect(error).toMatchObject({ code: "NAME_AMBIGUOUS", data: { uri, servers: ["one", "two"] } });
+    expect(error.message).toContain("one and two");
+    expect(error.hint).toContain('readResource(uri, { server: "one" })');
+    const { contents } = await workspace.readResource(uri, { server: "two", timeoutMs: 60_000 });
+    expect(contents).toMatchObject([{ uri, text: expect.any(String) as string }]);
+    await expect(workspace.readResource(uri, { server: "tow" })).rejects.toMatchObject({
+      ...{ code: "SERVER_UNKNOWN", hint: 'Did you mean "two"?' },
+    });
+    const misspelt: object = { sever: "two" };
+    await expect(workspace.readResource(uri, misspelt)).rejects.toMatchObject({
+      ...{ code: "CONFIG_INVALID", hint: 'Did you mean "server"?' },
+    });
+  });
+});
+
 describe("two servers with one URL", () => {
   it("share a session, and errors name the server that was called, with its command", async () => {
     const behind = await started(startHttpServer({ era: "modern" }));

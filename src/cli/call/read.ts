@@ -36,7 +36,11 @@ async function fetchResource(cli: Cli, target: ResolvedTarget, uri: string): Pro
     );
   if (target.kind !== "workspace") return attempt();
   const isUnknown = (thrown: unknown): thrown is PortolanError =>
-    isPortolanError(thrown) && thrown.code === "RESOURCE_NOT_FOUND" && thrown.data["uri"] === uri;
+    isPortolanError(thrown) &&
+    thrown.code === "RESOURCE_NOT_FOUND" &&
+    thrown.data["uri"] === uri &&
+    // A server that was asked has the better message.
+    thrown.server === undefined;
   try {
     // Portolan stores no lists of other clients' servers.
     return await attempt(target.source.kind === "clients" ? "eager" : "lazy").catch((thrown: unknown) => {

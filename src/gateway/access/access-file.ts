@@ -5,7 +5,13 @@ import { type FileHandle, mkdir, open, realpath, stat, chmod } from "node:fs/pro
 import { join, resolve } from "node:path";
 import { removeLeftovers, writeAtomic } from "../../base/files/atomic-write.ts";
 import { withFileLock } from "../../base/files/file-lock.ts";
-import { PortolanError, type Report } from "../../errors/index.ts";
+import {
+  checkOptions,
+  OPTION_KINDS,
+  type OptionTable,
+  PortolanError,
+  type Report,
+} from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
 
 export interface Access {
@@ -29,6 +35,12 @@ export interface AccessOptions {
 
 type Kept = Pick<Access, "token" | "key">;
 
+const OPTIONS: OptionTable<AccessOptions> = {
+  folder: OPTION_KINDS.text,
+  renew: OPTION_KINDS.flag,
+  report: OPTION_KINDS.callback,
+};
+
 const VERSION = 1;
 const MAX_BYTES = 64 * 1024;
 const KEY_BYTES = 32;
@@ -37,6 +49,7 @@ const KEY = /^[\w-]{43}$/;
 
 /** Two processes that start at the same time get the same access. Throws FILE_FAILED for a damaged file, which only `renew` replaces. */
 export async function openAccess(workspacePath: string, options: AccessOptions = {}): Promise<KeptAccess> {
+  checkOptions("the options of openAccess()", options, OPTIONS);
   const { report = () => {}, renew = false } = options;
   const folder = options.folder ?? (await defaultFolder());
   const { workspace, name } = await nameOf(workspacePath);

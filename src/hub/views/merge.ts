@@ -287,7 +287,7 @@ function unshared<D>(
       code: "NAME_AMBIGUOUS",
       severity: "warning",
       message: `${kind} are left out because ${aliases} both list them: ${some.join(", ")}${more}`,
-      hint: "Read them from one of the servers: portolan read <server> <uri>, or /servers/<server>/mcp of the gateway.",
+      hint: "Read them from one of the servers: readResource(uri, { server }) in a program, portolan read <server> <uri>, or /servers/<server>/mcp of the gateway.",
     });
   }
   const seen = new Set<string>();

@@ -107,8 +107,8 @@ function onlyOne(members: readonly Member[], uri: string): Member {
     "NAME_AMBIGUOUS",
     `more than one server has ${uri.slice(0, 200)}: ${aliases.join(" and ")}`,
     {
-      hint: "Read it from one of them: portolan read <server> <uri>, or /servers/<server>/mcp of the gateway.",
-      data: { uri },
+      hint: `Read it from one of them: readResource(uri, { server: ${JSON.stringify(member?.alias)} }) in a program, portolan read ${member?.alias} <uri>, or /servers/${member?.alias}/mcp of the gateway.`,
+      data: { uri, servers: aliases },
     },
   );
 }

@@ -95,8 +95,13 @@ export function createBridge(source: WorkspaceSource, options: WorkspaceOptions 
     initialize,
     start,
     getTools: () => (state.step === "started" ? [...state.tools()] : []),
-    healthCheck: async () =>
-      state.step === "started" && state.workspace.healthCheck({ servers: [...state.connected] }),
+    healthCheck: async () => {
+      if (state.step !== "started") return false;
+      const { workspace, connected } = state;
+      // A change of the manifest may have removed a server since.
+      const servers = workspace.health().map(({ alias }) => alias);
+      return workspace.healthCheck({ servers: servers.filter((alias) => connected.has(alias)) });
+    },
     stop,
     get workspace() {
       return state.step === "started" ? state.workspace : undefined;

@@ -1,6 +1,6 @@
-// The options of `openWorkspace()` and `createBridge()`, as a table of their kinds.
+// The options of `openWorkspace()`, `createBridge()` and of methods of a workspace, as tables of their kinds.
 
-import { HANDLERS_KIND } from "../../client/index.ts";
+import { HANDLERS_KIND, REQUEST_OPTIONS, type RequestOptions } from "../../client/index.ts";
 import { OPTION_KINDS, type OptionTable } from "../../errors/index.ts";
 import type { WorkspaceOptions } from "./workspace-hub.ts";
 
@@ -33,3 +33,10 @@ export const WORKSPACE_OPTIONS: OptionTable<WorkspaceOptions> = {
   hashesTools: flag,
   person: object,
 };
+
+export const READ_OPTIONS: OptionTable<RequestOptions & { server?: string }> = {
+  ...REQUEST_OPTIONS,
+  server: text,
+};
+
+export const HEALTH_OPTIONS: OptionTable<{ servers?: readonly string[] }> = { servers: texts };

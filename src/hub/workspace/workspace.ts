@@ -31,7 +31,7 @@ import type { ListName } from "../member/inventory.ts";
 import { healthOf, isUp, type ServerHealth } from "../member/health.ts";
 import type { ServerPins } from "../pins/pin-report.ts";
 import { readPins } from "../pins/read-pins.ts";
-import { WORKSPACE_OPTIONS } from "./options.ts";
+import { HEALTH_OPTIONS, READ_OPTIONS, WORKSPACE_OPTIONS } from "./options.ts";
 import { openWorkspaceHub, type WorkspaceOptions } from "./workspace-hub.ts";
 
 /** All servers of a workspace as one: tools, resources, prompts, events and health. */
@@ -55,7 +55,11 @@ export interface Workspace extends AsyncDisposable {
   toolNames(): ReadonlyMap<string, OwnName>;
   resources(): Promise<ResourceDefinition[]>;
   resourceTemplates(): Promise<ResourceTemplateDefinition[]>;
-  readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult>;
+  /** Reads a resource from the server that has it. `server` names one, for a resource that several servers have. */
+  readResource(
+    uri: string,
+    options?: RequestOptions & { readonly server?: string },
+  ): Promise<ReadResourceResult>;
   subscribe(uri: string): Promise<() => Promise<void>>;
   prompts(): Promise<PromptDefinition[]>;
   /** The server of each prompt and the server's own name for it, by the prompt's full name. */
@@ -149,7 +153,11 @@ export async function openWorkspace(
       beforeList("resources");
       return connection.listResourceTemplates();
     },
-    readResource: (uri, request) => connection.readResource(uri, request),
+    readResource: async (uri, options = {}) => {
+      checkOptions("the options of the request", options, READ_OPTIONS);
+      const { server, ...request } = options;
+      return connection.readResource(uri, request, server === undefined ? undefined : hub.member(server));
+    },
     subscribe: (uri) => connection.subscribe(uri),
     prompts: async () => {
       beforeList("prompts");
@@ -166,8 +174,10 @@ export async function openWorkspace(
     settled: () => opened.settled(),
     health: () => hub.members.map(healthOf).toSorted((a, b) => (a.alias < b.alias ? -1 : 1)),
     pins: () => readPins(opened),
-    healthCheck: ({ servers } = {}) =>
-      checkHealth(hub.members.filter(({ alias }) => servers?.includes(alias) !== false)),
+    healthCheck: async (options = {}) => {
+      checkOptions("the options of healthCheck()", options, HEALTH_OPTIONS);
+      return checkHealth(options.servers?.map((alias) => hub.member(alias)) ?? hub.members);
+    },
     close,
     [Symbol.asyncDispose]: close,
   };
