@@ -150,14 +150,11 @@ async function createGateway(
     report(diagnostic);
   };
   const resolve = async (unresolved: GatewaySettings): Promise<GatewaySettings> => {
-    const resolved = await resolveCallerTokens(unresolved, workspace.secrets, config.folder ?? ".");
+    const { folder = "." } = config;
+    const resolved = await resolveCallerTokens(unresolved, workspace.secrets, folder);
     for (const secret of resolved.secrets) redactor.add(secret);
     for (const warning of resolved.warnings) reportSettings(warning);
-    const telemetry = await resolveTelemetry(
-      resolved.settings.telemetry,
-      workspace.secrets,
-      config.folder ?? ".",
-    );
+    const telemetry = await resolveTelemetry(resolved.settings.telemetry, workspace.secrets, folder);
     for (const secret of telemetry.secrets) redactor.add(secret);
     for (const warning of telemetry.warnings) reportSettings(warning);
     return { ...resolved.settings, telemetry: telemetry.settings };
