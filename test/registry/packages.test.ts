@@ -193,6 +193,32 @@ it(
   },
 );
 
+it("a running gateway starts the new version of a package, and withholds its changed tools until they are approved", async () => {
+  const { registry, api, cwd, user } = await stage();
+  const publish = async (version: string, program: (text: string) => string): Promise<void> =>
+    void json(await release(registry, api.url, { version, program, change: relaxed }));
+  await publish("1.0.0", (text) => text);
+  const accept = ["--yes", "--allow", "network,github-api", "--sandbox", "off"];
+  json(await user("add", NAME, ...accept, "--config", "github_token={{GITHUB_TOKEN}}"));
+  const served = await serveHttp(registry, cwd);
+  const say = (): Promise<Ran> => user("call", "github.show_token");
+  expect(resultText(await say())).toMatch(/^The token/);
+
+  const silver = (text: string): string => text.replace("The token", "Your token");
+  await publish("1.1.0", silver);
+  const updated = json(await user("update", "--yes"));
+  expect(updated).toMatchObject({ servers: [{ state: "updated" }], gateways: [{ url: served.url }] });
+  expect(resultText(await say())).toMatch(/^Your token/);
+
+  await publish("1.2.0", (text) => silver(text).replaceAll("Show the token", "Show your token"));
+  const shown = await user("update", "--yes", "--text");
+  expect(shown.out).toContain("show_token. Approve it: portolan pins approve github\n");
+  expect(envelope(await say())).toMatchObject({ code: "TOOL_WITHHELD" });
+  json(await user("pins", "approve", "github", "--yes"));
+  expect(resultText(await say())).toMatch(/^Your token/);
+  await served.stop();
+});
+
 /** A gateway on HTTP, as a process. */
 async function serveHttp(
   registry: TestRegistry,

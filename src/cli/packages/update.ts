@@ -94,16 +94,18 @@ export async function update(cli: Cli, names: readonly string[], raw: RawUpdateO
   return raw.check === true && outcomes.some(({ state }) => state === "available") ? 1 : 0;
 }
 
-function describe({ server, state, newer, difference }: Outcome): string {
+function describe({ server, state, newer, difference, tools }: Outcome): string {
   const name = plainLine(server, 60);
   const { from = "", to = "" } = difference ?? {};
   if (state === "current")
     return newer === undefined
       ? `${name} is up to date.`
       : `${name} is up to date. ${plainLine(newer, 60)} is published too, and portolan.yaml excludes it: change the version under package.`;
-  return state === "available"
-    ? `${name}: ${from} → ${to} is available.`
-    : `Updated ${name} from ${from} to ${to}.`;
+  if (state === "available") return `${name}: ${from} → ${to} is available.`;
+  const updated = `Updated ${name} from ${from} to ${to}.`;
+  if (tools === undefined || tools.approved) return updated;
+  const withheld = plainLine(tools.changed.join(", "), 300);
+  return `${updated}\nWithheld until you approve the changed definition: ${withheld}. Approve it: portolan pins approve ${name}`;
 }
 
 interface Found {

@@ -3,6 +3,7 @@
 import { PortolanError, unknownTool } from "../../errors/index.ts";
 import { readLock } from "../../packages/index.ts";
 import type { Cli } from "../context.ts";
+import { applyToGateways } from "../control/apply.ts";
 import { count } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import {
@@ -71,6 +72,7 @@ export async function approve(cli: Cli, words: readonly string[], options: Appro
     ...Object.fromEntries(Object.entries(pins).filter(([tool]) => !removed.includes(tool))),
     ...toPins(approved),
   }));
+  const applied = approved.length + removed.length > 0 ? await applyToGateways(cli) : undefined;
   if (output.form === "json")
     output.json({
       lockFile,
@@ -78,6 +80,7 @@ export async function approve(cli: Cli, words: readonly string[], options: Appro
       approved: approved.map((tool) => ({ name: tool.name, hash: tool.hash })),
       removed,
       refused: refused.map(({ tool, reason }) => ({ name: tool.name, reason, findings: tool.findings })),
+      ...applied?.fields,
     });
   else {
     const parts = [
@@ -89,7 +92,9 @@ export async function approve(cli: Cli, words: readonly string[], options: Appro
         ? "Nothing is approved."
         : `${capital(parts)} of ${plainLine(name, 60)} in ${lockLabel(lockFile)}.`;
     output.print([summary, ...describeRefused(refused, name, "pins approve", cli)].join("\n"));
+    applied?.print();
   }
+  if (applied !== undefined && applied.code !== 0) return applied.code;
   return refused.length === 0 ? 0 : 1;
 }
 

@@ -2,6 +2,7 @@
 
 import { readLock } from "../../packages/index.ts";
 import type { Cli } from "../context.ts";
+import { applyToGateways } from "../control/apply.ts";
 import { exitCodeOf } from "../output/output.ts";
 import { count } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
@@ -48,14 +49,17 @@ export async function pin(cli: Cli, words: readonly string[], options: ApprovalO
     const result = await pinServer(cli, lockFile, server, options);
     if (result !== undefined) done.push(result);
   }
+  const applied = done.length > 0 ? await applyToGateways(cli) : undefined;
   for (const { error } of failed) output.error(error);
-  if (output.form === "json") output.json({ lockFile, servers: done });
+  if (output.form === "json") output.json({ lockFile, servers: done, ...applied?.fields });
   else if (servers.length === 0 && failed.length === 0)
     output.print(
       live.servers.length === 0
         ? "There are no servers here."
         : "All servers are pinned already. See their state: portolan pins",
     );
+  if (output.form !== "json") applied?.print();
+  if (applied !== undefined && applied.code !== 0) return applied.code;
   const refused = done.some((one) => one.refused.length > 0);
   return failed[0] === undefined ? (refused ? 1 : 0) : exitCodeOf(failed[0].error);
 }

@@ -3,7 +3,7 @@
 import type { LockText } from "../../catalog/index.ts";
 import { isPortolanError, type Report } from "../../errors/index.ts";
 import type { JsonObject, PinMode, ServerConfig } from "../../model/index.ts";
-import type { DefinitionStore } from "../../packages/index.ts";
+import type { DefinitionStore, LockedPackage } from "../../packages/index.ts";
 import type { Inventory } from "../member/inventory.ts";
 import { comparePins, type LockState, NO_PINS, type PinState } from "./pin-state.ts";
 import {
@@ -30,25 +30,30 @@ export class PinBook {
   #lock: LockState = { kind: "absent" };
   #text: LockText | undefined;
   #definitions: Promise<DefinitionStore> | undefined;
-  #reading: Promise<void> = Promise.resolve();
+  #reading: Promise<unknown> = Promise.resolve();
 
   constructor(options: PinBookOptions) {
     this.#options = options;
   }
 
-  /** Reads the lock file. One that cannot be read is reported, and never taken for an empty one. */
-  read(text: LockText | undefined): Promise<void> {
-    this.#reading = this.#reading.then(() => this.#read(text));
-    return this.#reading;
+  /**
+   * Reads the lock file. One that cannot be read is reported, and never taken for an empty one. Resolves with the servers
+   * whose package is another one than before.
+   */
+  read(text: LockText | undefined): Promise<readonly string[]> {
+    const read = this.#reading.then(() => this.#read(text));
+    this.#reading = read;
+    return read;
   }
 
-  async #read(text: LockText | undefined): Promise<void> {
-    if (text?.text === this.#text?.text && text?.problem === this.#text?.problem) return;
+  async #read(text: LockText | undefined): Promise<readonly string[]> {
+    if (text?.text === this.#text?.text && text?.problem === this.#text?.problem) return [];
     this.#text = text;
     const before = this.#lock;
     this.#lock = text === undefined ? { kind: "absent" } : await this.#parse(text);
     this.#reportLost(before, text);
     for (const listener of this.#listeners) listener();
+    return otherPackages(before, this.#lock);
   }
 
   /** Called after each change of the lock file. */
@@ -150,7 +155,10 @@ export class PinBook {
         const pins = Object.entries(lock.servers).flatMap(([alias, { tools }]) =>
           tools === undefined ? [] : [[alias, tools] as const],
         );
-        return { kind: "read", pins: new Map(pins) };
+        const packages = Object.entries(lock.servers).flatMap(([alias, { package: locked }]) =>
+          locked === undefined ? [] : [[alias, packageText(locked)] as const],
+        );
+        return { kind: "read", pins: new Map(pins), packages: new Map(packages) };
       }
       const errors = diagnostics.filter(({ severity }) => severity === "error");
       for (const diagnostic of errors) report({ ...diagnostic, file, hint });
@@ -183,6 +191,19 @@ export class PinBook {
 /** The key of a driver in the lock file, which no alias can have. */
 export function driverKey(id: string): string {
   return `driver:${id}`;
+}
+
+/** Dates and permissions are left out: they do not say what is started. */
+function packageText({ name, version, source, integrity, metadata }: LockedPackage): string {
+  return JSON.stringify([name, version, source, integrity, metadata]);
+}
+
+function otherPackages(before: LockState, now: LockState): readonly string[] {
+  if (before.kind !== "read" || now.kind !== "read") return [];
+  return [...(now.packages ?? [])].flatMap(([alias, text]) => {
+    const known = before.packages?.get(alias);
+    return known === undefined || known === text ? [] : [alias];
+  });
 }
 
 function toMap(definitions: readonly JsonObject[]): ReadonlyMap<string, JsonObject> {

@@ -39,7 +39,12 @@ export const NO_PINS: PinState = { mode: "off", tools: new Map(), removed: [] };
 /** The lock file as it was read last. */
 export type LockState =
   | { readonly kind: "absent" }
-  | { readonly kind: "read"; readonly pins: ReadonlyMap<string, Readonly<Record<string, string>>> }
+  | {
+      readonly kind: "read";
+      readonly pins: ReadonlyMap<string, Readonly<Record<string, string>>>;
+      /** The package of each server that is one, as a text that differs between versions and contents. */
+      readonly packages?: ReadonlyMap<string, string>;
+    }
   | { readonly kind: "broken"; readonly reason: string };
 
 /** A tool and the hash of its definition; null if it has none. */

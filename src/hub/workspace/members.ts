@@ -64,8 +64,13 @@ export class Members {
     await waitForTools(joining, waiting);
   }
 
-  /** Applies a change of the config files, after earlier changes. Resolves when every server of it is ready or has failed. */
-  apply({ catalog, added, removed, changed }: CatalogChange): Promise<Reloaded> {
+  /**
+   * Applies a change of the config files, after earlier changes. `repackaged` are servers with another package in the lock
+   * file: their config may be the same, but not their program. Resolves when every server of it is ready or has failed.
+   */
+  apply(change: CatalogChange, repackaged: readonly string[] = []): Promise<Reloaded> {
+    const { catalog, added, removed } = change;
+    const changed = [...new Set([...change.changed, ...repackaged])].toSorted();
     const fresh = new Set([...added, ...changed]);
     const begun = this.#changing.then(() => {
       for (const alias of removed) {
@@ -76,7 +81,12 @@ export class Members {
         void this.#hub.remove(alias).catch(() => {});
       }
       const servers = catalog.servers.filter((one) => fresh.has(one.alias) && this.#wants(one));
-      return servers.map((one) => this.#track(this.#configure(inWorkspaceFolder(one, catalog.folder))));
+      return servers.map((one) => {
+        const server = inWorkspaceFolder(one, catalog.folder);
+        return this.#track(
+          repackaged.includes(one.alias) ? this.#startAnew(server) : this.#configure(server),
+        );
+      });
     });
     this.#changing = begun.then(
       () => {},
@@ -150,6 +160,13 @@ export class Members {
       return;
     }
     await this.#replace(server, current);
+  }
+
+  /** Replaces the processes of a server, also if its config is the same. */
+  async #startAnew(server: ServerConfig): Promise<void> {
+    const current = this.#hub.members.find(({ alias }) => alias === server.alias);
+    if (current === undefined) return this.#join(server);
+    await this.#replace(server, current, (this.#restarts += 1));
   }
 
   async #replace(server: ServerConfig, current: Member, restart?: number): Promise<void> {

@@ -207,9 +207,10 @@ export async function openWorkspaceHub(
     noteGateway(changed.catalog.settings.gateway);
     if (changed.settingsChanged) hub.configure(mergeSettings(changed.catalog.settings));
     // Servers of the same change start when the lock file was read.
-    applying = applying.then(() => pinBook.read(changed.catalog.lock));
+    const repackaged = applying.then(() => pinBook.read(changed.catalog.lock));
+    applying = repackaged.then(() => {});
     const problems = changed.catalog.diagnostics.filter(({ severity }) => severity === "error");
-    const applied = applying.then(() => members.apply(changed));
+    const applied = repackaged.then((aliases) => members.apply(changed, aliases));
     unapplied.add(applied);
     void applied.catch(() => {}).finally(() => unapplied.delete(applied));
     void applied.then((reloaded) =>
