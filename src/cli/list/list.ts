@@ -136,7 +136,8 @@ interface Lists {
   readonly rightsOf: (alias: string) => string | undefined;
 }
 
-const WAIT_MS = 30_000;
+/** A first start installs packages. */
+const WAIT_MS = 60_000;
 
 async function listWorkspace(cli: Cli, source: Source, options: ListOptions): Promise<number> {
   refuseTargetOptions(cli);
@@ -193,6 +194,8 @@ function describeWorkspace(
     const count = `${own.length} ${own.length === 1 ? "tool" : "tools"}`;
     const state = server.state === "ready" ? count : `${stateLabel(server.state, colors)} · ${count}`;
     const lines = [`${colors.bold(plainLine(server.alias))} ${colors.dim("·")} ${state}`];
+    if (server.state === "starting")
+      lines.push(colors.dim("  It is still starting. To wait longer: portolan list --wait 5m"));
     const rights = rightsOf(server.alias);
     if (rights !== undefined) lines.push(colors.dim(`  ${rights}`));
     if (server.error !== undefined)

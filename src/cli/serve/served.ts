@@ -13,7 +13,6 @@ import { targetServer } from "../target/server-config.ts";
 import { hasScheme } from "../target/target.ts";
 import { findWorkspace, workspaceFolder } from "../workspace/folder.ts";
 import { refuseTargetOptions } from "../workspace/open.ts";
-import { withElsewhere } from "../workspace/elsewhere.ts";
 import { loadSource, requireServer, type Source, sourceNote } from "../workspace/source.ts";
 
 export interface Served {
@@ -73,7 +72,7 @@ function toServed(source: Source): Pick<Served, "source" | "config" | "keepsNoth
   const { kind, path, config } = source;
   if (kind === "workspace") return { source: path, config, keepsNothing: false };
   if (config.servers.length > 0) return { source: config, config, keepsNothing: true };
-  throw withElsewhere(noServers(path), source);
+  throw noServers(path);
 }
 
 function fromTarget(cli: Cli, words: Words, only: readonly string[] | undefined): Served {

@@ -5,6 +5,7 @@ import { PortolanError } from "../../errors/index.ts";
 import type { Cli } from "../context.ts";
 import { noGateway } from "../control/find.ts";
 import { gatewayLabel, startingOption } from "../workspace/running.ts";
+import type { Source } from "../workspace/source.ts";
 
 export interface StatusOptions {
   /** Requires a running gateway. */
@@ -37,7 +38,7 @@ export async function refuseCrashed(cli: Cli, path: string): Promise<void> {
 /** Runs before this process starts servers of its own. `gateway` runs, but does not serve the named servers. */
 export async function checkStart(
   cli: Cli,
-  path: string,
+  { path, config }: Source,
   gateway: RunningGateway | undefined,
   options: StatusOptions,
 ): Promise<void> {
@@ -50,6 +51,7 @@ export async function checkStart(
     );
   }
   const { output } = cli;
+  if (config.servers.length === 0) return;
   // JSON has the field `gateway`.
   if (gateway !== undefined || output.form === "json" || ownServersOption(cli) !== undefined) return;
   // A gateway that is not trusted may run; a note has said so.

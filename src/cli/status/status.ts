@@ -43,7 +43,7 @@ export async function status(
   const only = aliases.length === 0 ? undefined : [...new Set(aliases)];
   const waitMs = options.waitMs ?? options.limits.requestTimeoutMs ?? WAIT_MS;
   const beforeStart = (gateway?: RunningGateway): Promise<void> =>
-    checkStart(cli, source.path, gateway, requested);
+    checkStart(cli, source, gateway, requested);
   const open = { only, waitMs, showsSource: true, asGateway: true, beforeStart };
   return withServers(
     cli,

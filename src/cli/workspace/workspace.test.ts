@@ -215,7 +215,6 @@ describe("in a folder without a config file", () => {
     [["logs", "files"]],
     [["restart", "files"]],
     [["reload"]],
-    [["serve"]],
   ])("%j names the gateway of another workspace", async (words) => {
     const { err, code } = await portolan(words, { elsewhere });
     expect(code).not.toBe(0);
@@ -225,8 +224,10 @@ describe("in a folder without a config file", () => {
 
   test.each([["status"], ["list"]])("%s without a server does, too", async (command) => {
     const note = "There are no servers here.";
-    const { out } = await portolan([command, "--text"], { elsewhere });
+    const { out, err } = await portolan([command, "--text"], { elsewhere });
     expect(out).toContain(`${note} ${reach} Add one: portolan add`);
+    // No server is started for the check.
+    expect(err).toBe("");
     expect((await portolan([command, "--text"])).out).toContain(`${note} Add one: portolan add`);
   });
 
@@ -265,6 +266,13 @@ describe("what is shown", () => {
     const text = await portolan(["why", "a"], two, true);
     expect(text.out).toContain("https://x.example/mcp?…");
     expect(text.out + (await portolan(["why", "a"], two)).out).not.toContain("s3cr3t");
+  });
+
+  test("a server that is still starting is listed with the way to wait longer", async () => {
+    const health = { a: { state: "starting", tools: 0 } } as const;
+    const { out } = await portolan(["list", "--text"], { servers: [declare("a")], health });
+    expect(out).toContain("still starting. To wait longer: portolan list --wait 5m");
+    expect((await portolan(["list", "--text"], two)).out).not.toContain("--wait");
   });
 
   test("exit codes: 3 for a server that is down, its own for a call", async () => {

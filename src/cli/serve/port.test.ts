@@ -1,0 +1,44 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import type { RunningGateway } from "../../control/index.ts";
+import type { CliIo } from "../context.ts";
+import { checkPort } from "./port.ts";
+
+const HOST = "127.0.0.1";
+
+async function usedPort(): Promise<number> {
+  const server = createServer().listen(0, HOST);
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+const withGateways = (...gateways: Partial<RunningGateway>[]): CliIo =>
+  ({
+    ...{ cwd: "/elsewhere", env: { HOME: "/home/me" }, platform: "linux" },
+    findAllGateways: async () => gateways,
+  }) as unknown as CliIo;
+
+test("a port in use is refused, with the command that stops the gateway at that port", async () => {
+  const port = await usedPort();
+  const own = { path: "/home/me/notes", url: `http://${HOST}:${port}/mcp` };
+  const other = { path: "/home/me/other", url: `http://${HOST}:1/mcp` };
+  await expect(checkPort(HOST, port, withGateways({ path: "/stdio" }, other, own))).rejects.toMatchObject({
+    message: `Cannot listen at ${HOST}:${port}: the port is in use.`,
+    hint: expect.stringContaining("portolan stop -w ~/notes stops that one.") as string,
+  });
+  await expect(checkPort(HOST, port, withGateways(other))).rejects.toMatchObject({
+    hint: expect.stringContaining("--port 0 is any free one") as string,
+  });
+});
+
+test("a free port, and any port, can be used", async () => {
+  const server = createServer().listen(0, HOST);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  await checkPort(HOST, port, withGateways());
+  await checkPort(HOST, 0, withGateways());
+});
