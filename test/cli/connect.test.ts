@@ -333,6 +333,9 @@ describe("connect at a terminal", needs("a terminal"), () => {
 test("in the home folder, Cursor's own file is not a file of the workspace", async () => {
   const { home, env } = place({ ".cursor/mcp.json": `{"mcpServers":{"echo":${echo}}}` });
   const at = (cwd: string, ...words: string[]): Promise<Ran> => portolan(words, { cwd, env });
+  expect((await at(home, "connect", "--text")).out).toMatch(
+    /Cursor +not connected, 1 server {2}~\/\.cursor\/mcp\.json\n/,
+  );
   expect((await at(home, "connect", "cursor", "--import", "--yes")).code).toBe(0);
   expect(read(home, "portolan.yaml")).toContain("echo:");
   expect(

@@ -14,7 +14,7 @@ import { clientTitle } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
 import { count, displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
-import { pathLabeller } from "../workspace/folder.ts";
+import { computerOf, pathLabel } from "../workspace/folder.ts";
 import { type ConnectPlace, declaredBy } from "./place.ts";
 import { declaredElsewhere, gatewayOf, readClientText, type Target } from "./plan.ts";
 import { type ConnectionRecord, hashOf, realFile } from "./records.ts";
@@ -162,7 +162,8 @@ function describe(states: readonly ClientState[], next: string | undefined, { io
       `No MCP client was found on this computer. To connect one anyway: portolan connect <client>; known are ${Object.keys(CLIENTS).join(", ")}.`,
       width,
     );
-  const label = pathLabeller(io);
+  // Files of the user, which a person in the home folder would take for files of a project.
+  const { home } = computerOf(io, io.cwd);
   const column = Math.max(...states.map(({ client }) => displayWidth(clientTitle(client))));
   const rows = states.flatMap(({ client, file, state, servers, workspace, command }) => {
     const isOn = state === "connected";
@@ -170,7 +171,7 @@ function describe(states: readonly ClientState[], next: string | undefined, { io
     const place = state === "elsewhere" ? ` ${plainLine(workspace, 300)}` : "";
     const number = state === "not-connected" && servers > 0 ? `, ${count(servers, "server")}` : "";
     return [
-      `${colors.bold(clientTitle(client).padEnd(column))}  ${paint(LABELS[state])}${place}${number}  ${colors.dim(label(file))}`,
+      `${colors.bold(clientTitle(client).padEnd(column))}  ${paint(LABELS[state])}${place}${number}  ${colors.dim(pathLabel(file, { home }))}`,
       `${" ".repeat(column)}  ${command}`,
     ];
   });

@@ -51,11 +51,15 @@ export function pathLabeller(io: CliIo): (path: string) => string {
 }
 
 /** A path as people write it: relative to their folder, or to their home. */
-export function pathLabel(file: string, { home, cwd }: Pick<Computer, "home" | "cwd">): string {
+export function pathLabel(
+  file: string,
+  { home, cwd }: Pick<Computer, "home"> & Partial<Pick<Computer, "cwd">>,
+): string {
   for (const [base, prefix] of [
     [cwd, ""],
     [home, `~${sep}`],
   ] as const) {
+    if (base === undefined) continue;
     const path = relative(base, file);
     if (path !== "" && !path.startsWith("..") && path !== file) return plainLine(`${prefix}${path}`, 500);
   }
