@@ -43,6 +43,7 @@ export const outputOptions: OptionGroup = (command) =>
 export const plainOutputOptions: OptionGroup = (command) =>
   command
     .option("--json", "print JSON on stdout, in place of text")
+    .option("--text", "print text (the default)")
     .option("--quiet", "no progress, notes or warnings")
     .option("--verbose", "show diagnostics, each call, and causes of errors")
     .option("--no-color", "no colour (also: NO_COLOR, FORCE_COLOR)");
