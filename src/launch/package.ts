@@ -94,7 +94,11 @@ export async function findPackagedMcpfile(request: LaunchRequest): Promise<Packa
   await checkAdvisories(found.locked, request);
   if (found.program.kind === "absent") return undefined;
   if (found.program.kind !== "file")
-    throw new PortolanError("INSTALL_FAILED", `${found.source} has no mcpfile.`, { server });
+    throw new PortolanError(
+      "INSTALL_FAILED",
+      `${found.source} names the mcpfile ${metadata.mcp.executable} as its program, but it is an npm package; Portolan runs mcpfiles only from files and archives.`,
+      { server, hint: "Report it to the package's author." },
+    );
   return {
     file: found.program.command,
     name: metadata.mcp.args?.[0],

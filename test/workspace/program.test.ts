@@ -176,7 +176,7 @@ describe("secrets", () => {
     const failures = workspace.diagnostics.filter(({ server }) => server === "bad" || server === "worse");
     expect(failures.map(({ message }) => message).join("\n")).toMatch(/PORTOLAN_TEST_OTHER/);
     expect(JSON.stringify(failures)).toContain("return PORTOLAN_TEST_OTHER from the secrets function");
-    expect(JSON.stringify(failures)).toContain("The secrets function of the program failed for BROKEN");
+    expect(JSON.stringify(failures)).toContain("that your program passed to Portolan failed for BROKEN");
     expect(JSON.stringify(failures)).not.toContain("hunter2");
   });
 });

@@ -167,7 +167,7 @@ function refusePlainSecrets(server: ServerConfig): void {
       "USAGE",
       `The file of another client has secrets in clear: ${found.join(", ")}.`,
       {
-        hint: "Import its servers first, and say where the secrets go: portolan import --write --secrets vault",
+        hint: "First import that client's servers, and store their secrets in the vault: portolan import --write --secrets vault",
       },
     );
 }

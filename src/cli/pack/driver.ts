@@ -81,7 +81,9 @@ function requirePackable({ driver, entry }: ConfiguredDriver, file: string): Npm
     throw new PortolanError(
       "FILE_INVALID",
       `The driver's server ${server.package} has no exact version, so that no hash can cover it.`,
-      { hint: `Write the version into ${basename(file)}: package: <name>@<version>.` },
+      {
+        hint: `Write an exact version in ${basename(file)}, such as package: ${server.package.replace(/(.)@.*$/, "$1")}@1.2.3`,
+      },
     );
   return { ...driver, server };
 }

@@ -35,7 +35,13 @@ export async function approve(cli: Cli, words: readonly string[], options: Appro
   const { servers, failed, lockFile } = await readLiveTools(cli, [name]);
   const [server] = servers;
   if (server === undefined)
-    throw failed[0]?.error ?? new PortolanError("SERVER_UNAVAILABLE", `${name} has no tools.`);
+    throw (
+      failed[0]?.error ??
+      new PortolanError("SERVER_UNAVAILABLE", `The tools of ${name} could not be read.`, {
+        server: name,
+        hint: `See why: portolan why ${name}`,
+      })
+    );
   const lock = await readLock(lockFile);
   if (lock.servers[server.key]?.tools === undefined)
     throw new PortolanError("CONFIG_INVALID", `${name} has no pins yet.`, {

@@ -38,7 +38,8 @@ export async function whyTool(
   return withServers(cli, source, open, async ({ workspace }) => {
     const pins = await workspace.pins();
     const [health] = workspace.health();
-    if (health === undefined) throw new PortolanError("INTERNAL", `${alias} was not opened.`);
+    if (health === undefined)
+      throw new PortolanError("INTERNAL", `portolan why found no state of the server ${alias}.`);
     const problem = healthError(health);
     if (problem !== undefined) throw problem;
     const tools = pins.flatMap((server) => server.tools);

@@ -77,7 +77,8 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
     request(`checking the health of ${alias}`);
     const healthy = await workspace.healthCheck();
     const [health] = workspace.health();
-    if (health === undefined) throw new PortolanError("INTERNAL", `${alias} was not opened.`);
+    if (health === undefined)
+      throw new PortolanError("INTERNAL", `portolan why found no state of the server ${alias}.`);
     const about = diagnostics().filter(({ server }) => server === alias);
     const report: WhyReport = {
       server: alias,

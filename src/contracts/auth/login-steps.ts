@@ -82,7 +82,8 @@ export async function runLogin(one: AuthCase, ports: AuthPorts): Promise<LoginRe
   const needsCallback = login?.requiresCallbackUrl === true;
   let callback: URL | undefined;
   if (url !== undefined && (command === undefined || needsCallback)) {
-    if (ports.openUrl === undefined) return notPossible("no page can be shown here");
+    if (ports.openUrl === undefined)
+      return notPossible("it needs a browser, and this process cannot open one");
     const shown = await ports.openUrl(url, { ...options, needsCallback });
     if (!shown.ok) return shown;
     callback = shown.callback;
@@ -103,7 +104,11 @@ export async function runLogin(one: AuthCase, ports: AuthPorts): Promise<LoginRe
 async function showPage(url: string, options: RunOptions, ports: AuthPorts): Promise<URL> {
   const { id: server } = options.driver;
   if (ports.openUrl === undefined)
-    throw new PortolanError("AUTH_REQUIRED", "no page can be shown here", { server });
+    throw new PortolanError(
+      "AUTH_REQUIRED",
+      `the login of ${server} needs a browser, and this process cannot open one`,
+      { server, hint: `Log in from a terminal: portolan login ${server}` },
+    );
   const shown = await ports.openUrl(url, { ...options, needsCallback: true });
   if (shown.ok && shown.callback !== undefined) return shown.callback;
   const why = shown.ok ? "the page did not return" : (shown.message ?? shown.reason.replaceAll("_", " "));

@@ -144,7 +144,7 @@ export function findResource(uri: string, offered: readonly OfferedResource[]): 
         return { offer, uri: parsed.ref.body, sha256: parsed.ref.sha256 };
       throw new PortolanError(
         "RESOURCE_NOT_FOUND",
-        `InvalidRefBody: ${quoted(parsed.ref.body)} is not of the form ${declared.uriTemplate}`,
+        `${quoted(parsed.ref.body)} is not of the form ${declared.uriTemplate}`,
         {
           hint: `References of the kind ${declared.refKindId} are written ${declared.refKindId}:${declared.uriTemplate}.`,
         },

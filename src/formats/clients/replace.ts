@@ -158,7 +158,9 @@ function edited(document: TextDocument, changes: readonly Change[], client: Clie
   throw new PortolanError(
     "NOT_SUPPORTED",
     `the file of ${CLIENT_TITLES[client]} is written in a way that cannot be changed in place`,
-    { hint: "Nothing was written. Change it by hand, or write the servers one below the other first." },
+    {
+      hint: "Nothing was written. Edit the file by hand, or put each server on lines of its own and run the command again.",
+    },
   );
 }
 

@@ -263,5 +263,7 @@ function limitsOf({ connection: { timeoutMs } }: Driver, limits: Limits): Limits
 }
 
 function closed({ id }: Driver): PortolanError {
-  return new PortolanError("CONNECTION_CLOSED", `${id} was stopped`, { server: id });
+  return new PortolanError("CONNECTION_CLOSED", `Portolan stopped ${id}; the call was not sent`, {
+    server: id,
+  });
 }

@@ -89,7 +89,8 @@ export async function openContractsSession(
 }
 
 function stopped({ config: { alias } }: ServerContext): PortolanError {
-  return new PortolanError("CONNECTION_CLOSED", `${alias} was stopped`, { server: alias });
+  const message = `Portolan stopped ${alias} before it had started; no call was sent`;
+  return new PortolanError("CONNECTION_CLOSED", message, { server: alias });
 }
 
 interface Parts {

@@ -32,7 +32,7 @@ test("one line for each package, and back to npm's oldest lock file", () => {
     },
   });
   expect(() => toNpmLock({ name: "own", version: "2.0.0" }, ["gone/node_modules/b 1.0.0 x"])).toThrow(
-    "without the package around it",
+    "but not the package that contains it",
   );
 });
 

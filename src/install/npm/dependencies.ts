@@ -104,7 +104,7 @@ export function refuseSwappedBytes(spec: string, wanted: readonly string[], reas
 function broken(line: string): PortolanError {
   return new PortolanError(
     "FILE_INVALID",
-    `portolan.lock has a dependency without the package around it: ${line}`,
+    `portolan.lock lists the nested dependency ${line}, but not the package that contains it.`,
     {
       hint: "Restore portolan.lock from version control: git checkout portolan.lock.",
     },

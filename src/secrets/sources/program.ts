@@ -16,7 +16,7 @@ export function createProgramSource(lookup: SecretLookup): SecretSource {
       if (typeof value === "string") return new Secret(value);
       throw new PortolanError(
         "SECRET_STORE_FAILED",
-        `The secrets function of the program returned no text for ${name}, but a ${typeof value}.`,
+        `The function "secrets" that your program passed to Portolan returned no text for ${name}, but a ${typeof value}.`,
         { hint: "Return the value as a string, or undefined." },
       );
     },
@@ -33,7 +33,7 @@ async function call(lookup: SecretLookup, name: string): Promise<unknown> {
     // The message of the program may contain values, so it is only the cause.
     throw new PortolanError(
       "SECRET_STORE_FAILED",
-      `The secrets function of the program failed for ${name}.`,
+      `The function "secrets" that your program passed to Portolan failed for ${name}.`,
       {
         cause: error,
         hint: "See the cause of this error, and correct the function.",

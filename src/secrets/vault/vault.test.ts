@@ -156,6 +156,14 @@ describe("the passphrase", () => {
     await expect(none.get("A")).rejects.toMatchObject(failing("no-passphrase", /cannot be used/));
   });
 
+  test("is kept only in a keyring", async () => {
+    const vault = vaultWith("right");
+    await vault.set("A", new Secret("value"));
+    await expect(vault.keepPassphrase()).rejects.toMatchObject({
+      message: "The passphrase cannot be kept: no keyring is in use.",
+    });
+  });
+
   test("comes from the keyring next; when that is out of date, a person is asked", async () => {
     await vaultWith("right").set("A", new Secret("value"));
     const kept = new Map<string, string>();

@@ -135,8 +135,12 @@ export function createVault(options: VaultOptions): Vault {
     open: async () => (await load(true)) !== undefined,
     async keepPassphrase() {
       const vault = await locate(options.file);
-      if (options.keyring === undefined || (await readVault(vault)) === undefined)
-        throw new PortolanError("SECRET_STORE_FAILED", "There is no keyring in use, or no vault yet.");
+      if (options.keyring === undefined)
+        throw new PortolanError(
+          "SECRET_STORE_FAILED",
+          "The passphrase cannot be kept: no keyring is in use.",
+          { hint: "Unlock the vault for a time instead: portolan secrets unlock" },
+        );
       await keepPassphrase(options.keyring, vault, await reader.passphrase(vault));
     },
   };

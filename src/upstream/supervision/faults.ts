@@ -68,7 +68,7 @@ export function closedError(server: string): PortolanError {
 
 /** The error of a call that arrived when the instance had stopped. */
 export function neverSentError(server: string): PortolanError {
-  return new PortolanError("CONNECTION_CLOSED", `${server} was stopped`, {
+  return new PortolanError("CONNECTION_CLOSED", `Portolan stopped ${server}; the call was not sent`, {
     server,
     data: { neverRan: true },
   });

@@ -73,10 +73,14 @@ export class StdioTransport implements Transport {
     if (child === undefined || this.#ended) throw this.#gone(undefined);
     // Characters approximate bytes: the limit protects memory and need not be exact.
     if (this.#outboxChars + child.stdin.writableLength + text.length > this.#options.maxQueuedBytes) {
-      throw new PortolanError("BUSY", `${this.#options.server} does not read its stdin`, {
-        server: this.#options.server,
-        stderr: this.stderrTail(),
-      });
+      throw new PortolanError(
+        "BUSY",
+        `${this.#options.server} does not read its stdin: too much data waits for it`,
+        {
+          server: this.#options.server,
+          stderr: this.stderrTail(),
+        },
+      );
     }
     if (method !== undefined && typeof id === "number") this.#lastQueued = id;
     this.#outbox.push(text);

@@ -91,7 +91,9 @@ export class SendQueue {
   check(text: string): void {
     if (this.#bytes + text.length <= this.#max) return;
     const server = this.#server;
-    throw new PortolanError("BUSY", `${server} does not accept the messages sent to it`, { server });
+    throw new PortolanError("BUSY", `${server} does not accept its input: too much data waits for it`, {
+      server,
+    });
   }
 
   /** Counts the text until the returned function is called. */

@@ -107,7 +107,9 @@ export class WebSocketTransport implements Transport {
         }),
       );
     if (socket.bufferedAmount + text.length > maxQueuedBytes) {
-      throw new PortolanError("BUSY", `${server} does not read the messages sent to it`, { server });
+      throw new PortolanError("BUSY", `${server} does not read its input: too much data waits for it`, {
+        server,
+      });
     }
     socket.send(text, () => {});
   }

@@ -70,7 +70,7 @@ function urlProblem(
   if (place === null)
     return {
       message: "the url must start with http:// or https://",
-      hint: "For example https://example.com/users/{id}.",
+      hint: "For example https://example.com/users/{id}. It may also begin with ${NAME}, an environment variable that has the beginning of the address.",
     };
   const filled = url
     .replace(/^\u0001(?!:\/\/)/, "http://a")
