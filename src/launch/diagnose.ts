@@ -137,7 +137,7 @@ async function tryToGetOut(outside: string, trap: Server): Promise<Finding[]> {
       },
     ];
   const results = JSON.parse(stdout) as Record<string, boolean>;
-  const heard = isHeard ? "look-ups are reported" : "look-ups are not reported on this machine";
+  const heard = isHeard ? "lookups are reported" : "lookups are not reported on this machine";
   return Object.entries(MEANINGS).map(([name, what]) => ({
     what,
     ok: results[name] === true,

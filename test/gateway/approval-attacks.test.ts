@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { ApprovalStore } from "../../src/gateway/approval/store.ts";
-import type { Binding, WaitingCall } from "../../src/gateway/approval/types.ts";
+import type { ApprovalSubject, WaitingCall } from "../../src/gateway/approval/types.ts";
 import { argumentDigest } from "../../src/telemetry/index.ts";
 import { type Loose, type Message, RawModern } from "../helpers/raw-clients.ts";
 import { openTestGateway, runsFile, stdioServer } from "../helpers/raw-gateways.ts";
@@ -94,7 +94,7 @@ it("252 attempts over HTTP run no call", { timeout: 120_000 }, async () => {
   expect(await gateway.approvals.list()).toEqual([]);
 });
 
-const BINDING: Binding = {
+const BINDING: ApprovalSubject = {
   ...{ caller: "agent", server: "main", tool: "give" },
   digest: argumentDigest({ path: "/a", mode: 1 }) ?? "",
 };
@@ -117,7 +117,7 @@ it("248 attempts at the store take no grant", async () => {
   const refused: string[] = [];
   const open = (own = key): Promise<ApprovalStore> =>
     ApprovalStore.open({ file, key: own, now: () => now, report: ({ message }) => refused.push(message) });
-  const steal = async (store: ApprovalStore, binding: Binding): Promise<void> => {
+  const steal = async (store: ApprovalStore, binding: ApprovalSubject): Promise<void> => {
     attempts += 1;
     if ((await store.take(binding)) !== undefined) accepted += 1;
   };

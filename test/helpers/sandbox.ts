@@ -24,7 +24,7 @@ export const BACKENDS_AND_USERS: readonly (readonly [TestedBackend, string])[] =
 export function startedAs(made: Spawnable, as: string | undefined): Spawnable {
   if (!isRoot || as !== "an ordinary user") return made;
   const drop = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--", made.file];
-  // The socket that reports look-ups is for the user that the tests run as. bubblewrap does without it.
+  // The socket that reports lookups is for the user that the tests run as. bubblewrap does without it.
   const names = made.args.indexOf("--ro-bind-try");
   const args = names === -1 ? made.args : made.args.toSpliced(names, 3);
   for (const fd of made.fds) fchmodSync(fd, 0o644);

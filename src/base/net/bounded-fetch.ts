@@ -192,7 +192,7 @@ function createRequest(exchange: Exchange): http.ClientRequest {
       : addresses === "any"
         ? undefined
         : fixedLookup(addresses);
-  // A pooled connection may have been made without this look-up. The options of Node's agent contain its proxy settings.
+  // A pooled connection may have been made without this lookup. The options of Node's agent contain its proxy settings.
   const own = { ...(globalAgent as { options?: http.AgentOptions }).options, keepAlive: false };
   const agent = lookup === undefined ? globalAgent : new Agent(own);
   const request = send(url, { method, headers, timeout: headersMs, signal, lookup, agent });

@@ -27,7 +27,7 @@ interface CallerRoutes {
 
 export class RouteCache {
   readonly #options: RouteCacheOptions;
-  /** By workspace, then by user: two look-ups are cheaper than one joined key. */
+  /** By workspace, then by user: two lookups are cheaper than one joined key. */
   readonly #callers = new Map<string, Map<string, CallerRoutes>>();
   #count = 0;
   #narrowed: ReadonlyMap<string, ReadonlySet<string>> | undefined;

@@ -21,7 +21,7 @@ import type { ApprovalStore } from "./store.ts";
 import { describeRefusal, type Outcome, toRefusal } from "./outcome.ts";
 import {
   type ApproveCall,
-  type Binding,
+  type ApprovalSubject,
   type Grant,
   isSame,
   type Verdict,
@@ -197,11 +197,11 @@ export class Approvals {
     if (this.#isClosed) outcome = { kind: "stopped" };
     else if (digest === undefined || shown === undefined) outcome = { kind: "unbound" };
     else {
-      const binding = { caller, server, tool, digest };
+      const subject = { caller, server, tool, digest };
       const store = await this.#opened();
       for (;;) {
-        grant = await store.take(binding);
-        outcome = grant === undefined ? await this.#wait(binding, shown, wanted) : { kind: "approved" };
+        grant = await store.take(subject);
+        outcome = grant === undefined ? await this.#wait(subject, shown, wanted) : { kind: "approved" };
         // Another call with the same arguments may have used the grant first.
         if (grant !== undefined || outcome.kind !== "approved") break;
       }
@@ -217,7 +217,7 @@ export class Approvals {
   }
 
   async #wait(
-    binding: Binding,
+    subject: ApprovalSubject,
     shown: NonNullable<ReturnType<typeof shownArguments>>,
     { requirement, call, input, message, mayRunUnattended }: WantedCall,
   ): Promise<Outcome> {
@@ -229,11 +229,11 @@ export class Approvals {
       return { kind: "unavailable", by };
     const store = await this.#opened();
     // A call that waited before a restart of the gateway, or before its client lost the connection.
-    let waiting = store.waiting.find((one) => isSame(one, binding) && !this.#waiters.has(one.id));
+    let waiting = store.waiting.find((one) => isSame(one, subject) && !this.#waiters.has(one.id));
     let early: Outcome | undefined;
     if (waiting === undefined) {
       waiting = {
-        ...{ id: createId(), ...binding, arguments: shown.text, cut: shown.cut, reason, rule, by, maxForMs },
+        ...{ id: createId(), ...subject, arguments: shown.text, cut: shown.cut, reason, rule, by, maxForMs },
         time: new Date(this.#now()).toISOString(),
         expires: new Date(this.#now() + timeoutMs).toISOString(),
       };
@@ -252,7 +252,7 @@ export class Approvals {
     try {
       this.#emit("gateway.approval_requested", waiting, { reason, expires });
       const outcome = await waitForDecision({
-        ...{ id, tool: binding.tool, call, by, ask, hasPerson, mayRunUnattended, message: shortText },
+        ...{ id, tool: subject.tool, call, by, ask, hasPerson, mayRunUnattended, message: shortText },
         untilMs: Date.parse(expires) - this.#now(),
         onSettle: (settle) => {
           this.#waiters.set(id, settle);

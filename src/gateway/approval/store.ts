@@ -9,7 +9,7 @@ import { holdFileLock } from "../../base/files/file-lock.ts";
 import { readLimited } from "../../base/files/limited-read.ts";
 import { PortolanError, type Report } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
-import { type Binding, type Grant, isSame, type WaitingCall } from "./types.ts";
+import { type ApprovalSubject, type Grant, isSame, type WaitingCall } from "./types.ts";
 
 export interface ApprovalStoreOptions {
   /** Without a file, waiting calls and grants end with the process. */
@@ -106,9 +106,9 @@ export class ApprovalStore {
   }
 
   /** The grant for a call. A grant for one call is used up, on the disk too, when this resolves. */
-  take(binding: Binding): Promise<Grant | undefined> {
+  take(subject: ApprovalSubject): Promise<Grant | undefined> {
     return this.#change((state) => {
-      const found = state.grants.filter((grant) => isSame(grant, binding));
+      const found = state.grants.filter((grant) => isSame(grant, subject));
       // A grant for some time is used before a grant for one call.
       const grant = found.find(({ once }) => !once) ?? found[0];
       if (grant?.once !== true) return [state, grant];

@@ -2,8 +2,8 @@
 
 import type { ApprovalWay } from "../../model/index.ts";
 
-/** A grant is for this caller, this tool and exactly these arguments. */
-export interface Binding {
+/** The call that an approval is for: this caller, this tool of this server, and exactly these arguments. */
+export interface ApprovalSubject {
   readonly caller: string;
   /** The alias of the server, or the driver of a contract. */
   readonly server: string;
@@ -14,7 +14,7 @@ export interface Binding {
 }
 
 /** A call that waits for a person. */
-export interface WaitingCall extends Binding {
+export interface WaitingCall extends ApprovalSubject {
   readonly id: string;
   /** ISO times. */
   readonly time: string;
@@ -63,7 +63,7 @@ export type ApproveCall = (
 ) => ApprovalDecision | Promise<ApprovalDecision>;
 
 /** The approval of a person that a call has yet to use. */
-export interface Grant extends Binding {
+export interface Grant extends ApprovalSubject {
   /** The id of the call that was approved. */
   readonly id: string;
   readonly by: ApprovalWay;
@@ -81,6 +81,6 @@ export interface Verdict {
   readonly reason?: string;
 }
 
-export function isSame(a: Binding, b: Binding): boolean {
+export function isSame(a: ApprovalSubject, b: ApprovalSubject): boolean {
   return a.caller === b.caller && a.server === b.server && a.tool === b.tool && a.digest === b.digest;
 }

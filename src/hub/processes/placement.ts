@@ -28,7 +28,7 @@ export interface PlacementOptions extends Omit<CallIsolationOptions, "open" | "m
 
 /**
  * How calls are kept apart from the main connection:
- * - `shared`: not at all. The server, or its config, allows only the modern era.
+ * - `shared`: not at all. The server is modern only, part of this program, or a local program over HTTP.
  * - `followCaller`: the main connection is modern; legacy callers get the legacy era, if the server supports it.
  * - `sessions`: the main connection is legacy, and another session needs no process.
  * - `processes`: the main connection is legacy and does not show which call a server request belongs to.

@@ -7,7 +7,7 @@ import { parseNetworkRule } from "./network-rule.ts";
 export interface Denied {
   readonly server: string;
   readonly host: string;
-  /** Port 0 means that the name look-up was refused. */
+  /** Port 0 means that the name lookup was refused. */
   readonly port: number;
   readonly reason: string;
   /** The rule that would allow the connection, if it is not the host itself. */

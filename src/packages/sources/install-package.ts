@@ -34,7 +34,7 @@ export async function installPackage(
   }
 }
 
-/** Finds an installed package without network. Packages of npm have their own look-up: `isPackageInstalled`. */
+/** Finds an installed package without network. Packages of npm have their own lookup: `isPackageInstalled`. */
 export async function findPackageFile(
   source: PackageSource,
   context: PackageContext = {},

@@ -1,4 +1,4 @@
-// Names and addresses of one server: the latest look-up counts, and no number of look-ups fills the memory.
+// Names and addresses of one server: the latest lookup counts, and no number of lookups fills the memory.
 
 import { expect, test } from "vitest";
 import { createKnownAddresses } from "./allow-list.ts";

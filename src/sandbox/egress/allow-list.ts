@@ -29,7 +29,7 @@ type Known = Pick<KnownAddresses, "namesOf" | "addressesOf">;
 
 const NOTHING_KNOWN: Known = { namesOf: () => [], addressesOf: () => [] };
 
-/** Answers a look-up: all addresses of a name in the allow-list, for any port. The connection is checked again. */
+/** Answers a lookup: all addresses of a name in the allow-list, for any port. The connection is checked again. */
 export async function decideName(
   rules: readonly NetworkRule[],
   asked: string,
@@ -164,11 +164,11 @@ const MAX_NAMES = 16;
  * names.
  */
 interface KnownAddresses {
-  /** Keeps each address until there are too many, because programs use addresses long after the look-up. */
+  /** Keeps each address until there are too many, because programs use addresses long after the lookup. */
   add(name: string, addresses: readonly string[]): void;
   /** Latest first. */
   namesOf(address: string): readonly string[];
-  /** All addresses of the name's latest look-up. */
+  /** All addresses of the name's latest lookup. */
   addressesOf(name: string): readonly string[];
 }
 

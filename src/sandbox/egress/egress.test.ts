@@ -96,7 +96,7 @@ describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => 
     expect(stdout).toBe(`plain allowed.test:${http}\n`);
   });
 
-  test("a name that is not listed does not exist, and its look-up is reported", async () => {
+  test("a name that is not listed does not exist, and its lookup is reported", async () => {
     const { stdout } = await run(process.execPath, ["-e", tries(`{ host: "denied.test", port: ${http} }`)]);
     expect(stdout).toBe("ENOTFOUND\n");
     expect(denied).toEqual([

@@ -1,11 +1,11 @@
-// Look-ups share the resolver: no server takes all of it, no name is looked up twice at once, and every wait ends.
+// Lookups share the resolver: no server takes all of it, no name is looked up twice at once, and every wait ends.
 
 import { expect, test } from "vitest";
 import { createLookups, TooManyLookups } from "./lookup-queue.ts";
 
 const never = (): Promise<never> => new Promise(() => {});
 
-test("several that want the same name at once share one look-up, and the next asks anew", async () => {
+test("several that want the same name at once share one lookup, and the next asks anew", async () => {
   let asked = 0;
   const lookups = createLookups(async () => [`10.0.0.${(asked += 1)}`]);
   const found = await Promise.all([1, 2, 3].map(() => lookups.find("a.test")));
@@ -21,7 +21,7 @@ test("one that nobody answers ends, and makes room for the next", async () => {
       signal.addEventListener("abort", () => aborted.push(host));
       return never();
     },
-    // The second look-up gives up after twice this time, which a busy machine must not exceed.
+    // The second lookup gives up after twice this time, which a busy machine must not exceed.
     { atOnce: 1, timeoutMs: 1_000 },
   );
   const [silent, good] = await Promise.allSettled([lookups.find("silent.test"), lookups.find("good.test")]);
@@ -29,7 +29,7 @@ test("one that nobody answers ends, and makes room for the next", async () => {
   expect(aborted).toEqual(["silent.test"]);
 });
 
-test("addresses that a cancelled look-up has found still count", async () => {
+test("addresses that a cancelled lookup has found still count", async () => {
   const lookups = createLookups(
     (_host, signal) =>
       new Promise((resolve) => signal.addEventListener("abort", () => resolve(["10.0.0.9"]))),

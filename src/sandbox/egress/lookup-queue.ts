@@ -1,14 +1,14 @@
-// Queue of DNS look-ups: limits how many one server, and all servers together, have under way, so that one server
+// Queue of DNS lookups: limits how many one server, and all servers together, have under way, so that one server
 // cannot block the others.
 
 import type { Lookup } from "./allow-list.ts";
 
-/** The server has too many look-ups waiting. */
+/** The server has too many lookups waiting. */
 export class TooManyLookups extends Error {}
 
 export interface Lookups {
   readonly find: (host: string) => Promise<readonly string[]>;
-  /** Cancels all running and waiting look-ups. */
+  /** Cancels all running and waiting lookups. */
   close(): void;
 }
 
@@ -27,10 +27,10 @@ interface Job {
 
 /** Limit for all servers of the process, because they share its resolver. */
 const ALL_AT_ONCE = 32;
-/** Time between the cancellation and giving up on the look-up. */
+/** Time between the cancellation and giving up on the lookup. */
 const GRACE_MS = 50;
 
-/** Look-ups of all servers of the process, which share its resolver. */
+/** Lookups of all servers of the process, which share its resolver. */
 let running = 0;
 /** Queues that could run a job; a queue that ran one goes to the end. */
 const ready = new Set<ServerQueue>();
@@ -121,7 +121,7 @@ function advance(): void {
   }
 }
 
-/** Rejects shortly after the signal: a look-up that reacts to it may still return what it has. */
+/** Rejects shortly after the signal: a lookup that reacts to it may still return what it has. */
 function rejectAfterAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener("abort", () => setTimeout(() => reject(new Error("cancelled")), GRACE_MS), {

@@ -35,7 +35,7 @@ export interface NameListener {
 }
 
 const MAX_CONNECTIONS = 64;
-/** Time to create a sandbox on a busy machine. A slower one cannot report look-ups. */
+/** Time to create a sandbox on a busy machine. A slower one cannot report lookups. */
 const SANDBOX_CREATED_MS = 5_000;
 /** A program that asks for both address families of a name makes one attempt. */
 const SAME_ATTEMPT_MS = 500;
@@ -43,7 +43,7 @@ const MUSL = ["/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1"];
 const BUDGET = { atOnce: 2_000, perSecond: 200 };
 
 /**
- * Undefined where the C library does not use nscd, or where the socket cannot be created: look-ups are then not
+ * Undefined where the C library does not use nscd, or where the socket cannot be created: lookups are then not
  * reported.
  */
 export async function openNameListener(options: NameListenerOptions): Promise<NameListener | undefined> {

@@ -59,7 +59,7 @@ const CANONICAL = Buffer.from("localhost\0");
 
 /**
  * Answers with the sandbox's own addresses, or with "no such host". Never answers that the cache is disabled:
- * glibc would then skip it for its next hundred look-ups.
+ * glibc would then skip it for its next hundred lookups.
  */
 export function writeNameAnswer(family: Family | "all", found: readonly Family[]): Buffer {
   return family === "all" ? allFamilies(found) : oneFamily(family, found.includes(family));

@@ -60,7 +60,7 @@ export async function openEgressProxy(options: EgressProxyOptions): Promise<Egre
     track(socket);
     void serve(socket).catch(() => socket.destroy());
   });
-  // Look-ups and new connections have room beside the established ones.
+  // Lookups and new connections have room beside the established ones.
   server.maxConnections = maxConnections * 2;
   server.on("drop", () => deny("", 0, `more than ${maxConnections * 2} connections at once`));
   server.on("error", () => {});
@@ -155,7 +155,7 @@ export async function openEgressProxy(options: EgressProxyOptions): Promise<Egre
   }
 }
 
-/** Dials the checked addresses, never the name: a second look-up could return others. */
+/** Dials the checked addresses, never the name: a second lookup could return others. */
 function dial(addresses: readonly string[], port: number): Socket {
   const checked = addresses.map((address) => ({ address, family: isIP(address) }));
   if (checked.length === 1) return connect({ host: checked[0]?.address ?? "", port, allowHalfOpen: true });

@@ -1,4 +1,4 @@
-// Relay inside of a sandbox with a network allow-list. It starts the server, answers its DNS look-ups, and
+// Relay inside of a sandbox with a network allow-list. It starts the server, answers its DNS lookups, and
 // forwards its connections to the egress proxy outside, which alone decides. A program that replaces the relay
 // gains nothing. It is small because it delays every start.
 "use strict";
@@ -188,7 +188,7 @@ async function answer(query) {
   if ((query[2] & 0x78) !== 0) return reply(query, 12, CODES.unsupported);
   if (question === undefined) return reply(query, 12, CODES.malformed);
   const { name, type, end } = question;
-  // Reverse look-ups and the root name have no answer here.
+  // Reverse lookups and the root name have no answer here.
   if (type === 12 || name === "") return reply(query, end, CODES.unknown);
   const found = await addressesOf(name, type);
   if (typeof found === "number") return reply(query, end, found);

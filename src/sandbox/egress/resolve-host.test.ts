@@ -69,7 +69,7 @@ test("a short name is one of the machine's own domains, too", async () => {
   expect([...new Set(asked)]).toEqual(["db.corp.test", "db.example.test"]);
 });
 
-test("a cancelled look-up does not wait for a silent name server, and keeps the answers that came before", async () => {
+test("a cancelled lookup does not wait for a silent name server, and keeps the answers that came before", async () => {
   for (const [name, found] of [
     ["www.silent.test", undefined],
     ["www.half.test", ["10.1.1.1"]],

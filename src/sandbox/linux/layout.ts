@@ -234,7 +234,7 @@ function nothingAt(path: string): Step {
 
 /**
  * glibc looks in /var/run, which is a link to /run if something in it is granted. A granted path stays as it is,
- * and then Portolan cannot see look-ups.
+ * and then Portolan cannot see lookups.
  */
 function nameSteps(socket: string, steps: readonly Step[], isCovered: (path: string) => boolean): Step[] {
   const links = steps.filter((step) => step.kind === "link");

@@ -1,4 +1,4 @@
-// Network of a sandbox on Linux: the egress proxy for granted hosts, or a listener that reports look-ups.
+// Network of a sandbox on Linux: the egress proxy for granted hosts, or a listener that reports lookups.
 
 import type { SandboxPolicy, WrapContext } from "../types.ts";
 import { SANDBOX_HOSTNAME } from "./stub-files.ts";
@@ -10,7 +10,7 @@ type NameListener = import("../egress/name-listener.ts").NameListener;
 export interface SandboxNetwork {
   /** Undefined without granted hosts. */
   readonly egress: Egress | undefined;
-  /** Undefined with granted hosts, and where look-ups cannot be reported. */
+  /** Undefined with granted hosts, and where lookups cannot be reported. */
   readonly names: NameListener | undefined;
   close(): void;
 }

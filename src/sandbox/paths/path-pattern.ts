@@ -1,4 +1,5 @@
-// Paths of a sandbox config: `~/`, `/folder/**`, and patterns that are expanded once, when the server starts.
+// Paths of a sandbox config: `~/`, `/folder/**`, and patterns that are expanded once, when the server starts. Only programs can
+// pass patterns; config files refuse them.
 
 import { readdir } from "node:fs/promises";
 import { dirname, join, normalize, sep } from "node:path";
