@@ -57,7 +57,7 @@ export { factsOfDriver } from "./pack/from-driver.ts";
 export { factsOfMcpfile, permissionsOfSandbox } from "./pack/from-mcpfile.ts";
 export { factsOfNpm } from "./pack/from-npm.ts";
 export { type LintFinding, lintDefinition, type LintRule } from "./pins/lint-definition.ts";
-export { comparePins, type PinnedTool, pinOf, type PinVerdict, removedTools } from "./pins/tool-pin.ts";
+export { pinOf } from "./pins/tool-pin.ts";
 export { type Certificate, parseCertificates } from "./provenance/certificate.ts";
 export { checkMcpbSignature, type McpbSignatureCheck, type McpbTrust } from "./provenance/mcpb-signature.ts";
 export { checkOrigin, type NpmOrigin, type OriginOptions, type OriginSource } from "./provenance/origin.ts";

@@ -22,15 +22,15 @@ interface Workspace {
   portolan(...words: string[]): Promise<Ran>;
 }
 
-function make(): Workspace {
+function make(settings: object = {}, secrets: Record<string, string> = {}): Workspace {
   const folder = temporary();
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "tools.json");
   const define = (...tools: object[]): void => writeFileSync(file, JSON.stringify({ tools }));
   define(tool("add", "Adds."), tool("echo", "Returns its text."));
-  const math = { command: process.execPath, args: [SERVER, file] };
+  const math = { command: process.execPath, args: [SERVER, file], ...settings };
   writeFileSync(join(folder, "portolan.yaml"), JSON.stringify({ version: 1, servers: { math } }));
-  const env = { XDG_DATA_HOME: join(folder, "data"), XDG_CACHE_HOME: join(folder, "cache") };
+  const env = { ...secrets, XDG_DATA_HOME: join(folder, "data"), XDG_CACHE_HOME: join(folder, "cache") };
   return {
     lock: join(folder, "portolan.lock"),
     define,
@@ -76,6 +76,24 @@ test("a server is pinned, changes, and is approved again", async () => {
   expect((await made.portolan("pins", "approve", "math")).code).toBe(0);
   expect((await made.portolan("pins", "--check")).code).toBe(0);
   expect(readFileSync(made.lock, "utf8")).not.toContain("echo");
+});
+
+test("an audit compares definitions as the server sent them, also those with a secret", async () => {
+  const made = make({ env: { TOKEN: "${MATH_TOKEN}" } }, { MATH_TOKEN: "value-of-the-token" });
+  made.define(tool("add", "Adds with value-of-the-token."));
+  expect((await made.portolan("pin", "math")).code).toBe(0);
+  const same = await made.portolan("audit", "--live");
+  expect(JSON.parse(same.out)).toMatchObject({ findings: [] });
+
+  made.define(tool("add", "Adds."), tool("more", "New."));
+  const changed = await made.portolan("audit", "--live");
+  expect(changed.code).toBe(1);
+  expect(JSON.parse(changed.out)).toMatchObject({
+    findings: [
+      { rule: "tool-changed", message: "The definition of add is not the approved one." },
+      { rule: "tool-new", message: "Nobody approved the tool more." },
+    ],
+  });
 });
 
 test("a tool with a critical finding is pinned only on request", async () => {

@@ -1,13 +1,14 @@
 // Check of an audit against running servers: their tools compared with the pins of the lock file.
 
-import { comparePins, removedTools } from "../../packages/index.ts";
+import type { ServerPins } from "../../hub/index.ts";
+import type { ServerConfig } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { healthError, withWorkspace } from "../workspace/open.ts";
 import type { Source } from "../workspace/source.ts";
 import type { AuditContext } from "./check-lock.ts";
 import { type Finding, findingAt } from "./findings.ts";
 
-/** Starts the servers that have pins, with the pins off, so that withheld tools are seen too. */
+/** Starts the servers that have pins, and compares their tools even if their config turns pins off. */
 export async function auditLive(
   cli: Cli,
   source: Source,
@@ -15,58 +16,47 @@ export async function auditLive(
 ): Promise<Finding[]> {
   const pinned = servers.filter(({ alias, enabled }) => enabled && lock.servers[alias]?.tools !== undefined);
   if (pinned.length === 0) return [];
-  // All tools with their own texts, as the pins have them.
-  const plain = pinned.map((server) => ({
-    ...server,
-    ...{ descriptionPrefix: undefined, allowTools: undefined, blockTools: undefined, pins: "off" as const },
-  }));
-  const config = { ...source.config, naming: undefined, descriptionPrefix: undefined, servers: plain };
+  const compared = pinned.map((server) => ({ ...server, pins: "warn" as const }));
+  const config = { ...source.config, servers: compared };
   const only = pinned.map(({ alias }) => alias);
   return withWorkspace(
     cli,
     { ...source, config },
-    { only, start: "eager", showsSource: true, asGateway: true },
+    { only, start: "eager", showsSource: true, hashesTools: true, asGateway: true },
     async ({ workspace }) => {
-      const tools = await workspace.toolDefinitions();
-      const names = workspace.toolNames();
+      const pins = new Map((await workspace.pins()).map((one) => [one.server, one]));
       return workspace.health().flatMap((health) => {
         const server = pinned.find(({ alias }) => alias === health.alias);
-        if (server === undefined) return [];
+        const live = pins.get(health.alias);
+        if (server === undefined || live === undefined) return [];
         const problem = healthError(health);
-        if (problem !== undefined)
-          return [
-            findingAt(server, "not-checked", "warning", {
-              message: `Its tools could not be compared: ${problem.message}`,
-              hint: problem.hint,
-            }),
-          ];
-        const own = tools.flatMap((definition) => {
-          const name = names.get(definition.name);
-          return name?.server === server.alias ? [{ ...definition, name: name.name }] : [];
-        });
-        const approved = lock.servers[server.alias]?.tools ?? {};
-        const hint = `See the difference: portolan pins ${server.alias}`;
+        if (problem === undefined) return differences(server, live);
         return [
-          ...comparePins(own, approved).flatMap(({ name, verdict }) =>
-            verdict === "same"
-              ? []
-              : [
-                  verdict === "changed"
-                    ? findingAt(server, "tool-changed", "error", {
-                        message: `The definition of ${name} is not the approved one.`,
-                        hint,
-                      })
-                    : findingAt(server, "tool-new", "warning", {
-                        message: `Nobody approved the tool ${name}.`,
-                        hint,
-                      }),
-                ],
-          ),
-          ...removedTools(own, approved).map((name) =>
-            findingAt(server, "tool-removed", "note", { message: `The tool ${name} is gone.`, hint }),
-          ),
+          findingAt(server, "not-checked", "warning", {
+            message: `Its tools could not be compared: ${problem.message}`,
+            hint: problem.hint,
+          }),
         ];
       });
     },
   );
+}
+
+function differences(server: ServerConfig, { tools, removed }: ServerPins): Finding[] {
+  const hint = `See the difference: portolan pins ${server.alias}`;
+  return [
+    ...tools
+      .filter(({ verdict }) => verdict !== "same")
+      .map(({ name, verdict }) =>
+        verdict === "changed"
+          ? findingAt(server, "tool-changed", "error", {
+              message: `The definition of ${name} is not the approved one.`,
+              hint,
+            })
+          : findingAt(server, "tool-new", "warning", { message: `Nobody approved the tool ${name}.`, hint }),
+      ),
+    ...removed.map((name) =>
+      findingAt(server, "tool-removed", "note", { message: `The tool ${name} is gone.`, hint }),
+    ),
+  ];
 }

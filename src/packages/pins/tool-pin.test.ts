@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../model/index.ts";
-import { comparePins, pinOf, removedTools } from "./tool-pin.ts";
+import { pinOf } from "./tool-pin.ts";
 
 const TOOL: JsonObject = {
   name: "add",
@@ -32,18 +32,6 @@ test("other facts in _meta do not", () => {
   expect(pinOf({ ...TOOL, _meta: { "example.com/served": 7 } })).toBe(pinOf(TOOL));
 });
 
-test("tools are the same, changed, new, removed or unpinnable", () => {
-  const approved = { add: pinOf(TOOL) ?? "", gone: "p1-x", half: "p1-y", toString: "p1-z" };
-  const tools = [TOOL, { name: "half", description: "\ud800" }, { name: "new" }, { name: "constructor" }];
-  expect(comparePins(tools, approved).map(({ name, verdict }) => [name, verdict])).toEqual([
-    ["add", "same"],
-    ["half", "unpinnable"],
-    ["new", "new"],
-    ["constructor", "new"],
-  ]);
-  expect(comparePins([{ ...TOOL, description: "Else." }], approved)[0]).toMatchObject({
-    verdict: "changed",
-    approved: approved.add,
-  });
-  expect(removedTools(tools, approved)).toEqual(["gone", "toString"]);
+test("a definition without a canonical form has no pin", () => {
+  expect(pinOf({ name: "half", description: "\ud800" })).toBeUndefined();
 });

@@ -25,38 +25,3 @@ function uiOf(meta: unknown): JsonObject | undefined {
   const entries = Object.entries(meta).filter(([key]) => key === "ui" || key.startsWith("ui/"));
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
-
-export type PinVerdict = "same" | "changed" | "new" | "unpinnable";
-
-export interface PinnedTool {
-  readonly name: string;
-  readonly verdict: PinVerdict;
-  /** The hash of the definition as it is now. */
-  readonly hash?: string;
-  /** The hash that was approved. */
-  readonly approved?: string;
-}
-
-/** Compares the tools of a server with the approved hashes, by name. */
-export function comparePins(
-  tools: readonly JsonObject[],
-  approved: Readonly<Record<string, string>>,
-): PinnedTool[] {
-  return tools.map((tool) => {
-    const name = String(tool.name);
-    const hash = pinOf(tool);
-    const pinned = Object.hasOwn(approved, name) ? approved[name] : undefined;
-    if (hash === undefined) return { name, verdict: "unpinnable", approved: pinned };
-    if (pinned === undefined) return { name, verdict: "new", hash };
-    return { name, verdict: pinned === hash ? "same" : "changed", hash, approved: pinned };
-  });
-}
-
-/** Approved tools that the server no longer has. */
-export function removedTools(
-  tools: readonly JsonObject[],
-  approved: Readonly<Record<string, string>>,
-): string[] {
-  const names = new Set(tools.map(({ name }) => String(name)));
-  return Object.keys(approved).filter((name) => !names.has(name));
-}
