@@ -110,6 +110,8 @@ export interface PinsComparedEvent extends Common {
   readonly withheld: number;
   /** Why no tool could be compared. */
   readonly reason?: string;
+  /** The next step for a person; absent when all tools match. */
+  readonly hint?: string;
 }
 
 /** The gateway refused a request: a missing or wrong token, Host or Origin, or an exceeded limit. `server` is `gateway`. */

@@ -1,9 +1,9 @@
 // A running gateway and the commands beside it: one copy of each server, found by a state file that is never believed blindly.
 
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { envelope, start } from "../helpers/cli.ts";
+import { envelope, portolan, start } from "../helpers/cli.ts";
 import { until } from "../helpers/connect.ts";
 import { isRunning } from "../helpers/workspace.ts";
 import {
@@ -86,6 +86,27 @@ describe("commands beside a gateway", () => {
     expect(isRunning(second.pid)).toBe(true);
     expect((await b.run("stop")).code).toBe(0);
     expect((await b.run("stop")).out).toContain('"stopped": []');
+  });
+
+  it("a port that a gateway uses: the error names its workspace and process, and how to stop it", async () => {
+    const place = setUp();
+    const { pid } = await place.serve("--no-auth");
+    const { port } = new URL((await place.json<Status>("status")).gateway?.url ?? "");
+    const own = envelope(await place.run("serve", "--port", port));
+    expect(own.message).toContain(`the gateway of this workspace (process ${pid}) uses the port.`);
+    expect(own.hint).toContain("portolan status. To stop it: portolan stop.");
+    const cwd = join(place.top, "other");
+    mkdirSync(cwd);
+    writeFileSync(join(cwd, "portolan.yaml"), yaml({ good: entry() }));
+    for (const words of [["serve"], ["serve", "--daemon"]]) {
+      const ran = await portolan([...words, "--port", port], { cwd, env: place.env });
+      expect(ran.code).toBe(2);
+      const other = envelope(ran);
+      expect(other.message).toContain(`the gateway of ~/project (process ${pid}) uses the port.`);
+      expect(other.hint).toContain("--port 0");
+      expect(other.hint).toContain("portolan stop -w ~/project");
+      expect(other.data).toMatchObject({ pid, path: place.cwd });
+    }
   });
 
   it("restart replaces the process; a call that runs meanwhile finishes on the old one", async () => {

@@ -493,6 +493,7 @@ describe("wrong usage", () => {
     const text = await run("serve", "--port", String(port));
     expect(text).toMatchObject({ code: 2 });
     expect(text.err).toContain(`Cannot listen at 127.0.0.1:${port}: the port is in use.`);
+    expect(text.err).toContain("None of your gateways uses it");
     expect(text.err).toContain("--port 0 is any free one");
     const json = await run("serve", "--port", String(port), "--json");
     expect(JSON.parse(json.err)).toMatchObject({ error: { code: "CONFIG_INVALID" } });

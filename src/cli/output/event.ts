@@ -126,13 +126,14 @@ function reloadDetail({ changed, restart, problems }: GatewayReloadedEvent): str
 }
 
 function pinsDetail(event: Extract<HubEvent, { type: "mcp.pins_compared" }>): string {
-  const { mode, withheld, reason } = event;
+  const { mode, withheld, reason, hint } = event;
   const changes = changesOf(event);
   if (changes === "" && reason === undefined) return ": all tools are the approved ones";
   const why = reason === undefined ? "" : `: ${plainLine(reason, 500)}`;
   const effect =
     mode === "warn" ? "only reported" : withheld === 0 ? "" : `${count(withheld, "tool")} withheld`;
-  return `${changes}${why}${effect === "" ? "" : ` (${effect})`}`;
+  const next = hint === undefined ? "" : `. ${plainLine(hint, 300)}`;
+  return `${changes}${why}${effect === "" ? "" : ` (${effect})`}${next}`;
 }
 
 function changesOf(

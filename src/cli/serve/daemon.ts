@@ -7,6 +7,7 @@ import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { logFolder, type RunningGateway } from "../../control/index.ts";
 import { PortolanError } from "../../errors/index.ts";
+import { GATEWAY_DEFAULTS } from "../../model/index.ts";
 import { type BackgroundProgram, startBackground } from "../../process/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { withGateway } from "../control/find.ts";
@@ -20,6 +21,7 @@ import { gatewayLabel } from "../workspace/running.ts";
 import { BACKGROUND } from "./control.ts";
 import { publicNotes, tokenCommand } from "./greeting.ts";
 import { overSettings, type ServeOptions } from "./options.ts";
+import { checkPort } from "./port.ts";
 import { findServed, type Served } from "./served.ts";
 
 const POLL_MS = 50;
@@ -44,6 +46,9 @@ export async function startDaemon(cli: Cli, words: Words, options: ServeOptions)
     );
     return report(cli, running, served);
   }
+  const settings = overSettings(served.config.gateway, options.settings);
+  const { host = GATEWAY_DEFAULTS.host, port = GATEWAY_DEFAULTS.port } = settings;
+  await checkPort(host, port, io, path);
   const { only } = options;
   const servers = served.config.servers.filter(({ alias }) => only?.includes(alias) !== false);
   await unlockForGateway(cli, { ...served.config, servers });
@@ -60,8 +65,7 @@ export async function startDaemon(cli: Cli, words: Words, options: ServeOptions)
   if ("code" in gateway) return failed(cli, log, logStart, gateway.code);
   started.release();
   // The gateway itself writes these warnings to its log, which few people read.
-  for (const line of publicNotes(overSettings(served.config.gateway, options.settings)))
-    output.note(output.noteColors.yellow(line));
+  for (const line of publicNotes(settings)) output.note(output.noteColors.yellow(line));
   return report(cli, gateway, served);
 }
 
@@ -154,14 +158,19 @@ async function report(cli: Cli, gateway: RunningGateway, { folder }: Served): Pr
   const { pid, url, log } = gateway;
   const command = tokenCommand(process.argv[1], io.cwd, folder);
   if (output.form === "json") {
-    const servers = health.map(({ alias, state, tools, error }) => ({ alias, state, tools, error }));
+    const servers = health.map(({ alias, state, tools, withheld, error }) => ({
+      ...{ alias, state, tools, withheld, error },
+    }));
     output.json({ pid, url, log, tokenCommand: command, servers });
     return 0;
   }
   const { colors } = output;
-  const lines = health.map(({ alias, state, tools, error }) => {
+  const lines = health.map(({ alias, state, tools, withheld, error }) => {
+    const held = withheld === undefined ? "" : `, ${withheld} withheld (portolan pins ${alias})`;
     const what =
-      error === undefined ? count(tools, "tool") : `${plainLine(error.message, 300)} [${error.code}]`;
+      error === undefined
+        ? `${count(tools, "tool")}${held}`
+        : `${plainLine(error.message, 300)} [${error.code}]`;
     return `  ${colors.bold(plainLine(alias, 40))}  ${stateLabel(state, colors)}  ${what}`;
   });
   output.print(

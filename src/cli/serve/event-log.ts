@@ -36,6 +36,8 @@ export function createServeEvents(
   /** Relaxed sandboxes that were shown already. */
   const seen = new Set<string>();
   const relaxed: (HubEvent & { readonly type: "mcp.sandbox_relaxed" })[] = [];
+  /** Servers with withheld tools at the start. */
+  const withheld = new Map<string, HubEvent>();
   /** Denied hosts by server. */
   const hosts = new Map<string, Set<string>>();
   const isNewHost = ({ server, host, port }: HubEvent & { readonly type: "mcp.sandbox_denied" }): boolean => {
@@ -89,6 +91,10 @@ export function createServeEvents(
   return {
     record(event) {
       if (!running && event.type === "mcp.sandbox_relaxed" && isNews(event)) relaxed.push(event);
+      if (!running && event.type === "mcp.pins_compared") {
+        if (event.withheld > 0) withheld.set(event.server, event);
+        else withheld.delete(event.server);
+      }
       // Installations are also shown before the gateway listens, because most happen then and take long.
       if (event.type === "mcp.server_installing" && event.bytes === undefined && !troubleOnly && !ended)
         return log.event(event);
@@ -102,6 +108,7 @@ export function createServeEvents(
         if (state !== "ready" && state !== "idle") down.set(alias, error?.message ?? "");
       }
       running = true;
+      for (const event of withheld.values()) log.event(event);
       if (troubleOnly) return;
       // One line covers all servers that PORTOLAN_SANDBOX relaxes.
       const owner = describeRelaxedByOwner(

@@ -97,6 +97,8 @@ function lineLog(cli: Cli, { format, file, stdio }: ServeLogOptions): ServeLog {
 function levelOf(event: HubEvent): Level {
   if (event.type.endsWith("failed")) return "error";
   if (/denied$|refused$|relaxed$/.test(event.type)) return "warning";
+  // Tools that nobody approved need a person. Without a hint, all tools are the approved ones.
+  if (event.type === "mcp.pins_compared" && event.hint !== undefined) return "warning";
   const hasProblems = "problems" in event && event.problems.length > 0;
   return hasProblems ? "error" : "info";
 }

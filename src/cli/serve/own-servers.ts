@@ -48,7 +48,7 @@ export async function serveOwn(
   const settings = overSettings(served.config.gateway, options.settings);
   const { host = GATEWAY_DEFAULTS.host, port = GATEWAY_DEFAULTS.port, allowedHosts } = settings;
   const own: OwnPlace = { host, port, allowedHosts, script: process.argv[1] };
-  if (!options.stdio) await checkPort(host, port, io);
+  if (!options.stdio) await checkPort(host, port, io, served.path);
   const format = options.logFormat ?? (io.stderr.isTTY === true ? "pretty" : "text");
   const log = openServeLog(cli, options);
   const report = log.diagnostic;

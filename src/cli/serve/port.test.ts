@@ -23,14 +23,21 @@ const withGateways = (...gateways: Partial<RunningGateway>[]): CliIo =>
 
 test("a port in use is refused, with the command that stops the gateway at that port", async () => {
   const port = await usedPort();
-  const own = { path: "/home/me/notes", url: `http://${HOST}:${port}/mcp` };
+  const own = { path: "/home/me/notes", url: `http://${HOST}:${port}/mcp`, pid: 7 };
   const other = { path: "/home/me/other", url: `http://${HOST}:1/mcp` };
-  await expect(checkPort(HOST, port, withGateways({ path: "/stdio" }, other, own))).rejects.toMatchObject({
-    message: `Cannot listen at ${HOST}:${port}: the port is in use.`,
-    hint: expect.stringContaining("portolan stop -w ~/notes stops that one.") as string,
+  const io = withGateways({ path: "/stdio" }, other, own);
+  await expect(checkPort(HOST, port, io, "/elsewhere")).rejects.toMatchObject({
+    message: `Cannot listen at ${HOST}:${port}: the gateway of ~/notes (process 7) uses the port.`,
+    hint: "Choose another port: --port 0 is any free one. Or stop that gateway: portolan stop -w ~/notes",
+    data: { pid: 7, path: "/home/me/notes" },
   });
-  await expect(checkPort(HOST, port, withGateways(other))).rejects.toMatchObject({
-    hint: expect.stringContaining("--port 0 is any free one") as string,
+  await expect(checkPort(HOST, port, io, "/home/me/notes")).rejects.toMatchObject({
+    message: expect.stringContaining("the gateway of this workspace (process 7)") as string,
+    hint: expect.stringContaining("To stop it: portolan stop.") as string,
+  });
+  await expect(checkPort(HOST, port, withGateways(other), undefined)).rejects.toMatchObject({
+    message: `Cannot listen at ${HOST}:${port}: the port is in use.`,
+    hint: expect.stringMatching(/None of your gateways uses it.*--port 0 is any free one/) as string,
   });
 });
 
@@ -39,6 +46,6 @@ test("a free port, and any port, can be used", async () => {
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
-  await checkPort(HOST, port, withGateways());
-  await checkPort(HOST, 0, withGateways());
+  await checkPort(HOST, port, withGateways(), undefined);
+  await checkPort(HOST, 0, withGateways(), undefined);
 });

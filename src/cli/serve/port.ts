@@ -1,25 +1,53 @@
-// Checks that the gateway can listen at its port, before anything is started for it.
+// Checks that the gateway can listen at its port, before anything is started for it, and names the gateway that uses the port.
 
 import { createServer } from "node:net";
+import { parseUrl, portOf } from "../../base/net/urls.ts";
 import { cannotListen, changedError } from "../../errors/index.ts";
 import type { CliIo } from "../context.ts";
 import { workspaceOption } from "../workspace/elsewhere.ts";
+import { pathLabeller } from "../workspace/folder.ts";
 
-/** Throws when the port cannot be listened at. The hint names the gateway that uses it. */
-export async function checkPort(host: string, port: number, io: CliIo): Promise<void> {
-  if (port === 0) return;
-  const cause = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+const OTHER_PORT = "another port: --port 0 is any free one";
+
+/**
+ * Throws when the port cannot be listened at. The error of a port in use names the gateway that uses it. `path` is the folder or
+ * config file that is to be served; undefined for a server of the command line.
+ */
+export async function checkPort(
+  host: string,
+  port: number,
+  io: CliIo,
+  path: string | undefined,
+): Promise<void> {
+  const cause = port === 0 ? undefined : await tryToListen(host, port);
+  if (cause === undefined) return;
+  const error = cannotListen(host, port, cause);
+  if (cause.code !== "EADDRINUSE") throw error;
+  const user = (await io.findAllGateways()).find(({ url }) => portAt(url) === port);
+  if (user === undefined)
+    throw changedError(error, {
+      hint: `None of your gateways uses it, so another program does. Choose ${OTHER_PORT}.`,
+    });
+  const isOwn = user.path === path;
+  const place = isOwn ? "this workspace" : pathLabeller(io)(user.path);
+  throw changedError(error, {
+    message: `Cannot listen at ${host}:${port}: the gateway of ${place} (process ${user.pid}) uses the port.`,
+    hint: isOwn
+      ? `It serves already: portolan status. To stop it: portolan stop. A second gateway needs ${OTHER_PORT}.`
+      : `Choose ${OTHER_PORT}. Or stop that gateway: portolan stop ${workspaceOption(user.path, io)}`,
+    data: { pid: user.pid, path: user.path, url: user.url },
+  });
+}
+
+function tryToListen(host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
+  return new Promise((resolve) => {
     const server = createServer();
     server.once("error", resolve);
     server.listen(port, host, () => server.close(() => resolve(undefined)));
   });
-  if (cause === undefined) return;
-  const error = cannotListen(host, port, cause);
-  const used = cause.code === "EADDRINUSE" ? await io.findAllGateways() : [];
-  const owner = used.find(({ url }) => url !== undefined && new URL(url).port === String(port));
-  if (owner === undefined) throw error;
-  const option = workspaceOption(owner.path, io);
-  throw changedError(error, {
-    hint: `A gateway of Portolan uses it; portolan stop ${option} stops that one. Or choose another port: --port 0 is any free one.`,
-  });
+}
+
+function portAt(text: string | undefined): number | undefined {
+  const url = text === undefined ? undefined : parseUrl(text);
+  return url && portOf(url);
 }

@@ -4,7 +4,7 @@ import type { ServerHealth } from "../../hub/index.ts";
 import { describePins } from "../output/pin-lines.ts";
 import { SANDBOX_VARIABLE, sandboxLabel, statePaint } from "../output/server-state.ts";
 import type { Colors, Paint } from "../terminal/colors.ts";
-import { cut, displayWidth, wrap } from "../terminal/layout.ts";
+import { count, cut, displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 
 export interface TableView {
@@ -55,16 +55,30 @@ export function describeStatus(servers: readonly ServerHealth[], view: TableView
   return lines.join("\n");
 }
 
-/** `3 of 4 servers are up.` */
+/** `3 of 4 servers are up. 2 tools are withheld: portolan pins diff files` */
 export function summarize(servers: readonly ServerHealth[]): string {
   const enabled = servers.filter(({ state }) => state !== "disabled");
   const up = enabled.filter(({ state }) => state === "ready" || state === "idle").length;
   const words = enabled.length === 1 ? "server is" : "servers are";
   const down = enabled.find(({ state }) => state === "failed" || state === "reconnecting");
   const more = down === undefined ? "" : ` More about one: portolan why ${down.alias}`;
-  return up === enabled.length
-    ? `${enabled.length === 1 ? "The server is" : `All ${enabled.length} servers are`} up.`
-    : `${up} of ${enabled.length} ${words} up.${more}`;
+  const state =
+    up === enabled.length
+      ? `${enabled.length === 1 ? "The server is" : `All ${enabled.length} servers are`} up.`
+      : `${up} of ${enabled.length} ${words} up.${more}`;
+  const withheld = describeWithheld(enabled);
+  return `${state}${withheld !== "" && !state.endsWith(".") ? "." : ""}${withheld}`;
+}
+
+function describeWithheld(servers: readonly ServerHealth[]): string {
+  const having = servers.filter(({ withheld = 0 }) => withheld > 0);
+  const [first, ...others] = having;
+  if (first === undefined) return "";
+  const total = having.reduce((sum, { withheld = 0 }) => sum + withheld, 0);
+  const isUnpinned = first.pins?.problem?.kind === "unpinned";
+  const review = `portolan ${isUnpinned ? "pin" : "pins diff"} ${first.alias}`;
+  const command = others.length === 0 ? review : "portolan pins";
+  return ` ${count(total, "tool")} ${total === 1 ? "is" : "are"} withheld: ${command}`;
 }
 
 function cells(server: ServerHealth, { colors, now, label }: TableView): Cell[] {

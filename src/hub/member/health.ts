@@ -19,6 +19,8 @@ export interface ServerHealth {
   readonly revision?: string;
   /** The number of tools that are offered. */
   readonly tools: number;
+  /** The number of tools that are withheld, because nobody approved their definition; absent if there are none. */
+  readonly withheld?: number;
   /** The comparison with the lock file; absent if nothing is compared. */
   readonly pins?: PinHealth;
   readonly latencyMs?: number;
@@ -46,6 +48,8 @@ export function healthOf(member: Member): ServerHealth {
   const { error: lastError, stderr } = member.lastError;
   const { latencyMs } = member;
   const failing = state !== "ready" && state !== "idle";
+  const allowed = inventory.tools.filter(({ name }) => isAllowedTool(config, name));
+  const withheld = allowed.filter(({ name }) => member.pins.isWithheld(name)).length;
   return {
     alias,
     state,
@@ -54,8 +58,8 @@ export function healthOf(member: Member): ServerHealth {
     transport: description?.transport ?? config.endpoint.transport,
     era: description?.era,
     revision: description?.revision,
-    tools: inventory.tools.filter(({ name }) => isAllowedTool(config, name) && !member.pins.isWithheld(name))
-      .length,
+    tools: allowed.length - withheld,
+    withheld: withheld === 0 ? undefined : withheld,
     pins: pinHealth(alias, member.pins.state),
     latencyMs: latencyMs === undefined ? undefined : Math.round(latencyMs * 10) / 10,
     restarts,

@@ -103,5 +103,6 @@ export function comparedEvent(
     removed,
     withheld: names.filter((name) => isWithheld(state, name)).length,
     reason: obstacle === undefined ? undefined : explainObstacle(server, obstacle),
+    hint: obstacle === undefined ? `Review them: portolan pins diff ${server}` : hintFor(server, obstacle),
   };
 }

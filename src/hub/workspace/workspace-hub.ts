@@ -298,7 +298,7 @@ function failureReporter(report: Report): (event: HubEvent) => void {
 
 /** Reports tools that are missing, or would be with `pins: enforce`. */
 function reportPins(event: PinsComparedEvent, report: Report): void {
-  const { server, mode, changed, added, withheld, reason } = event;
+  const { server, mode, changed, added, withheld, reason, hint } = event;
   const names = [...changed, ...added];
   if (names.length === 0 && reason === undefined) return;
   const what = reason ?? `nobody approved ${names.slice(0, 10).join(", ")}${names.length > 10 ? ", …" : ""}`;
@@ -308,6 +308,6 @@ function reportPins(event: PinsComparedEvent, report: Report): void {
     severity: "warning",
     server,
     message: `${server}: ${what}${effect}`,
-    hint: `See the differences: portolan pins ${server}`,
+    hint,
   });
 }
