@@ -26,7 +26,8 @@ export type ConsoleMethods = Readonly<Record<string, (params: JsonObject) => Pro
 
 export interface ConsoleOptions {
   readonly workspace: OpenedWorkspace;
-  readonly access: { readonly token: string; readonly key: Buffer; readonly file?: string };
+  /** `token` returns the gateway's own token that is in use. */
+  readonly access: { readonly token: () => string; readonly key: Buffer; readonly file?: string };
   readonly facts: () => GatewayFacts;
   readonly reload: () => Promise<ReloadResult>;
   /** `local` serves only browsers of this computer. */
@@ -56,8 +57,9 @@ const CONTROL_METHODS: ReadonlySet<string> = new Set([
 export async function openConsole(options: ConsoleOptions): Promise<Console> {
   const { access, workspace } = options;
   const file = access.file?.replace(/\.json$/, ".console.json");
-  const sessions = await Sessions.open({ key: access.key, file });
-  return new ConsoleSite(options, sessions, new SignIn({ sessions, token: access.token }), workspace);
+  const { key, token } = access;
+  const sessions = await Sessions.open({ key, token, file });
+  return new ConsoleSite(options, sessions, new SignIn({ sessions, token }), workspace);
 }
 
 type Refuse = (status: 401 | 403, reason: string) => void;

@@ -71,6 +71,8 @@ export interface ReloadResult {
   readonly hasFiles: boolean;
   /** Errors, because of which the earlier config stays in use. */
   readonly problems: readonly string[];
+  /** Servers that were restarted, because their secrets have other values now; absent from an older gateway. */
+  readonly restarted?: readonly string[];
 }
 
 /** The config that a gateway uses, as its files had it when they were without errors. */

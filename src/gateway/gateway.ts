@@ -15,7 +15,7 @@ import {
 import { ANYWHERE, gatewayCapabilities, type GatewaySettings } from "../model/index.ts";
 import type { CallObservers } from "../telemetry/index.ts";
 import { withRedactedError } from "../secrets/index.ts";
-import { gatewayFile } from "./access/access-file.ts";
+import { gatewayFile, readToken } from "./access/access-file.ts";
 import { Approvals } from "./approval/approvals.ts";
 import type { ApproveCall } from "./approval/types.ts";
 import { resolveCallerTokens } from "./access/bearer-tokens.ts";
@@ -36,7 +36,8 @@ import type { LegacyOptions } from "./legacy/session.ts";
 import { ModernFront } from "./modern/front.ts";
 import { openObservation } from "./telemetry/open-observation.ts";
 import { resolveTelemetry } from "./telemetry/resolve-telemetry.ts";
-import { createLiveSettings, withoutRestart } from "./settings.ts";
+import { checkPath, checkReachable } from "./options.ts";
+import { createLiveSettings, toSection, withoutRestart } from "./settings.ts";
 
 export interface GatewayOptions extends Omit<
   WorkspaceOptions,
@@ -93,11 +94,13 @@ export interface OpenedGateway extends Gateway {
   readonly approvals: Approvals;
   /** The settings in use. */
   readonly settings: GatewaySettings;
+  /** The gateway's own token in use. */
+  readonly token: string | undefined;
   /** How much callers used of their budgets, the fullest first. */
   readonly budgets: readonly BudgetUse[];
   /** Why changed settings of the config files are not in use; undefined if they are. */
   readonly settingsProblem: string | undefined;
-  /** Reads config files, secrets of callers, and certificates again. */
+  /** Reads config files, secrets, the gateway's own token, and certificates again. */
   reload(): Promise<ReloadOutcome>;
 }
 
@@ -106,6 +109,8 @@ export interface ReloadOutcome {
   readonly hasFiles: boolean;
   /** Errors, because of which the earlier config stays in use. */
   readonly problems: readonly string[];
+  /** Servers that were restarted, because their secrets have other values now. */
+  readonly restarted: readonly string[];
 }
 
 const MAX_SUSPENDED = 10_000;
@@ -161,7 +166,8 @@ async function createGateway(
   };
   const { settings: configured } = workspace.gateway;
   const { live, replace } = createLiveSettings(await resolve(toSettings(configured)));
-  const { token, key = randomBytes(32) } = access;
+  const { key = randomBytes(32) } = access;
+  let { token } = access;
   const approvals = new Approvals(workspace, {
     program: approve,
     openStore: async () => {
@@ -253,10 +259,13 @@ async function createGateway(
       changed,
       restart,
     } = withoutRestart(live.all, await resolve(toSettings(workspace.gateway.settings)));
-    if (servesHttp) checkReachable(next, token);
+    const nextToken = isRequested && token !== undefined ? await readToken(access.file, token) : token;
+    if (servesHttp) checkReachable(next, nextToken);
     // Everything that can fail is done before the first change.
-    const useAccess = front?.prepareAccess(next);
+    const useAccess = front?.prepareAccess(next, nextToken);
     replace(next);
+    if (nextToken !== token) changed.push("token");
+    token = nextToken;
     useAccess?.();
     await budgets.use(next);
     approvals.useRules(next.approval);
@@ -305,8 +314,13 @@ async function createGateway(
       () => undefined,
       (thrown: unknown) => toPortolanError(thrown).message,
     );
-    const problems = [...fileProblems, settingsProblem, tlsProblem];
-    return { hasFiles: errors !== undefined, problems: problems.filter((one) => one !== undefined) };
+    const { restarted, problems: kept } = await workspace.renewSecrets();
+    const problems = [...fileProblems, settingsProblem, tlsProblem, ...kept];
+    return {
+      hasFiles: errors !== undefined,
+      problems: problems.filter((one) => one !== undefined),
+      restarted,
+    };
   };
 
   let closing: Promise<void> | undefined;
@@ -330,6 +344,9 @@ async function createGateway(
     flushTelemetry: () => observation.telemetry.flush(),
     get settings() {
       return live.all;
+    },
+    get token() {
+      return token;
     },
     get settingsProblem() {
       return settingsProblem;
@@ -363,30 +380,6 @@ async function createGateway(
     close: () => (closing ??= close()),
     [Symbol.asyncDispose]: () => (closing ??= close()),
   };
-}
-
-/** Telemetry and audit log have sections of their own in portolan.yaml. */
-function toSection(name: string): string {
-  return name === "telemetry" || name === "audit" ? name : `gateway.${name}`;
-}
-
-function checkPath(path: string): string {
-  if (path === "" || /^(?:\/[\w.~-]+)+$/.test(path)) return path;
-  throw new PortolanError("CONFIG_INVALID", `the path ${JSON.stringify(path)} of the gateway is not valid`, {
-    hint: 'A path such as /tools: it begins with "/", does not end with it, and contains letters, digits, _ . ~ and - only.',
-  });
-}
-
-/** Without a token, callers or OAuth, every request would be refused. */
-function checkReachable({ auth, oauth, callers = [] }: GatewaySettings, token: string | undefined): void {
-  if (token !== undefined || auth === "none" || oauth !== undefined || callers.length > 0) return;
-  throw new PortolanError(
-    "CONFIG_INVALID",
-    "no caller can use this gateway: it has no token, callers or OAuth",
-    {
-      hint: 'Pass access: { token }, or settings with callers, oauth, or auth: "none".',
-    },
-  );
 }
 
 /** The client on stdio started the gateway as its own process, so it has all rights of the process. */

@@ -1,6 +1,6 @@
 // The options and settings of `openGateway()`, as tables of their kinds. A misspelt setting would leave the gateway less restricted.
 
-import { checkOptions, OPTION_KINDS, type OptionTable } from "../errors/index.ts";
+import { checkOptions, OPTION_KINDS, type OptionTable, PortolanError } from "../errors/index.ts";
 import { WORKSPACE_OPTIONS } from "../hub/index.ts";
 import type {
   ApprovalRule,
@@ -136,4 +136,24 @@ export function checkGatewayOptions(options: GatewayOptions = {}): GatewayOption
       return made;
     },
   };
+}
+
+/** The path before all routes of an embedded gateway. Throws CONFIG_INVALID for one that cannot be used. */
+export function checkPath(path: string): string {
+  if (path === "" || /^(?:\/[\w.~-]+)+$/.test(path)) return path;
+  throw new PortolanError("CONFIG_INVALID", `the path ${JSON.stringify(path)} of the gateway is not valid`, {
+    hint: 'A path such as /tools: it begins with "/", does not end with it, and contains letters, digits, _ . ~ and - only.',
+  });
+}
+
+/** Without a token, callers or OAuth, every request would be refused. */
+export function checkReachable({ auth, oauth, callers = [] }: GatewaySettings, token: string | undefined): void {
+  if (token !== undefined || auth === "none" || oauth !== undefined || callers.length > 0) return;
+  throw new PortolanError(
+    "CONFIG_INVALID",
+    "no caller can use this gateway: it has no token, callers or OAuth",
+    {
+      hint: 'Pass access: { token }, or settings with callers, oauth, or auth: "none".',
+    },
+  );
 }

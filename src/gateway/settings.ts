@@ -70,3 +70,8 @@ export function withoutRestart(
 function toFileName(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
+
+/** Telemetry and audit log have sections of their own in portolan.yaml. */
+export function toSection(name: string): string {
+  return name === "telemetry" || name === "audit" ? name : `gateway.${name}`;
+}

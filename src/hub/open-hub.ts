@@ -150,7 +150,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     return { ...config, launch: { ...config.launch, sandboxOverride: sandbox[config.alias] } };
   };
   const member: OpenedHub["member"] = (config, before, restart) =>
-    new Member({ ...shared, config: withSandboxMode(config), before, restart });
+    new Member({ ...shared, usedSecrets: {}, config: withSandboxMode(config), before, restart });
   return { hub, events, calls, redactor, pinBook, driverPins, stderrLogs, member };
 }
 

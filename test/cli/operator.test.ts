@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { stdioCommand } from "../fixtures/processes.mjs";
-import { envelope, EVERYTHING, portolan, type Ran, temporaryFolder } from "../helpers/cli.ts";
+import { envelope, EVERYTHING, portolan, type Ran, resultText, temporaryFolder } from "../helpers/cli.ts";
 import { until } from "../helpers/connect.ts";
 import { needs } from "../helpers/needs.ts";
 import { openTmux, programFolder } from "../helpers/tmux.ts";
@@ -189,6 +189,48 @@ test("an error about settings is forgotten after a good reload, and a limit that
   await rename(`${token}.away`, token);
   expect((await run("reload")).code).toBe(0);
   expect((await run("status", "--text")).out).not.toContain("settings are not in use");
+});
+
+test("a reload uses new secrets: it restarts their servers, and replaces the tokens of callers and of the gateway", async () => {
+  const shell = { command: process.execPath, args: [SHELL], env: { TOKEN: "${TOKEN}" } };
+  const callers = [{ name: "ci", token: "${CI_TOKEN}" }];
+  const place = setUp({ servers: { shell, one: fixture() }, gateway: { port: 0, callers } });
+  const { run, pipe } = place;
+  withPassphrase(place);
+  const set = (name: string, value: string): Promise<Ran> => pipe(value, "secrets", "set", name, "--to", "vault");
+  await set("TOKEN", "the-old-value");
+  await set("CI_TOKEN", TOKEN);
+  const { url = "" } = JSON.parse((await run("serve", "--daemon", "--json")).out) as Record<string, string>;
+  const length = async (): Promise<string> =>
+    resultText(await run("call", "shell.run", 'script=printf %s "$TOKEN" | wc -c')).split("\n")[0]?.trim() ?? "";
+  const isAccepted = async (token: string): Promise<boolean> => {
+    const headers = { authorization: `Bearer ${token}` };
+    return (await fetch(url, { method: "POST", headers, body: "{}" })).status !== 401;
+  };
+  expect((await set("TOKEN", "a-new-and-longer-value")).err).toContain(
+    "still uses the value from before (shell). Let it read the new one: portolan reload",
+  );
+  expect(await length()).toBe("13");
+  const reload = async (): Promise<unknown> => JSON.parse((await run("reload")).out);
+  expect(await reload()).toMatchObject({ problems: [], restarted: ["shell"] });
+  expect(await length()).toBe("22");
+  expect(await reload()).toMatchObject({ problems: [], restarted: [] });
+  expect((await run("secrets", "rm", "TOKEN")).code).toBe(0);
+  expect(await reload()).toMatchObject({
+    problems: [expect.stringContaining("shell keeps the secrets from before: A secret is missing: TOKEN")],
+    restarted: [],
+  });
+  expect(await length()).toBe("22");
+  await set("TOKEN", "a-new-and-longer-value");
+
+  expect((await set("CI_TOKEN", `${TOKEN}-new`)).err).toContain("(token of caller ci)");
+  const old = (await run("token")).out.trim();
+  const renewed = await run("token", "--new");
+  expect(renewed.err).toContain("still accepts the old token. Let it take the new one: portolan reload");
+  for (const token of [TOKEN, old]) expect(await isAccepted(token)).toBe(true);
+  expect(await reload()).toMatchObject({ problems: [], restarted: [] });
+  for (const token of [TOKEN, old]) expect(await isAccepted(token)).toBe(false);
+  for (const token of [`${TOKEN}-new`, renewed.out.trim()]) expect(await isAccepted(token)).toBe(true);
 });
 
 test("update names the servers of npm, and the command that updates them", async () => {

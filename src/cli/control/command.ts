@@ -97,7 +97,7 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
 
   const reload = defineCommand(program, {
     name: "reload",
-    summary: "let the running gateway read its config files again",
+    summary: "let the running gateway read its config files and secrets again",
     groups: [outputOptions, workspaceOption],
   }).action((raw: RawControlOptions) =>
     run(raw, async (cli) => (await import("./stop.ts")).reload(cli, raw)),
@@ -106,7 +106,7 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
     examples: ["portolan reload", "portolan reload -w ~/project"],
     sections: [
       GATEWAY,
-      "A gateway applies saved files by itself. A reload also reads the tokens of callers and the TLS certificate again. SIGHUP does the same. A file with errors leaves the earlier config in use.",
+      "A gateway applies saved files by itself. A reload also reads secrets, tokens and the TLS certificate again: servers whose secrets changed are restarted, and the gateway accepts the new token of portolan token --new. SIGHUP does the same. A file with errors leaves the earlier config in use.",
       EXIT_CODES,
     ],
   });

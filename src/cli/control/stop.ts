@@ -63,20 +63,21 @@ async function stopOne(gateway: RunningGateway): Promise<void> {
 export async function reload(cli: Cli, raw: RawControlOptions): Promise<number> {
   const { output } = cli;
   const gateway = await requireGateway(cli, raw);
-  const { hasFiles, problems } = await withGateway(gateway, (client) => client.reload());
-  if (output.form === "json") output.json({ gateway: toGatewayField(gateway), hasFiles, problems });
-  else if (problems.length > 0)
-    output.print(
-      [
-        "Not everything is in use; the gateway keeps its earlier config for the rest:",
-        ...problems.map((problem) => `- ${plainLine(problem, 1_000)}`),
-      ].join("\n"),
-    );
+  const { hasFiles, problems, restarted = [] } = await withGateway(gateway, (client) => client.reload());
+  const done = hasFiles
+    ? `The gateway ${gatewayLabel(gateway)} has read its config files again.`
+    : "This gateway serves servers of other clients, whose files it reads at its start only.";
+  const names = restarted.map((alias) => plainLine(alias, 80)).join(", ");
+  if (output.form === "json") output.json({ gateway: toGatewayField(gateway), hasFiles, problems, restarted });
   else
     output.print(
-      hasFiles
-        ? `The gateway ${gatewayLabel(gateway)} has read its config files again.`
-        : "This gateway serves servers of other clients, whose files it reads at its start only.",
+      [
+        ...(problems.length === 0
+          ? [done]
+          : ["Not everything is in use; the gateway keeps its earlier config for the rest:"]),
+        ...problems.map((problem) => `- ${plainLine(problem, 1_000)}`),
+        ...(restarted.length === 0 ? [] : [`Restarted with new secrets: ${names}`]),
+      ].join("\n"),
     );
   return problems.length === 0 ? 0 : 2;
 }

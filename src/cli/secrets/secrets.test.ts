@@ -1,6 +1,7 @@
 // The secrets commands with a fake store and a fake terminal.
 
 import { describe, expect, test } from "vitest";
+import type { RunningGateway } from "../../control/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { ServerConfig } from "../../model/index.ts";
 import { Secret, type SecretStore, type SecretStoreOptions } from "../../secrets/index.ts";
@@ -15,9 +16,24 @@ interface Setup {
   readonly answers?: (string | undefined)[];
   readonly servers?: readonly ServerConfig[];
   readonly store?: Partial<SecretStore>;
+  readonly gateways?: readonly RunningGateway[];
 }
 
-function setup({ tty = false, stdin = [], answers = [], servers = [], store = {} }: Setup) {
+const server = (alias: string, env: Record<string, string>): ServerConfig => ({
+  alias,
+  origin: { file: "/nowhere/portolan.yaml", line: 1, column: 1, format: "workspace" },
+  enabled: true,
+  endpoint: { transport: "stdio", command: "${COMMANDS_STAY}", env },
+});
+
+function setup({
+  tty = false,
+  stdin = [],
+  answers = [],
+  servers = [],
+  store = {},
+  gateways = [],
+}: Setup) {
   let out = "";
   let err = "";
   const asked: string[] = [];
@@ -42,6 +58,7 @@ function setup({ tty = false, stdin = [], answers = [], servers = [], store = {}
       files: [],
       diagnostics: [],
     }),
+    findGateways: async () => ({ gateways, ended: [], problems: [] }),
     hasTerminal: () => tty,
     createPrompter: async () => ({
       say: () => {},
@@ -107,6 +124,24 @@ describe("set", () => {
     expect([...kept.keys()]).toEqual(["A"]);
   });
 
+  test("names the running gateways that use the value from before, and the command that helps", async () => {
+    const url = "http://127.0.0.1:7420/mcp";
+    const gateways = [{ kind: "http", url, pid: 7 } as RunningGateway];
+    const servers = [server("files", { TOKEN: "${A}" }), server("other", { TOKEN: "${B}" })];
+    const { store } = keep();
+    const one = setup({ stdin: ["x"], servers, store, gateways });
+    expect(await setSecret(one.cli, ["A"], {}, one.open)).toBe(0);
+    expect(one.shown().err).toBe(
+      `The gateway at ${url} (process 7) still uses the value from before (files). Let it read the new one: portolan reload\n`,
+    );
+    const two = setup({ stdin: ["x"], servers, store, gateways: [...gateways, ...gateways] });
+    expect(await setSecret(two.cli, ["B"], { workspace: "/w" }, two.open)).toBe(0);
+    expect(two.shown().err).toMatch(/\(other\).*: portolan reload -w \/w --pid 7\n.*--pid 7\n$/);
+    const unused = setup({ stdin: ["x"], servers, store, gateways });
+    expect(await setSecret(unused.cli, ["C"], {}, unused.open)).toBe(0);
+    expect(unused.shown().err).toBe("");
+  });
+
   test("a passphrase that is never the same twice makes no vault", async () => {
     const { cli, open, asked } = setup({
       tty: true,
@@ -160,12 +195,6 @@ test("list shows a name once, with its places in order, and nothing that a termi
 });
 
 describe("check", () => {
-  const server = (alias: string, env: Record<string, string>): ServerConfig => ({
-    alias,
-    origin: { file: "/nowhere/portolan.yaml", line: 1, column: 1, format: "workspace" },
-    enabled: true,
-    endpoint: { transport: "stdio", command: "${COMMANDS_STAY}", env },
-  });
   const check: SecretStore["check"] = async () => [
     { source: "environment", ok: true, note: "0 variables" },
     { source: "keyring", ok: false, note: "there is none" },

@@ -10,6 +10,7 @@ import {
 } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
 import { createPassphrasePrompt, readSecretValue } from "../input/secret-input.ts";
+import { noteOutdated } from "../control/outdated.ts";
 import { diagnosticLine } from "../output/diagnostic.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { computerOf, findWorkspace, type WorkspaceOptions } from "../workspace/folder.ts";
@@ -34,13 +35,40 @@ export async function setSecret(
 ): Promise<number> {
   const to = parseTarget(options.to);
   const name = takeName(words, "set");
-  const { store, diagnostics } = await open(cli, options, openStore);
+  const { store, diagnostics, config } = await open(cli, options, openStore);
   const value = await readSecretValue(cli, name);
   const source = await store.set(name, value, { to });
   noteAll(diagnostics, cli);
   if (cli.output.form === "json") cli.output.json({ name, source });
   else cli.output.print(`${name} was stored in the ${source}.`);
+  await noteUsers(cli, options, config, name);
   return 0;
+}
+
+/** A running gateway has read the value when it started its servers. It reads the tokens of registries with each use. */
+async function noteUsers(
+  cli: Cli,
+  { workspace }: SecretsOptions,
+  config: NeedingConfig,
+  name: string,
+): Promise<void> {
+  const needs = await findNeeds(config, { get: async () => undefined });
+  const users = needs.find((need) => need.kind === "name" && need.name === name)?.neededBy ?? [];
+  const aliases = new Set(config.servers.map(({ alias }) => alias));
+  const drivers = config.servers.flatMap(({ alias, endpoint }) =>
+    endpoint.transport === "contracts" ? endpoint.drivers.map(({ driver }) => [driver.id, alias] as const) : [],
+  );
+  const contractsOf = new Map(drivers);
+  const names = users.flatMap(({ server, where }) =>
+    server === "gateway" ? [where] : aliases.has(server) || contractsOf.has(server) ? [server] : [],
+  );
+  if (names.length === 0) return;
+  // A reload does not restart the servers of drivers.
+  const contracts = users.map(({ server }) => contractsOf.get(server)).find((alias) => alias !== undefined);
+  const command = contracts === undefined ? "reload" : `restart ${plainLine(contracts, 80)}`;
+  const shown = [...new Set(names)].map((one) => plainLine(one, 80)).join(", ");
+  const what = `still uses the value from before (${shown}). Let it read the new one`;
+  await noteOutdated({ ...cli, options: { ...cli.options, workspace } }, what, command);
 }
 
 export async function removeSecret(

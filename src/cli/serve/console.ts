@@ -9,7 +9,7 @@ import { consoleUrl, reachable } from "./greeting.ts";
 import type { createTokenReader } from "./console-tokens.ts";
 import type { Served } from "./served.ts";
 
-type UsedGateway = Pick<OpenedGateway, "reload" | "settingsProblem" | "budgets" | "approvals">;
+type UsedGateway = Pick<OpenedGateway, "reload" | "settingsProblem" | "budgets" | "approvals" | "token">;
 
 export interface ServeConsole extends Site {
   /** Connects the console to the gateway, which listens at this URL now. */
@@ -35,7 +35,7 @@ export async function openServeConsole(
   const startedAt = new Date().toISOString();
   const site = await openConsole({
     workspace,
-    access: { token: access.token, key: access.key, file: access.file },
+    access: { token: () => gateway?.token ?? access.token, key: access.key, file: access.file },
     reach: settings.console === "all" ? "all" : "local",
     facts: () => ({
       ...{ pid: process.pid, version: cli.io.version, kind: "http", url: `${reachable(url, settings)}/mcp` },

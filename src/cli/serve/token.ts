@@ -5,6 +5,7 @@ import { openAccess } from "../../gateway/index.ts";
 import type { Cli } from "../context.ts";
 import type { RawOptions } from "../options/parse.ts";
 import { noteDiagnostic } from "../output/diagnostic.ts";
+import { noteOutdated } from "../control/outdated.ts";
 import { findWorkspace, pathLabeller } from "../workspace/folder.ts";
 
 export interface RawTokenOptions extends RawOptions {
@@ -26,10 +27,9 @@ export async function token(cli: Cli, words: readonly string[], options: RawToke
   if (options.json === true) output.json({ token: access.token, file: access.file, created: access.created });
   else output.print(access.token);
   if (options.new === true) {
-    const file = pathLabeller(io)(access.file);
-    output.note(
-      `The new token is stored in ${file}. A running gateway accepts the old one until it is restarted.`,
-    );
+    output.note(`The new token is stored in ${pathLabeller(io)(access.file)}.`);
+    const at = { ...cli, options: { ...cli.options, workspace } };
+    await noteOutdated(at, "still accepts the old token. Let it take the new one");
   }
   return 0;
 }

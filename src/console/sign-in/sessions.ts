@@ -7,8 +7,9 @@ import { withFileLock } from "../../base/files/file-lock.ts";
 import { isObject } from "../../model/index.ts";
 
 export interface SessionOptions {
-  /** The key of the gateway. A new key ends every session. */
+  /** The key of the gateway, and its own token in use. A new key or token ends every session. */
   readonly key: Buffer;
+  readonly token: () => string;
   /** Where the hashes are stored; without a file, sessions end with the process. */
   readonly file: string | undefined;
   /** Milliseconds since 1970. */
@@ -27,12 +28,14 @@ interface Kept {
 
 export class Sessions {
   readonly #key: Buffer;
+  readonly #token: () => string;
   readonly #file: string | undefined;
   readonly #now: () => number;
   #kept: readonly Kept[] = [];
 
-  private constructor({ key, file, now = Date.now }: SessionOptions) {
+  private constructor({ key, token, file, now = Date.now }: SessionOptions) {
     this.#key = key;
+    this.#token = token;
     this.#file = file;
     this.#now = now;
   }
@@ -64,7 +67,8 @@ export class Sessions {
 
   /** The time to compare two hashes reveals nothing about an id. */
   #hash(id: string): string {
-    return createHmac("sha256", this.#key).update(`console session ${id}`).digest("base64url");
+    const text = `console session ${this.#token()} ${id}`;
+    return createHmac("sha256", this.#key).update(text).digest("base64url");
   }
 
   async #change(change: (kept: readonly Kept[]) => readonly Kept[]): Promise<void> {

@@ -9,6 +9,7 @@ import { Sessions } from "./sessions.ts";
 import { SignIn } from "./sign-in.ts";
 
 const KEY = Buffer.alloc(32, 1);
+const TOKEN = (): string => "the-token";
 
 function temporaryFile(): string {
   const folder = mkdtempSync(join(tmpdir(), "portolan-sessions-"));
@@ -19,9 +20,12 @@ function temporaryFile(): string {
 describe("a code", () => {
   async function setUp() {
     let time = 0;
-    const sessions = await Sessions.open({ key: KEY, file: undefined });
-    const signIn = new SignIn({ sessions, token: "the-token", now: () => time });
-    return { sessions, signIn, pass: (ms: number) => (time += ms) };
+    let current = "the-token";
+    const token = (): string => current;
+    const sessions = await Sessions.open({ key: KEY, token, file: undefined });
+    const signIn = new SignIn({ sessions, token, now: () => time });
+    const setToken = (next: string): void => void (current = next);
+    return { sessions, signIn, setToken, pass: (ms: number) => (time += ms) };
   }
 
   it("works once", async () => {
@@ -57,6 +61,16 @@ describe("a code", () => {
     expect(await signIn.exchange({ code: signIn.createCode() }, false)).toBeDefined();
   });
 
+  it("gives a session that ends when the gateway gets another token", async () => {
+    const { signIn, sessions, setToken } = await setUp();
+    const id = await signIn.exchange({ token: "the-token" }, true);
+    expect(sessions.isValid(id)).toBe(true);
+    setToken("another-token");
+    expect(sessions.isValid(id)).toBe(false);
+    expect(await signIn.exchange({ token: "the-token" }, true)).toBeUndefined();
+    expect(sessions.isValid(await signIn.exchange({ token: "another-token" }, true))).toBe(true);
+  });
+
   it("is forgotten when there are many newer ones", async () => {
     const { signIn } = await setUp();
     const [first, ...others] = Array.from({ length: 21 }, () => signIn.createCode());
@@ -68,22 +82,22 @@ describe("a code", () => {
 describe("a session", () => {
   it("lasts through a restart, and its id is not in the file", async () => {
     const file = temporaryFile();
-    const id = await (await Sessions.open({ key: KEY, file })).create();
-    const later = await Sessions.open({ key: KEY, file });
+    const id = await (await Sessions.open({ key: KEY, token: TOKEN, file })).create();
+    const later = await Sessions.open({ key: KEY, token: TOKEN, file });
     expect(later.isValid(id)).toBe(true);
     expect(readFileSync(file, "utf8")).not.toContain(id);
     expect(statSync(file).mode & 0o077).toBe(0);
     await later.end(id);
     expect(later.isValid(id)).toBe(false);
-    expect((await Sessions.open({ key: KEY, file })).isValid(id)).toBe(false);
+    expect((await Sessions.open({ key: KEY, token: TOKEN, file })).isValid(id)).toBe(false);
   });
 
   it("ends after a week, and with another key of the gateway", async () => {
     const file = temporaryFile();
     let now = Date.now();
-    const sessions = await Sessions.open({ key: KEY, file, now: () => now });
+    const sessions = await Sessions.open({ key: KEY, token: TOKEN, file, now: () => now });
     const id = await sessions.create();
-    expect((await Sessions.open({ key: Buffer.alloc(32, 2), file })).isValid(id)).toBe(false);
+    expect((await Sessions.open({ key: Buffer.alloc(32, 2), token: TOKEN, file })).isValid(id)).toBe(false);
     now += 7 * 24 * 60 * 60_000;
     expect(sessions.isValid(id)).toBe(false);
   });
@@ -92,7 +106,7 @@ describe("a session", () => {
     const file = temporaryFile();
     for (const text of ["", "{", "[]", '{"sessions":[{"hash":1}]}']) {
       writeFileSync(file, text);
-      const sessions = await Sessions.open({ key: KEY, file });
+      const sessions = await Sessions.open({ key: KEY, token: TOKEN, file });
       expect(sessions.isValid("x")).toBe(false);
       expect(sessions.isValid(await sessions.create())).toBe(true);
     }

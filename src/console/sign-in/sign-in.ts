@@ -10,22 +10,22 @@ const MAX_SECRET = 1_000;
 
 export interface SignInOptions {
   readonly sessions: Sessions;
-  /** The gateway's own token. */
-  readonly token: string;
+  /** The gateway's own token that is in use. */
+  readonly token: () => string;
   /** Monotonic clock in milliseconds. */
   readonly now?: () => number;
 }
 
 export class SignIn {
   readonly #sessions: Sessions;
-  readonly #token: Buffer;
+  readonly #token: () => string;
   readonly #now: () => number;
   /** Expiry times by the hash of the code. */
   readonly #codes = new Map<string, number>();
 
   constructor({ sessions, token, now = () => performance.now() }: SignInOptions) {
     this.#sessions = sessions;
-    this.#token = sha256(token);
+    this.#token = token;
     this.#now = now;
   }
 
@@ -60,7 +60,7 @@ export class SignIn {
 
   #isToken(token: unknown): boolean {
     if (typeof token !== "string" || token.length > MAX_SECRET) return false;
-    return timingSafeEqual(sha256(token.trim()), this.#token);
+    return timingSafeEqual(sha256(token.trim()), sha256(this.#token()));
   }
 }
 

@@ -78,6 +78,12 @@ export async function openAccess(workspacePath: string, options: AccessOptions =
   }
 }
 
+/** The token that an access file has now; `known` without a file. Throws FILE_FAILED for a damaged file. */
+export async function readToken(file: string | undefined, known: string): Promise<string> {
+  if (file === undefined) return known;
+  return (await read(file, () => {}))?.token ?? known;
+}
+
 /** Access that is not stored and ends with the process. */
 export function createAccess(): Access {
   return { ...create(), created: true, file: undefined };

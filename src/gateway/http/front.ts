@@ -33,6 +33,7 @@ export interface HttpFrontOptions {
   readonly legacy: LegacyOptions;
   readonly modern: ModernFront;
   readonly views: GatewayViews;
+  /** The gateway's own token at the start. */
   readonly token: string | undefined;
   /** Signs the cookies of login pages. */
   readonly key: Buffer;
@@ -56,10 +57,10 @@ export interface HttpFront {
   readonly fetch: (request: Request) => Promise<Response>;
   readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   /**
-   * Builds access control for changed settings; throws if they cannot be used. The returned function puts it into use: callers that
+   * Builds access control for changed settings and the gateway's own token; throws if they cannot be used. The returned function puts it into use: callers that
    * do not exist any more, or that have other rules, lose their sessions.
    */
-  prepareAccess(settings: GatewaySettings): () => void;
+  prepareAccess(settings: GatewaySettings, token: string | undefined): () => void;
   /** Warns if callers must log in at servers and get no links, after the gateway has begun to listen. */
   reportMissingLinks(): void;
   /** Refuses new requests. Resolves when the running ones have their response. */
@@ -75,9 +76,9 @@ export async function createHttpFront(options: HttpFrontOptions): Promise<HttpFr
   const { prometheus } = live.all.telemetry ?? {};
   const { host: boundHost = GATEWAY_DEFAULTS.host, transports } = live.all;
   const { report } = workspace;
-  const createAccess = (settings: GatewaySettings): AccessControl =>
-    createAccessControl({ settings, token, boundHost, url, report });
-  let access = createAccess(live.all);
+  const createAccess = (settings: GatewaySettings, own: string | undefined): AccessControl =>
+    createAccessControl({ settings, token: own, boundHost, url, report });
+  let access = createAccess(live.all, token);
   const legacyFront = new LegacyHttpFront({
     get pageSize() {
       return legacy.pageSize;
@@ -169,8 +170,8 @@ export async function createHttpFront(options: HttpFrontOptions): Promise<HttpFr
     handle: handler.handle,
     fetch: (request) => serveFetch(request, handler.handle),
     upgrade,
-    prepareAccess(settings) {
-      const next = createAccess(settings);
+    prepareAccess(settings, own) {
+      const next = createAccess(settings, own);
       return () => {
         access = next;
         const isOutdated = (caller: AuthenticatedCaller): boolean =>

@@ -1,5 +1,6 @@
 // Opens a session of a server from its config: resolves its secrets, then takes a session of the process pool.
 
+import { hash } from "node:crypto";
 import type { Approve, Audit } from "../../contracts/index.ts";
 import { PortolanError, type Report, type Diagnostic } from "../../errors/index.ts";
 import type { LaunchContext } from "../../launch/index.ts";
@@ -41,10 +42,17 @@ import {
   type ProcessPool,
 } from "./process-pool.ts";
 
+/** The secrets with which the last session of a server was opened. */
+export interface UsedSecrets {
+  /** A digest of the config with its values; undefined before the first session, and for contracts. */
+  digest?: string;
+}
+
 export interface ServerContext {
   readonly config: ServerConfig;
   readonly pool: ProcessPool;
   readonly secrets: SecretStore;
+  readonly usedSecrets: UsedSecrets;
   /** Logins at servers behind OAuth. */
   readonly logins: CredentialStore;
   /** The caller of a gateway whose login is used; undefined for the owner of the workspace. */
@@ -106,9 +114,11 @@ async function openSession(context: ServerContext, terms: OpenTerms): Promise<Se
   }
   const packaged = await openPackagedServer(context, config.endpoint, terms);
   if (packaged !== undefined) return packaged;
+  const resolved = await resolveEndpointOf(context, config.endpoint);
+  context.usedSecrets.digest = digestOf(resolved);
   const definition: ServerDefinition = {
     name: config.alias,
-    endpoint: await resolveEndpointOf(context, config.endpoint),
+    endpoint: resolved,
     era: dedicated === undefined ? (config.era ?? "auto") : "legacy",
     limits,
     launch: config.launch,
@@ -152,6 +162,8 @@ async function openPackagedServer(
   });
   if (found === undefined) return undefined;
   const { server, given } = found;
+  // Of a package, the variables in the config count.
+  context.usedSecrets.digest = await checkSecrets(context).catch(() => undefined);
   return openInvokedServer(context, { transport: "invoke", server }, limits, leave, listener, given);
 }
 
@@ -171,6 +183,7 @@ async function openInvokedServer(
   const { config, pool, report, launchContext } = options;
   const { env, lacks } = await resolveInvoked(options, server);
   if (lacks !== undefined) report(lacks);
+  if (given === undefined) context.usedSecrets.digest = digestOf([...env]);
   await checkCertificates(options, server);
   const { openInvoked } = await import("../../invoke/index.ts");
   return pool.acquire(
@@ -202,15 +215,25 @@ async function checkCertificates(
   }
 }
 
-/** Looks up every secret that a server config mentions. Throws when the server cannot work without those that are missing. */
-export async function checkSecrets(options: ServerContext): Promise<void> {
+/**
+ * Looks up every secret that a server config mentions, and returns the digest of `UsedSecrets`. Throws when the server cannot work
+ * without those that are missing.
+ */
+export async function checkSecrets(options: ServerContext): Promise<string | undefined> {
   const { endpoint } = options.config;
   try {
-    if (endpoint.transport === "invoke") await resolveInvoked(options, endpoint.server);
-    else if (endpoint.transport !== "contracts") await resolveEndpointOf(options, endpoint);
+    if (endpoint.transport === "contracts") return undefined;
+    if (endpoint.transport === "invoke")
+      return digestOf([...(await resolveInvoked(options, endpoint.server)).env]);
+    return digestOf(await resolveEndpointOf(options, endpoint));
   } catch (error) {
     throw withSetup(error, options);
   }
+}
+
+/** Values of secrets are not kept for the comparison. */
+function digestOf(resolved: unknown): string {
+  return hash("sha256", JSON.stringify(resolved));
 }
 
 export async function resolveEndpointOf(

@@ -29,7 +29,7 @@ import { type EventBus, toLaunchEvent } from "../events.ts";
 import type { LastError } from "../member/last-error.ts";
 import type { StderrLog } from "../member/stderr-log.ts";
 import type { ListName } from "../member/inventory.ts";
-import { type ServerContext, openServerSession, type OpenTerms } from "./open-server-session.ts";
+import { checkSecrets, type ServerContext, openServerSession, type OpenTerms } from "./open-server-session.ts";
 import { Placement, type PlacementOptions } from "./placement.ts";
 import type { ProcessListener } from "./process-pool.ts";
 
@@ -186,6 +186,22 @@ export class Processes {
   /** The pins have changed, so the tools of the dedicated processes and sessions are compared again. */
   recheckDedicated(): void {
     this.#placement.recheck();
+  }
+
+  /**
+   * True if the secrets of the config have other values than those that the last session was opened with. Throws if one that it was
+   * opened with is missing now.
+   */
+  async hasNewSecrets(): Promise<boolean> {
+    const { digest } = this.#options.usedSecrets;
+    // Its first start is looking them up now.
+    if (digest === undefined && !this.main.isDown) return false;
+    try {
+      return (await checkSecrets({ ...this.#options, report: () => {} })) !== digest;
+    } catch (error) {
+      if (digest === undefined) return false;
+      throw error;
+    }
   }
 
   /** Calls that wait for a dedicated process are rejected with the reason. */

@@ -3,6 +3,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { CatalogChange } from "../../catalog/index.ts";
+import { toPortolanError } from "../../errors/index.ts";
 import type { ServerConfig } from "../../model/index.ts";
 import { inWorkspaceFolder } from "./config.ts";
 import type { Hub } from "../hub.ts";
@@ -28,6 +29,12 @@ export interface Waiting {
   /** Wait for all servers, or only for most: not for those that take longer than all others together. */
   readonly for: "all" | "most";
   readonly signal: AbortSignal | undefined;
+}
+
+/** The servers that were restarted because their secrets have other values, and why others keep the values from before. */
+export interface RenewedSecrets {
+  readonly restarted: readonly string[];
+  readonly problems: readonly string[];
 }
 
 /** The servers that a change of the config files added, changed or removed, and the servers that failed. */
@@ -102,7 +109,7 @@ export class Members {
    * Replaces the processes of a server by new ones, also those of a lazy or failed server. Calls in flight finish on the old
    * ones. Resolves when the new generation is ready or has failed.
    */
-  async restart(alias: string): Promise<void> {
+  async restart(alias: string, reason = "as requested"): Promise<void> {
     await this.#changing;
     const current = this.#hub.member(alias);
     // A changed config that is just starting must not be lost.
@@ -114,11 +121,28 @@ export class Members {
       .start()
       .then(
         () => {
-          const reason = "as requested";
           this.#hub.events.emit({ type: "mcp.server_restarted", server: alias, reason });
         },
         () => {},
       );
+  }
+
+  /** Looks up the secrets of all servers again, and restarts those that were started with other values. */
+  async renewSecrets(): Promise<RenewedSecrets> {
+    await this.#changing;
+    const problems: string[] = [];
+    const checked = this.#hub.members.map(async (member) => {
+      // A server that does not run reads its secrets at its next start.
+      if (!member.isPerCaller && (member.stopped || member.state === "idle")) return [];
+      const isNew = await member.processes.hasNewSecrets().catch((thrown: unknown) => {
+        problems.push(`${member.alias} keeps the secrets from before: ${toPortolanError(thrown).message}`);
+        return false;
+      });
+      return isNew ? [member.alias] : [];
+    });
+    const restarted = (await Promise.all(checked)).flat().toSorted();
+    await Promise.all(restarted.map((alias) => this.restart(alias, "with new secrets")));
+    return { restarted, problems };
   }
 
   /** Resolves when every server that was to be started is ready or has failed. */

@@ -23,7 +23,7 @@ import type { Hub } from "../hub.ts";
 import type { DriverPins } from "../pins/driver-pins.ts";
 import type { PinBook } from "../pins/pin-book.ts";
 import { registryTokens } from "./registry-tokens.ts";
-import { Members } from "./members.ts";
+import { Members, type RenewedSecrets } from "./members.ts";
 import type { StderrLogs } from "../member/stderr-log.ts";
 import { type HubOptions, mergeSettings, openHub } from "../open-hub.ts";
 import { packagedDrivers } from "./packaged-drivers.ts";
@@ -94,6 +94,8 @@ export interface OpenedWorkspace {
    * the config from before. Returns the errors of the files; undefined for a workspace whose files are not watched.
    */
   reload(): Promise<readonly Diagnostic[] | undefined>;
+  /** Looks up secrets again, and restarts the servers that were started with other values. Resolves when they are ready or have failed. */
+  renewSecrets(): Promise<RenewedSecrets>;
   /** Replaces the processes of a server. Resolves when the new ones are ready or have failed. */
   restart(alias: string): Promise<void>;
   /** Resolves when every server that starts with the workspace is ready, or has failed for the first time. */
@@ -262,6 +264,7 @@ export async function openWorkspaceHub(
       await Promise.allSettled(unapplied);
       return found.filter(({ severity }) => severity === "error");
     },
+    renewSecrets: () => members.renewSecrets(),
     restart: (alias) => members.restart(alias),
     settled: () => applying.then(() => members.settled()),
     close,
