@@ -2,7 +2,7 @@
 
 import type { DriverReport } from "../contracts/index.ts";
 import type { Diagnostic } from "../errors/index.ts";
-import type { BudgetUse, ShownApproval, Verdict } from "../gateway/index.ts";
+import type { BudgetUse, CallerAccess, ShownApproval, Verdict } from "../gateway/index.ts";
 import type { OwnName, ServerHealth } from "../hub/index.ts";
 import type { LaunchPlan } from "../launch/index.ts";
 import type { Implementation, JsonObject, ServerConfig } from "../model/index.ts";
@@ -29,6 +29,8 @@ export interface GatewayFacts {
   readonly problems: readonly string[];
   /** How much callers used of their budgets, the fullest first. */
   readonly budgets?: readonly BudgetUse[];
+  /** The callers with their rules, as they are in use; absent from an older gateway. */
+  readonly callers?: readonly CallerAccess[];
 }
 
 /** The state of the selected servers at one time. */

@@ -21,6 +21,7 @@ import type { ApproveCall } from "./approval/types.ts";
 import { resolveCallerTokens } from "./access/bearer-tokens.ts";
 import { NO_LIMITS } from "./access/caller-limits.ts";
 import { watchRuleTools } from "./access/rule-tools.ts";
+import { createCallRefusalEvents } from "./access/refusal-events.ts";
 import type { AuthenticatedCaller } from "./access/types.ts";
 import { Budgets, type BudgetUse } from "./budgets/budgets.ts";
 import { serveStdio } from "./channels/stdio.ts";
@@ -212,6 +213,7 @@ async function createGateway(
   const observation = await openObservation(workspace, live.all);
   const views = new GatewayViews(hub, {
     ...{ name: "portolan", bare },
+    refused: createCallRefusalEvents(workspace.events),
     offerLogin: (caller) => front?.offerLogin(caller),
   });
   const budgets = new Budgets({

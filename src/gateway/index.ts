@@ -19,6 +19,8 @@ export {
   type ReloadOutcome,
 } from "./gateway.ts";
 export { checkGatewayOptions } from "./options.ts";
+export { type CallerAccess, createToolFilter } from "./access/tool-filter.ts";
+export type { FilteredTool } from "./access/types.ts";
 export type { NoteRefusal } from "./access/refusal-events.ts";
 export { EventWriter } from "./http/event-writer.ts";
 export type { Site } from "./http/handler.ts";

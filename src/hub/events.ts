@@ -128,6 +128,21 @@ export interface GatewayRefusedEvent extends Common {
   readonly more?: number;
 }
 
+/**
+ * The rules of a caller refused a call. To the caller, what it named does not exist. `server` is the server that has it. A flood of
+ * refusals costs one event per second.
+ */
+export interface CallRefusedEvent extends Common {
+  readonly type: "gateway.call_refused";
+  readonly caller: string;
+  /** The server's own name of the tool or prompt, or the URI of the resource. */
+  readonly tool: string;
+  /** The setting of the caller that refuses, such as `deny.tools: files.write_*`. */
+  readonly rule: string;
+  /** Refusals since the last event that were not reported. */
+  readonly more?: number;
+}
+
 /** The gateway settings of the config files changed, or the operator requested a reload. `server` is `gateway`. */
 export interface GatewayReloadedEvent extends Common {
   readonly type: "gateway.reloaded";
@@ -203,6 +218,7 @@ export type HubEvent =
   | SandboxPathDeniedEvent
   | SandboxRelaxedEvent
   | GatewayRefusedEvent
+  | CallRefusedEvent
   | GatewayReloadedEvent
   | BudgetExceededEvent
   | LoopStoppedEvent

@@ -16,6 +16,7 @@ export type { ContextItem } from "./workspace/context.ts";
 export {
   type ApprovalEvent,
   type BudgetExceededEvent,
+  type CallRefusedEvent,
   type ContractEvent,
   EventBus,
   type GatewayRefusedEvent,
@@ -28,6 +29,7 @@ export {
   type ToolsChangedEvent,
 } from "./events.ts";
 export { healthOf, type ServerHealth } from "./member/health.ts";
+export { tagsOfTool } from "./member/tool-tags.ts";
 export { readKeptInventory } from "./member/inventory-store.ts";
 export type { LogLine } from "./member/stderr-log.ts";
 export type { ServerState } from "./member/member.ts";
@@ -46,6 +48,7 @@ export type { Hub, OwnName } from "./hub.ts";
 export type { LoginOffer, LoginWanted, OfferLogin } from "./views/login-offer.ts";
 export type { CallCheck, RoutedCall, SendCall } from "./views/call-checks.ts";
 export type { ViewTool } from "./views/merge.ts";
+export type { Hidden } from "./views/routing.ts";
 export { type OpenedWorkspace, openWorkspaceHub, type WorkspaceOptions } from "./workspace/workspace-hub.ts";
 export {
   registeredContract,

@@ -233,6 +233,50 @@ test("a reload uses new secrets: it restarts their servers, and replaces the tok
   for (const token of [`${TOKEN}-new`, renewed.out.trim()]) expect(await isAccepted(token)).toBe(true);
 });
 
+test("list and why show what a caller may use, as the gateway does; refused calls are in the log and the events", async () => {
+  const callers = [{ name: "ci", token: "${file:token}", deny: { tools: ["one.fail", "one.ask_*"] } }];
+  const { cwd, run } = setUp({ servers: { one: fixture(), two: fixture() }, gateway: { port: 0, callers } });
+  writeFileSync(join(cwd, "token"), TOKEN, { mode: 0o600 });
+  interface Listed {
+    tools: { name: string }[];
+    refused: { server: string; tool: string; rule: string }[];
+  }
+  const listed = async (...words: string[]): Promise<Listed> =>
+    JSON.parse((await run("list", ...words)).out) as Listed;
+  const names = ({ tools }: Listed): string[] => tools.map(({ name }) => name);
+  const alone = await listed("--caller", "ci");
+  const { url = "", log = "" } = JSON.parse((await run("serve", "--daemon", "--json")).out) as Record<
+    string,
+    string
+  >;
+  const header = ["--header", `Authorization: Bearer ${TOKEN}`];
+  const beside = await listed("--caller", "ci");
+  expect(names(beside)).toEqual(names(await listed(url, ...header)));
+  expect(names(alone)).toEqual(names(beside));
+  expect(beside.refused).toContainEqual({
+    ...{ server: "one", name: "mcp_one_fail", tool: "fail", rule: "deny.tools: one.fail" },
+  });
+  expect((await listed("two", "--caller", "ci")).refused).toEqual([]);
+  expect((await listed("--caller", "local")).refused).toEqual([]);
+  const text = (await run("list", "one", "--caller", "ci", "--text")).out;
+  expect(text).toMatch(/^one · \d+ of \d+ tools for ci$/m);
+  expect(text).toContain("refused by deny.tools: one.fail: fail");
+  expect(envelope(await run("list", "--caller", "cj"))).toMatchObject({ hint: 'Did you mean "ci"?' });
+  expect(envelope(await run("list", "one", "fail", "--caller", "ci"))).toMatchObject({ code: "USAGE" });
+  const why = await run("why", "one.fail", "--text");
+  expect(why.out).toMatch(/callers +ci refused by deny\.tools: one\.fail/);
+  expect(JSON.parse((await run("why", "two.fail")).out)).toMatchObject({
+    callers: [{ name: "ci", allowed: true }],
+  });
+  expect(await run("call", url, "mcp_one_fail", ...header)).toMatchObject({ code: 2 });
+  const { readFile } = await import("node:fs/promises");
+  await until(async () =>
+    (await readFile(log, "utf8")).includes("one call refused fail for ci: deny.tools: one.fail"),
+  );
+  const events = (await run("events")).out;
+  expect(events).toContain('"type":"gateway.call_refused"');
+});
+
 test("update names the servers of npm, and the command that updates them", async () => {
   const npm = { npm: "some-server@^1.2.0" };
   const place = setUp({

@@ -407,6 +407,8 @@ it("the audit log and the events show refusals: wrong tokens, exceeded limits, a
   );
   const events: unknown[] = [];
   gateway.events.on((event) => void (event.type === "gateway.refused" && events.push(event)));
+  const calls: unknown[] = [];
+  gateway.events.on((event) => void (event.type === "gateway.call_refused" && calls.push(event)));
   for (const era of ["modern", "legacy"] as const) {
     const agent = await openClient(era, url, { token });
     expect(textOf(await agent.tool("mcp_one_echo", { text: "x" }))).toBeDefined();
@@ -425,10 +427,16 @@ it("the audit log and the events show refusals: wrong tokens, exceeded limits, a
     { code: "RATE_LIMITED", caller: "slow", path: "/mcp" },
     { code: "AUTH_REQUIRED", path: "/mcp" },
   ]);
+  const rule = "allow.tools: only mcp_one_echo";
+  const ofEra = [
+    { server: "one", tool: "fail", caller: "agent", rule },
+    { server: "two", tool: "echo", caller: "agent", rule },
+  ];
+  expect(calls).toMatchObject([...ofEra, ...ofEra]);
   await gateway.close();
-  const { calls } = await readCalls(folders, { caller: "agent" }, 100);
-  const seen = calls.map(({ target, server, tool, decision }) => [target, server, tool, decision]);
-  const refused = { kind: "refused", by: "access rules" };
+  const recorded = (await readCalls(folders, { caller: "agent" }, 100)).calls;
+  const seen = recorded.map(({ target, server, tool, decision }) => [target, server, tool, decision]);
+  const refused = { kind: "refused", by: "access rules", rule };
   const each = [
     ["mcp_one_echo", "one", "echo", { kind: "allowed" }],
     ["mcp_one_fail", "one", "fail", refused],

@@ -74,6 +74,8 @@ export function detailOf(event: LiveEvent): string {
       return event.reason ?? (changes(event) || "all tools match their pins");
     case "gateway.refused":
       return [event.path, event.caller && `of ${event.caller}`, event.reason].filter(Boolean).join(" ");
+    case "gateway.call_refused":
+      return `${event.tool} · by ${event.caller} · ${event.rule}`;
     case "gateway.reloaded":
       return [...event.changed, ...event.problems].join(", ");
     case "gateway.approval_requested":

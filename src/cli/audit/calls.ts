@@ -107,7 +107,8 @@ function line(entry: AuditEntry, colors: Colors): string {
   const outcome = text("outcome", 20) ?? "";
   const paint: Paint =
     outcome === "ok" ? colors.green : outcome === "input_required" ? colors.cyan : colors.red;
-  const { kind, by } = (entry.decision ?? {}) as { kind?: string; by?: string };
+  const { kind, by, rule } = (entry.decision ?? {}) as { kind?: string; by?: string; rule?: string };
+  const who = `${by === undefined ? "" : ` by ${by}`}${rule === undefined ? "" : ` (${rule})`}`;
   return [
     colors.dim(formatTime(String(entry.time))),
     text("caller", 60),
@@ -118,7 +119,7 @@ function line(entry: AuditEntry, colors: Colors): string {
     `${Math.round(Number(entry.durationMs))} ms`,
     kind === undefined || kind === "allowed"
       ? undefined
-      : plainLine(`${kind}${by === undefined ? "" : ` by ${by}`}`, 100),
+      : plainLine(`${kind}${who}`, 200),
   ]
     .filter((part) => part !== undefined)
     .join("  ");

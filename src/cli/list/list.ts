@@ -1,6 +1,7 @@
 // `portolan list`: lists the tools, resources and prompts of a server, or the servers and tools of the workspace.
 
 import { type Diagnostic, isPortolanError, PortolanError } from "../../errors/index.ts";
+import type { CallerAccess } from "../../gateway/index.ts";
 import type { OwnName, ServerHealth } from "../../hub/index.ts";
 import type { PromptDefinition, ResourceDefinition, ToolDefinition } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
@@ -14,12 +15,14 @@ import { type ResolvedTarget, resolveServer } from "../target/resolve.ts";
 import { withTarget } from "../target/session.ts";
 import { wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
+import { requireCaller } from "../workspace/callers.ts";
 import { contractsOf, findContract } from "../workspace/contracts.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { explainLeftOut } from "../workspace/left-out.ts";
 import { refuseTargetOptions } from "../workspace/open.ts";
 import { withServers } from "../workspace/running.ts";
 import { rightsIn, type Source, sourceNote } from "../workspace/source.ts";
+import { describeRefused, type RefusedTool, refusedTools } from "./refused-tools.ts";
 import { describeToolPage } from "./tool-page.ts";
 import { describeListing, describeTools, type Listing, type ListOptions } from "./view.ts";
 
@@ -29,6 +32,7 @@ export async function list(cli: Cli, words: Words, options: ListOptions): Promis
   refuseBothSides(words.words, words.server, "target");
   const target = await resolveServer(words, cli);
   if (target.kind === "workspace") return listWorkspace(cli, target.source, options);
+  if (options.caller !== undefined) return listServerForCaller(cli, target, options);
   const contract = target.kind === "server" && target.rest.length === 1 ? contractOf(target) : undefined;
   const [wanted, extra] = contract === undefined ? target.rest : [];
   if (extra !== undefined)
@@ -126,7 +130,19 @@ function contractOf({
   return own === undefined ? undefined : findContract(own.endpoint, word)?.name;
 }
 
+/** A caller of the gateway sees the names of the workspace, also for one server. */
+function listServerForCaller(cli: Cli, target: ResolvedTarget, options: ListOptions): Promise<number> {
+  if (target.kind === "server" && target.rest.length === 0)
+    return listWorkspace(cli, target.source, options, [target.alias]);
+  throw new PortolanError("USAGE", "--caller is for the workspace, or for one of its servers.", {
+    hint: "For one tool: portolan why <server>.<tool>",
+  });
+}
+
 interface Lists {
+  readonly caller: CallerAccess | undefined;
+  /** The tools that the caller may not use. */
+  readonly refused: readonly RefusedTool[];
   readonly health: readonly ServerHealth[];
   readonly tools: readonly ToolDefinition[];
   readonly names: ReadonlyMap<string, OwnName>;
@@ -139,16 +155,22 @@ interface Lists {
 /** A first start installs packages. */
 const WAIT_MS = 60_000;
 
-async function listWorkspace(cli: Cli, source: Source, options: ListOptions): Promise<number> {
+async function listWorkspace(
+  cli: Cli,
+  source: Source,
+  options: ListOptions,
+  only?: readonly string[],
+): Promise<number> {
   refuseTargetOptions(cli);
   const { output, io } = cli;
   const waitMs = cli.options.waitMs ?? WAIT_MS;
   return withServers(
     cli,
     source,
-    { showsSource: true, waitMs },
-    async ({ workspace, gateway, diagnostics }) => {
-      const [definitions, resources, resourceTemplates, prompts] = await Promise.all([
+    { showsSource: true, waitMs, only, asGateway: options.caller !== undefined },
+    async ({ workspace, gateway, callers, diagnostics }) => {
+      const caller = options.caller === undefined ? undefined : requireCaller(callers, options.caller);
+      const [all, resources, resourceTemplates, prompts] = await Promise.all([
         workspace.toolDefinitions(),
         workspace.resources(),
         workspace.resourceTemplates(),
@@ -156,6 +178,8 @@ async function listWorkspace(cli: Cli, source: Source, options: ListOptions): Pr
       ]);
       const health = workspace.health();
       const names = workspace.toolNames();
+      const refused = caller === undefined ? [] : await refusedTools(caller, all, names, source);
+      const definitions = all.filter(({ name }) => !refused.some((one) => one.name === name));
       if (output.form === "json") {
         const { kind, path, files } = source;
         output.json({
@@ -163,15 +187,15 @@ async function listWorkspace(cli: Cli, source: Source, options: ListOptions): Pr
           source: { kind, path, files },
           servers: health,
           tools: definitions.map((tool) => ({ server: names.get(tool.name)?.server, ...tool })),
-          resources,
-          resourceTemplates,
-          prompts,
+          ...(caller === undefined
+            ? { resources, resourceTemplates, prompts }
+            : { caller: caller.name, refused }),
           diagnostics: diagnostics(),
         });
         return 0;
       }
       const lists = {
-        ...{ health, tools: definitions, names, resources, prompts, diagnostics: diagnostics() },
+        ...{ health, tools: definitions, names, resources, prompts, diagnostics: diagnostics(), caller, refused },
         rightsOf: rightsIn(source),
       };
       output.print(describeWorkspace(lists, sourceNote(source, io), cli, options));
@@ -181,7 +205,7 @@ async function listWorkspace(cli: Cli, source: Source, options: ListOptions): Pr
 }
 
 function describeWorkspace(
-  { health, tools, names, resources, prompts, diagnostics, rightsOf }: Lists,
+  { health, tools, names, resources, prompts, diagnostics, rightsOf, caller, refused }: Lists,
   note: string | undefined,
   { io, output: { colors, width }, options: { verbose } }: Cli,
   options: ListOptions,
@@ -191,7 +215,11 @@ function describeWorkspace(
     const own = tools
       .filter((tool) => names.get(tool.name)?.server === server.alias)
       .map((tool) => ({ ...tool, name: typedName(tool.name, names.get(tool.name)) }));
-    const count = `${own.length} ${own.length === 1 ? "tool" : "tools"}`;
+    const others = refused.filter((one) => one.server === server.alias);
+    const total = own.length + others.length;
+    const of = caller === undefined ? "" : `${own.length} of `;
+    const whose = caller === undefined ? "" : ` for ${plainLine(caller.name, 80)}`;
+    const count = `${of}${total} ${total === 1 ? "tool" : "tools"}${whose}`;
     const state = server.state === "ready" ? count : `${stateLabel(server.state, colors)} · ${count}`;
     const lines = [`${colors.bold(plainLine(server.alias))} ${colors.dim("·")} ${state}`];
     if (server.state === "starting")
@@ -206,12 +234,13 @@ function describeWorkspace(
     for (const line of describePins(server.alias, server.pins))
       lines.push(wrap(`  ${colors.red(line)}`, width, 2));
     if (own.length > 0) lines.push(describeTools(own, colors, options, width));
+    lines.push(...describeRefused(others, options).map((line) => colors.dim(wrap(`  ${line}`, width, 2))));
     sections.push(lines.join("\n"));
   }
   const more = [count(resources.length, "resource"), count(prompts.length, "prompt")].filter(
     (part) => part !== "",
   );
-  if (more.length > 0)
+  if (more.length > 0 && caller === undefined)
     sections.push(colors.dim(wrap(`Also ${more.join(" and ")}: portolan list <server> shows them.`, width)));
   const label = pathLabeller(io);
   const shown = diagnostics.filter(({ severity }) => verbose || severity !== "info");

@@ -23,6 +23,8 @@ export interface ListOptions {
   all?: boolean;
   /** Shows the tools' JSON Schemas in full. */
   schema?: boolean;
+  /** Shows only the tools that this caller of the gateway may use, and which rule refuses the others. */
+  caller?: string;
 }
 
 /** The output of `list --json`. */

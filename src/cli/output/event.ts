@@ -3,6 +3,7 @@
 import type {
   ApprovalEvent,
   BudgetExceededEvent,
+  CallRefusedEvent,
   ContractEvent,
   GatewayRefusedEvent,
   GatewayReloadedEvent,
@@ -82,6 +83,7 @@ function detailOf(event: HubEvent): string {
   }
   if (event.type === "mcp.pins_compared") return pinsDetail(event);
   if (event.type === "gateway.refused") return refusalDetail(event);
+  if (event.type === "gateway.call_refused") return callRefusalDetail(event);
   if (event.type === "gateway.reloaded") return reloadDetail(event);
   if (event.type === "gateway.budget_exceeded") {
     const { budget, kind, used, amount, until } = event;
@@ -116,6 +118,11 @@ function refusalDetail(event: GatewayRefusedEvent): string {
   const from = `${by}${address === undefined ? "" : ` from ${plainLine(address, 80)}`}`;
   const others = more === undefined ? "" : ` (and ${more} more before)`;
   return ` ${plainLine(path, 200)}${from}: ${plainLine(reason, 300)} [${code}]${others}`;
+}
+
+function callRefusalDetail({ tool, caller, rule, more }: CallRefusedEvent): string {
+  const others = more === undefined ? "" : ` (and ${more} more before)`;
+  return ` ${plainLine(tool, 200)} for ${plainLine(caller, 80)}: ${plainLine(rule, 500)}${others}`;
 }
 
 function reloadDetail({ changed, restart, problems }: GatewayReloadedEvent): string {

@@ -7,6 +7,7 @@ import { toPortolanError } from "../../errors/index.ts";
 import type { OpenedGateway } from "../../gateway/index.ts";
 import type { LogLine } from "../../hub/index.ts";
 import type { Cli } from "../context.ts";
+import { callersIn } from "../workspace/callers.ts";
 import { hasTerminal } from "../terminal/session-terminal.ts";
 
 const MAX_LOG_BYTES = 1024 * 1024;
@@ -48,6 +49,7 @@ export async function openControl(
       serveClient: (input, output) => gateway.serveStdio(input, output),
       reload: () => gateway.reload(),
       budgets: () => gateway.budgets,
+      callers: () => callersIn(gateway.settings),
       problems: () => (gateway.settingsProblem === undefined ? [] : [gateway.settingsProblem]),
     });
   } catch (thrown) {

@@ -49,7 +49,7 @@ export function createServeEvents(
   let ended = false;
   const isNews = (event: HubEvent): boolean => {
     if (event.type === "gateway.budget_exceeded" || event.type === "gateway.loop_stopped") return true;
-    if (event.type.startsWith("gateway.approval_")) return true;
+    if (event.type.startsWith("gateway.approval_") || event.type === "gateway.call_refused") return true;
     // The connections of single callers come and go.
     if (event.type !== "gateway.refused" && "caller" in event && event.caller !== undefined) return false;
     switch (event.type) {

@@ -1,7 +1,9 @@
 // `portolan why <server>.<tool>`: whether a tool is offered, and why not.
 
-import type { LivePin, ServerHealth } from "../../hub/index.ts";
+import type { CallerAccess } from "../../gateway/index.ts";
+import type { LivePin, OwnName, ServerHealth } from "../../hub/index.ts";
 import { PortolanError, unknownTool } from "../../errors/index.ts";
+import type { ToolDefinition } from "../../model/index.ts";
 import type { LintFinding } from "../../packages/index.ts";
 import type { Cli } from "../context.ts";
 import { renderRows, wrap } from "../terminal/layout.ts";
@@ -19,6 +21,8 @@ interface ToolReport {
   readonly hash?: string;
   readonly approved?: string;
   readonly findings: readonly LintFinding[];
+  /** The callers of the gateway, and the rule by which the tool is refused to some. Absent if there are none. */
+  readonly callers?: readonly { readonly name: string; readonly allowed: boolean; readonly rule?: string }[];
   readonly advice: readonly string[];
 }
 
@@ -35,7 +39,7 @@ export async function whyTool(
   { alias, tool }: { readonly alias: string; readonly tool: string },
 ): Promise<number> {
   const open = { only: [alias], start: "eager", showsSource: true, hashesTools: true } as const;
-  return withServers(cli, source, open, async ({ workspace }) => {
+  return withServers(cli, source, open, async ({ workspace, callers }) => {
     const pins = await workspace.pins();
     const [health] = workspace.health();
     if (health === undefined)
@@ -57,11 +61,34 @@ export async function whyTool(
     }
     const { lintDefinition } = await import("../../packages/index.ts");
     const findings = found === undefined ? [] : lintDefinition(found.definition);
-    const report = toReport({ alias, tool, found, offered, findings, health });
+    const definitions = callers.length === 0 ? [] : await workspace.toolDefinitions();
+    const report = {
+      ...toReport({ alias, tool, found, offered, findings, health }),
+      callers: await rulesFor(callers, definitions, workspace.toolNames(), source, tool),
+    };
     if (cli.output.form === "json") cli.output.json(report);
     else cli.output.print(describe(report, cli));
     return 0;
   });
+}
+
+/** Undefined without callers, and for a tool that nobody may use. */
+async function rulesFor(
+  callers: readonly CallerAccess[],
+  definitions: readonly ToolDefinition[],
+  names: ReadonlyMap<string, OwnName>,
+  source: Source,
+  tool: string,
+): Promise<ToolReport["callers"]> {
+  const definition = definitions.find(({ name }) => names.get(name)?.name === tool);
+  if (definition === undefined) return undefined;
+  const { refusedTools } = await import("../list/refused-tools.ts");
+  return Promise.all(
+    callers.map(async (caller) => {
+      const [refused] = await refusedTools(caller, [definition], names, source);
+      return { name: caller.name, allowed: refused === undefined, rule: refused?.rule };
+    }),
+  );
 }
 
 function toReport(facts: {
@@ -91,7 +118,7 @@ function toReport(facts: {
 }
 
 function describe(
-  { server, tool, offered, reason = "", hash = "", approved = "", findings, advice }: ToolReport,
+  { server, tool, offered, reason = "", hash = "", approved = "", findings, callers = [], advice }: ToolReport,
   { output }: Cli,
 ): string {
   const { colors, width } = output;
@@ -101,6 +128,10 @@ function describe(
     { name: "reason", value: plainLine(reason, 500) },
     { name: "hash", value: hash },
     { name: "pinned", value: approved === hash && hash !== "" ? "the same" : approved },
+    ...callers.map(({ name, rule }, index) => ({
+      name: index === 0 ? "callers" : "",
+      value: `${plainLine(name, 80)} ${rule === undefined ? colors.green("allowed") : `${colors.red("refused")} by ${plainLine(rule, 300)}`}`,
+    })),
     ...findings.slice(0, 10).map(({ severity, path, message }) => ({
       name: severity,
       value: `${plainLine(path, 80)} ${plainLine(message, 300)}`,

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import type { GatewayFacts, RemoteWorkspace, RunningGateway } from "../../control/index.ts";
 import type { DriverReport } from "../../contracts/index.ts";
 import { type Diagnostic, isPortolanError } from "../../errors/index.ts";
-import type { BudgetUse } from "../../gateway/index.ts";
+import type { BudgetUse, CallerAccess } from "../../gateway/index.ts";
 import type { Workspace } from "../../hub/index.ts";
 import type { Cli } from "../context.ts";
 import { createHandlers, answersRequests } from "../input/handlers.ts";
@@ -13,6 +13,7 @@ import { diagnosticLine } from "../output/diagnostic.ts";
 import { describeLog } from "../output/event.ts";
 import { requestProgress, withSpinner } from "../output/progress.ts";
 import { plainLine } from "../terminal/safe-text.ts";
+import { callersIn } from "./callers.ts";
 import { type Opened, type OpenOptions, requireNamed, waitFor, withWorkspace } from "./open.ts";
 import { workspaceFolder } from "./folder.ts";
 import { loadSource, type Source } from "./source.ts";
@@ -24,6 +25,8 @@ export interface OpenedServers extends Omit<Opened, "workspace"> {
   readonly workspace: UsedWorkspace;
   /** The running gateway that the servers belong to; undefined for servers of this process. */
   readonly gateway: GatewayField | undefined;
+  /** The callers of the gateway with their rules: those in use, or those of the config files. */
+  readonly callers: readonly CallerAccess[];
   /** The registered drivers, after waiting for their verification. */
   readonly drivers: (waitMs: number) => Promise<readonly DriverReport[]>;
 }
@@ -56,6 +59,7 @@ export async function withServers<T>(
     use({
       ...opened,
       gateway: undefined,
+      callers: callersIn(source.config.gateway),
       drivers: async (waitMs) => {
         const contracts = await opened.workspace.contracts();
         const late = new Promise((resolve) => setTimeout(resolve, waitMs).unref());
@@ -255,6 +259,7 @@ async function withRemote<T>(
       return await use({
         workspace,
         gateway: toGatewayField(gateway, workspace.gateway.facts),
+        callers: workspace.gateway.facts.callers ?? callersIn(source.config.gateway),
         drivers: () => workspace.drivers(),
         request: requestProgress(cli, spinner),
         diagnostics: () => [...source.diagnostics, ...workspace.diagnostics],

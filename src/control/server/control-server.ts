@@ -23,6 +23,7 @@ export interface GatewayControls extends Pick<
   /** Changes of the config files that are not in use, and why. */
   problems(): readonly string[];
   budgets(): GatewayFacts["budgets"];
+  callers(): GatewayFacts["callers"];
   /** Serves one MCP client on these streams, as on stdio. Resolves when it has disconnected. */
   serveClient(input: Readable, output: Writable): Promise<void>;
 }
@@ -81,6 +82,7 @@ export async function serveControl(options: ControlServerOptions): Promise<Contr
       files: [...new Set(workspace.hub.members.map(({ config }) => config.origin.file))],
       problems: options.problems(),
       budgets: options.budgets()?.slice(0, MAX_BUDGETS),
+      callers: options.callers(),
     }),
   };
   const accept = (socket: Socket): void => {

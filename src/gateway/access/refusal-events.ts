@@ -1,6 +1,7 @@
-// Events about refused requests: wrong tokens, hosts and origins, and exceeded limits. A flood costs one event per second.
+// Events about refused requests: wrong tokens, hosts and origins, exceeded limits, and calls that the rules of a caller refuse. A
+// flood costs one event per second.
 
-import type { EventBus } from "../../hub/index.ts";
+import type { CallRefusedEvent, EventBus } from "../../hub/index.ts";
 import type { HttpRequest } from "../http/responses.ts";
 import type { Refusal } from "./types.ts";
 
@@ -39,6 +40,20 @@ export function createRefusalEvents(
       path,
       more: more === 0 ? undefined : more,
     });
+  };
+}
+
+export type NoteCallRefusal = (refusal: Pick<CallRefusedEvent, "server" | "tool" | "caller" | "rule">) => void;
+
+export function createCallRefusalEvents(
+  events: EventBus,
+  now: () => number = () => performance.now(),
+): NoteCallRefusal {
+  const budget = createBudget(now);
+  return (refusal) => {
+    const more = budget.take();
+    if (more === undefined) return;
+    events.emit({ type: "gateway.call_refused", ...refusal, more: more === 0 ? undefined : more });
   };
 }
 

@@ -49,6 +49,19 @@ test.each<[GatewayToolRules | undefined, GatewayToolRules | undefined, boolean]>
   expect(view(allow, deny).admits(tool())).toBe(admitted);
 });
 
+test("a refusal names the rule and its entry; servers come before tools", () => {
+  const rules = view(
+    { servers: ["files"], annotations: ["read-only"] },
+    { tools: ["x", "files.wr*"], tags: ["secret"] },
+  );
+  expect(rules.refusalOf(tool())).toBeUndefined();
+  expect(rules.refusalOf(tool({ own: "write" }))).toBe("deny.tools: files.wr*");
+  expect(rules.refusalOf(tool({ annotations: {} }))).toBe("allow.annotations: only read-only");
+  expect(rules.refusalOf(tool({ own: "write", alias: "git" }))).toBe("allow.servers: only files");
+  expect(rules.refusalOf(tool({ possibleTags: ["secret"] }))).toBe("deny.tags: secret");
+  expect(view({ tools: [] }).refusalOf(tool())).toBe("allow.tools: only (nothing)");
+});
+
 test("prompts and resources follow the rules about servers and tags alone", () => {
   const server = { alias: "files", tags: ["disk"] };
   expect(view({ tools: ["x"] }).admitsServer(server)).toBe(true);

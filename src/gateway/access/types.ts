@@ -42,6 +42,10 @@ export interface ToolFilter {
   /** Equal for filters with the same rules. */
   readonly key: string;
   admits(tool: FilteredTool): boolean;
+  /** The rule that refuses a tool, such as `deny.tools: files.write_*`; undefined if it is admitted. */
+  refusalOf(tool: FilteredTool): string | undefined;
+  /** The rule about servers and tags that refuses a server; undefined if it is admitted. */
+  refusalOfServer(server: FilteredServer): string | undefined;
   /** For prompts and resources: applies only the rules about servers and tags. */
   admitsServer(server: FilteredServer): boolean;
   /** True if the filter also has rules about the tools of a server. */

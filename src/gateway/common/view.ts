@@ -1,8 +1,9 @@
 // Gateway views: what one kind of caller sees at one address, as a view of the hub that all its clients share.
 
 import { didYouMean, PortolanError, unknownServer } from "../../errors/index.ts";
-import type { Hub, HubView, OfferLogin, ViewOptions } from "../../hub/index.ts";
+import type { Hidden, Hub, HubView, OfferLogin, ViewOptions } from "../../hub/index.ts";
 import { type JsonObject, type LogMessage, showsApps } from "../../model/index.ts";
+import type { NoteCallRefusal } from "../access/refusal-events.ts";
 import type { AuthenticatedCaller, ToolFilter } from "../access/types.ts";
 import { frameFor, type ResultFrame } from "./lists.ts";
 import { type GatewayUser, GatewayUsers } from "./users.ts";
@@ -103,6 +104,8 @@ export interface GatewayViewsOptions {
   readonly name: string;
   /** A single enabled server keeps its own tool names and identity, until a second one is added. */
   readonly bare?: boolean;
+  /** Called when the rules of a caller refuse a call. */
+  readonly refused?: NoteCallRefusal;
   /** Offers logins at servers to a caller; undefined without login pages. */
   readonly offerLogin?: (caller: string) => OfferLogin | undefined;
 }
@@ -158,6 +161,17 @@ export class GatewayViews {
         filter === undefined
           ? undefined
           : (tool) => filter.admits({ ...tool, name: this.#hub.fullToolName(tool.alias, tool.own) }),
+      hiddenBy:
+        filter === undefined
+          ? undefined
+          : (hidden, { method, caller: by }) => {
+              const rule = this.#hidingRule(filter, hidden, method);
+              if (rule === undefined) return undefined;
+              // Callers with the same rules share a view.
+              const refusal = { server: hidden.member.alias, tool: hidden.own, caller: by?.account ?? name };
+              this.#options.refused?.({ ...refusal, rule });
+              return rule;
+            },
     });
     const owner = user.kind === "user" ? user.user.id : undefined;
     const create = (ownKey: string, appTools: boolean): GatewayView => {
@@ -209,6 +223,20 @@ export class GatewayViews {
     throw new PortolanError("SERVER_UNKNOWN", `No server has the tag ${JSON.stringify(name)}.`, {
       hint: didYouMean(name, names),
     });
+  }
+
+  /** The rule that hides a tool, or a prompt or resource with its server; undefined if it is not the rules that hide it. */
+  #hidingRule(filter: ToolFilter, { member, own }: Hidden, method: string): string | undefined {
+    const { alias, config, inventory } = member;
+    if (method === "tools/call") {
+      const annotations = inventory.tools.find(({ name }) => name === own)?.annotations;
+      const name = this.#hub.fullToolName(alias, own);
+      return filter.refusalOf({ name, own, alias, ...member.tagsOf(own), annotations });
+    }
+    const isContracts = config.endpoint.transport === "contracts";
+    if (!isContracts && this.#isVisible(filter, member)) return undefined;
+    const ofServer = isContracts ? undefined : filter.refusalOfServer({ alias, tags: config.tags ?? [] });
+    return ofServer ?? "none of its tools is allowed";
   }
 
   /** Prompts and resources have no rules of their own: a caller sees those of a server if it sees one of its tools. */

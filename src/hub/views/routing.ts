@@ -38,7 +38,7 @@ export function promptRoute(view: Routed, name: string, naming: Naming): PromptR
 
 /** The tool, prompt or resource that a request names, as its own server names it. */
 export interface Hidden {
-  readonly alias: string;
+  readonly member: Member;
   readonly own: string;
 }
 
@@ -48,12 +48,13 @@ export function findHidden(
   { method, params }: Pick<Call, "method" | "params">,
   naming: Naming,
 ): Hidden | undefined {
-  for (const { alias, config, inventory } of members) {
+  for (const member of members) {
+    const { config, inventory } = member;
     const owns: readonly string[] = config.enabled ? namesIn(inventory, method) : [];
     const nameOf = method === "prompts/get" ? promptName : method === "tools/call" ? hubName : undefined;
     const wanted = nameOf === undefined ? params?.uri : params?.name;
     const own = owns.find((one) => (nameOf?.(naming, config, one) ?? one) === wanted);
-    if (own !== undefined) return { alias, own };
+    if (own !== undefined) return { member, own };
   }
   return undefined;
 }

@@ -11,7 +11,7 @@ import {
   type UpstreamEvents,
   type UpstreamStats,
 } from "../../upstream/index.ts";
-import { type Observation, trackPhase } from "../../telemetry/index.ts";
+import { trackPhase } from "../../telemetry/index.ts";
 import type { CallChecks, RoutedCall } from "./call-checks.ts";
 import { describeAlone, describeTogether } from "./description.ts";
 import type { EventBus } from "../events.ts";
@@ -29,7 +29,7 @@ import {
   type ViewTool,
 } from "./merge.ts";
 import { hubName } from "./naming.ts";
-import { findHidden, isStarting, ownerOf, promptRoute, startingOwner, toolRoute } from "./routing.ts";
+import { findHidden, type Hidden, isStarting, ownerOf, promptRoute, startingOwner, toolRoute } from "./routing.ts";
 import { fromHubTaskId, hasTaskId, watchTasks, withHubTaskIds } from "./tasks.ts";
 import { ViewEvents, emitCallEvents } from "./view-events.ts";
 
@@ -39,6 +39,8 @@ export interface ViewOptions {
   readonly includes?: (member: Member) => boolean;
   /** Selects tools. Default: all. */
   readonly admits?: (tool: ViewTool) => boolean;
+  /** The rule that hides what a call names; undefined if no rule does. Called for calls without a route. */
+  readonly hiddenBy?: (hidden: Hidden, call: Call) => string | undefined;
   /** True for a client that shows apps: it also sees the tools that only apps may call. */
   readonly appTools?: boolean;
   /** True when results may be cut on their way to the client. */
@@ -285,26 +287,29 @@ export class HubView implements Upstream {
     return { call, tool: { name, own, alias, ...member.tagsOf(own), annotations }, isContract };
   }
 
-  /** Records why an observed call has no route: its error does not tell that a rule hides the tool. */
+  /** Records why a call has no route: its error does not tell that a rule hides the tool. */
   #route<R>(call: Call, find: () => R): R {
     try {
       return find();
     } catch (error) {
-      if (call.observation !== undefined) this.#recordRefusal(call.observation, call, error);
+      this.#recordRefusal(call, error);
       throw error;
     }
   }
 
-  #recordRefusal(observation: Observation, call: Call, error: unknown): void {
-    const { admits, alone, user } = this.#options;
+  #recordRefusal(call: Call, error: unknown): void {
+    const { hiddenBy, alone, user } = this.#options;
+    const { observation } = call;
     const isWithheld = isPortolanError(error) && error.code === "TOOL_WITHHELD";
-    if (!isWithheld && admits === undefined) return;
+    if (isWithheld ? observation === undefined : hiddenBy === undefined) return;
     const members = this.#source.membersOf(user);
     const inScope = alone === undefined ? members : members.filter(({ alias }) => alias === alone);
     const hidden = findHidden(inScope, call, this.#settings.naming);
     if (hidden === undefined) return;
-    observation.routed(hidden.alias, hidden.own);
-    observation.decide({ kind: "refused", by: isWithheld ? "pins" : "access rules" });
+    const rule = isWithheld ? undefined : hiddenBy?.(hidden, call);
+    if (!isWithheld && rule === undefined) return;
+    observation?.routed(hidden.member.alias, hidden.own);
+    observation?.decide({ kind: "refused", by: isWithheld ? "pins" : "access rules", rule });
   }
 
   /** Adds the alias to task ids in the result. */

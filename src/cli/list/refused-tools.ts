@@ -1,0 +1,48 @@
+// Tools that a caller of the gateway may not use, each with the rule that refuses it.
+
+import type { CallerAccess } from "../../gateway/index.ts";
+import type { OwnName } from "../../hub/index.ts";
+import type { ToolDefinition } from "../../model/index.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { createRuleFinder } from "../workspace/callers.ts";
+import type { Source } from "../workspace/source.ts";
+
+export interface RefusedTool {
+  readonly server: string;
+  /** Its name in the workspace. */
+  readonly name: string;
+  /** The server's own name for it. */
+  readonly tool: string;
+  /** The setting of the caller that refuses it, such as `deny.tools: files.write_*`. */
+  readonly rule: string;
+}
+
+const SHOWN = 8;
+
+export async function refusedTools(
+  caller: CallerAccess,
+  tools: readonly ToolDefinition[],
+  names: ReadonlyMap<string, OwnName>,
+  { config }: Source,
+): Promise<readonly RefusedTool[]> {
+  const { tagsOfTool } = await import("../../hub/index.ts");
+  const ruleFor = await createRuleFinder(caller);
+  return tools.flatMap(({ name, annotations }) => {
+    const { server, name: own } = names.get(name) ?? { server: "", name };
+    const configured = config.servers.find(({ alias }) => alias === server);
+    const tags = configured === undefined ? { tags: [] } : tagsOfTool(configured, own);
+    const rule = ruleFor({ name, alias: server, own, ...tags, annotations });
+    return rule === undefined ? [] : [{ server, name, tool: own, rule }];
+  });
+}
+
+/** One line for each rule, with the tools that it refuses. */
+export function describeRefused(refused: readonly RefusedTool[], { all }: { all?: boolean }): string[] {
+  const rules = new Map<string, string[]>();
+  for (const { tool, rule } of refused) rules.set(rule, [...(rules.get(rule) ?? []), plainLine(tool, 80)]);
+  return [...rules].map(([rule, tools]) => {
+    const shown = all === true ? tools : tools.slice(0, SHOWN);
+    const more = tools.length > shown.length ? ` and ${tools.length - shown.length} more (--all)` : "";
+    return `refused by ${plainLine(rule, 300)}: ${shown.join(", ")}${more}`;
+  });
+}
