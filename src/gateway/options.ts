@@ -147,7 +147,10 @@ export function checkPath(path: string): string {
 }
 
 /** Without a token, callers or OAuth, every request would be refused. */
-export function checkReachable({ auth, oauth, callers = [] }: GatewaySettings, token: string | undefined): void {
+export function checkReachable(
+  { auth, oauth, callers = [] }: GatewaySettings,
+  token: string | undefined,
+): void {
   if (token !== undefined || auth === "none" || oauth !== undefined || callers.length > 0) return;
   throw new PortolanError(
     "CONFIG_INVALID",

@@ -60,6 +60,9 @@ export const readDependencies: typeof packages.readDependencies = async (...args
 export const inspectPackage: typeof packages.inspectPackage = async (...args) =>
   (await import("./npm/package.ts")).inspectPackage(...args);
 
+export const findNpmUpdate: typeof packages.findNpmUpdate = async (...args) =>
+  (await import("./npm/package.ts")).findNpmUpdate(...args);
+
 export const checkStore: typeof store.checkStore = async (...args) =>
   (await import("./store/check-store.ts")).checkStore(...args);
 

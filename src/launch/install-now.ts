@@ -15,6 +15,8 @@ export interface InstallReport {
   readonly state: "there" | "installed" | "mended" | "updated" | "none";
   /** Human-readable: a package with its version, a URL, an image or a path. */
   readonly source: string;
+  /** The version of a package of npm. */
+  readonly version?: string;
   /** The version before an update. */
   readonly before?: string;
   /** The parts of the installed package that were broken and have been replaced. */
@@ -57,10 +59,10 @@ export async function installNow(asked: LaunchRequest, { update }: InstallOption
   });
   // The launch plan shows the hash; this report shows the version only.
   const shown = (from?.source ?? source).replace(/ \(.*\)$| sha\d+[-:]\S+$/, "");
-  if (!isFetched)
-    return { kind, state: own === undefined && from === undefined ? "none" : "there", source: shown };
-  if (damaged.length > 0) return { kind, source: shown, state: "mended", broken: damaged };
-  return { kind, source: shown, ...comparedTo(before, version) };
+  const facts = { kind, source: shown, version };
+  if (!isFetched) return { ...facts, state: own === undefined && from === undefined ? "none" : "there" };
+  if (damaged.length > 0) return { ...facts, state: "mended", broken: damaged };
+  return { ...facts, ...comparedTo(before, version) };
 }
 
 function comparedTo(

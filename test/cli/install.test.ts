@@ -89,9 +89,35 @@ describe("portolan install", () => {
     publish("fresh", "1.1.0");
     expect(states(await run("install", "a"))).toEqual(["there"]);
     const { servers } = JSON.parse((await run("install", "a", "--update")).out) as { servers: unknown[] };
-    expect(servers).toEqual([
-      { server: "a", kind: "npm", state: "updated", source: "fresh@1.1.0", before: "1.0.0" },
-    ]);
+    const facts = { server: "a", kind: "npm", source: "fresh@1.1.0" };
+    expect(servers).toEqual([{ ...facts, state: "updated", version: "1.1.0", before: "1.0.0" }]);
+  });
+
+  it("update --check reports the installed and the newer version, and installs nothing", async () => {
+    publish("checked", "1.0.0");
+    const { run, offline } = setUp("checked");
+    const check = async (...words: string[]): Promise<unknown> => {
+      const { code, out } = await run("update", "--check", ...words);
+      return { code, ...(JSON.parse(out) as object) };
+    };
+    expect(await check()).toEqual({ code: 0, servers: [{ server: "a", state: "absent", to: "1.0.0" }] });
+    expect(states(await run("install", "a"))).toEqual(["installed"]);
+    expect(await check("a")).toEqual({
+      code: 0,
+      servers: [{ server: "a", state: "current", from: "1.0.0" }],
+    });
+    publish("checked", "1.1.0");
+    publish("checked", "2.0.0");
+    const available = { server: "a", state: "available", from: "1.0.0", to: "1.1.0" };
+    for (const words of [[], ["a"]]) expect(await check(...words)).toEqual({ code: 1, servers: [available] });
+    expect((await run("update", "--check", "--text")).out).toBe(
+      "a: 1.0.0 → 1.1.0 is available: portolan install --update a\n",
+    );
+    const failed = await offline("update", "--check");
+    expect(failed.code).toBe(3);
+    expect(JSON.parse(failed.out)).toMatchObject({
+      servers: [{ server: "a", state: "failed", error: { code: "INSTALL_FAILED" } }],
+    });
   });
 
   it("continues after a failed installation, and reports why", async () => {

@@ -92,14 +92,14 @@ describe("commands beside a gateway", () => {
     const place = setUp();
     const { pid } = await place.serve("--no-auth");
     const { port } = new URL((await place.json<Status>("status")).gateway?.url ?? "");
-    const own = envelope(await place.run("serve", "--port", port));
+    const own = envelope(await place.run("serve", "--port", port, "--json"));
     expect(own.message).toContain(`the gateway of this workspace (process ${pid}) uses the port.`);
     expect(own.hint).toContain("portolan status. To stop it: portolan stop.");
     const cwd = join(place.top, "other");
     mkdirSync(cwd);
     writeFileSync(join(cwd, "portolan.yaml"), yaml({ good: entry() }));
     for (const words of [["serve"], ["serve", "--daemon"]]) {
-      const ran = await portolan([...words, "--port", port], { cwd, env: place.env });
+      const ran = await portolan([...words, "--port", port, "--json"], { cwd, env: place.env });
       expect(ran.code).toBe(2);
       const other = envelope(ran);
       expect(other.message).toContain(`the gateway of ~/project (process ${pid}) uses the port.`);

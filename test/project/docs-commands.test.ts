@@ -138,6 +138,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   "docs/guides/server-login.md": {},
   "docs/guides/terminal.md": {},
   "docs/guides/workspaces.md": { files: { "portolan.yaml": "yaml 1" } },
+  "docs/reference/access-control.md": { files: { "portolan.yaml": "yaml 1" } },
   "docs/reference/config-files.md": {
     files: { "portolan.yaml": "yaml 1", "bridge/manifest.yaml": "yaml 3" },
   },

@@ -152,7 +152,9 @@ it(
       "GET /repos/mlld-lang/mlld",
     ]);
 
-    expect(json(await user("update"))["servers"]).toEqual([{ server: "github", state: "current" }]);
+    expect(json(await user("update"))["servers"]).toEqual([
+      { server: "github", state: "current", from: "1.0.0" },
+    ]);
     edit("mcpfile.yaml", (before) =>
       before
         .replace("1.0.0", "1.1.0")

@@ -117,9 +117,7 @@ function line(entry: AuditEntry, colors: Colors): string {
     paint(outcome),
     text("code", 40),
     `${Math.round(Number(entry.durationMs))} ms`,
-    kind === undefined || kind === "allowed"
-      ? undefined
-      : plainLine(`${kind}${who}`, 200),
+    kind === undefined || kind === "allowed" ? undefined : plainLine(`${kind}${who}`, 200),
   ]
     .filter((part) => part !== undefined)
     .join("  ");

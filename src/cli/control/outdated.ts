@@ -12,12 +12,15 @@ export async function noteOutdated(
   command = "reload",
 ): Promise<readonly RunningGateway[]> {
   const { gateways } = await io.findGateways(workspaceFolder(io, options));
-  const place = options.workspace === undefined ? "" : ` -w ${pathLabeller(io)(workspaceFolder(io, options))}`;
+  const place =
+    options.workspace === undefined ? "" : ` -w ${pathLabeller(io)(workspaceFolder(io, options))}`;
   for (const gateway of gateways) {
     // With several gateways, the command must name one.
     const pid = gateways.length === 1 ? "" : ` --pid ${gateway.pid}`;
     output.note(
-      output.noteColors.yellow(`The gateway ${gatewayLabel(gateway)} ${what}: portolan ${command}${place}${pid}`),
+      output.noteColors.yellow(
+        `The gateway ${gatewayLabel(gateway)} ${what}: portolan ${command}${place}${pid}`,
+      ),
     );
   }
   return gateways;

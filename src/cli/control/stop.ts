@@ -68,7 +68,8 @@ export async function reload(cli: Cli, raw: RawControlOptions): Promise<number> 
     ? `The gateway ${gatewayLabel(gateway)} has read its config files again.`
     : "This gateway serves servers of other clients, whose files it reads at its start only.";
   const names = restarted.map((alias) => plainLine(alias, 80)).join(", ");
-  if (output.form === "json") output.json({ gateway: toGatewayField(gateway), hasFiles, problems, restarted });
+  if (output.form === "json")
+    output.json({ gateway: toGatewayField(gateway), hasFiles, problems, restarted });
   else
     output.print(
       [

@@ -4,6 +4,7 @@ import { PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { InstallReport } from "../../launch/index.ts";
 import type { HttpProgram, PackagePolicy, ServerConfig, StdioEndpoint } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
+import { noteOutdated } from "../control/outdated.ts";
 import { refuseBothSides } from "../options/usage-error.ts";
 import { noteDiagnostic } from "../output/diagnostic.ts";
 import { exitCodeOf } from "../output/output.ts";
@@ -77,6 +78,13 @@ async function installChosen(
   if (output.form === "json") output.json({ servers: lines.map(toJson) });
   else if (lines.length === 0) output.print("There are no servers here.");
   else output.print(describe(lines, cli, update));
+  // Servers that run keep the version that they were started with.
+  const changed = lines.filter(({ report }) => report?.state === "updated" || report?.state === "mended");
+  if (source !== undefined)
+    for (const { server } of changed) {
+      const name = plainLine(server, 60);
+      await noteOutdated(cli, `still runs ${name} as it was. Restart it`, `restart ${name}`);
+    }
   const failed = lines.find(({ error }) => error !== undefined)?.error;
   return failed === undefined ? 0 : frozen ? FROZEN_EXIT : exitCodeOf(failed);
 }

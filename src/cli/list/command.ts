@@ -17,7 +17,10 @@ export function addListCommand({ program, explain, run, server }: CommandHost): 
     .option("--wait <time>", "how long to wait for the servers of the workspace: 30, 500ms, 2m")
     .option("--all", "every parameter and every line of text")
     .option("--schema", "the tools' JSON Schemas in full")
-    .option("--caller <name>", "the tools that this caller of the gateway may use, and the rules that refuse others")
+    .option(
+      "--caller <name>",
+      "the tools that this caller of the gateway may use, and the rules that refuse others",
+    )
     .action((words: string[], raw: RawOptions & ListOptions) =>
       run(raw, async (cli) => (await import("./list.ts")).list(cli, { words, server }, raw)),
     );

@@ -195,7 +195,16 @@ async function listWorkspace(
         return 0;
       }
       const lists = {
-        ...{ health, tools: definitions, names, resources, prompts, diagnostics: diagnostics(), caller, refused },
+        ...{
+          health,
+          tools: definitions,
+          names,
+          resources,
+          prompts,
+          diagnostics: diagnostics(),
+          caller,
+          refused,
+        },
         rightsOf: rightsIn(source),
       };
       output.print(describeWorkspace(lists, sourceNote(source, io), cli, options));

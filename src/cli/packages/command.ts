@@ -37,7 +37,7 @@ export function addPackageCommands({ program, explain, run }: CommandHost): void
     argument: "[servers...]",
     groups: [outputOptions, workspaceOption, registryOption, consentOptions],
   })
-    .option("--check", "only report updates; exit code 1 if there are any")
+    .option("--check", "only report updates, also those of npm; exit code 1 if there are any")
     .option("--dry-run", "show the differences, and change nothing")
     .option("--accept-tools", "approve changed tool definitions too")
     .option("--allow-downgrade", "accept a lower version")

@@ -5,12 +5,7 @@ import { PortolanError, unknownServer } from "../../errors/index.ts";
 import { sandboxFromPermissions } from "../../formats/package/index.ts";
 import { definedOnly, filled, toSandboxFields } from "../../formats/manifest/index.ts";
 import { changeServer, parseWorkspace, type ServerFields } from "../../formats/workspace/index.ts";
-import {
-  parsePackageReference,
-  parseProgram,
-  type SandboxConfig,
-  type ServerConfig,
-} from "../../model/index.ts";
+import { parsePackageReference, type SandboxConfig, type ServerConfig } from "../../model/index.ts";
 import {
   compareWithRemembered,
   keepDocument,
@@ -25,11 +20,11 @@ import type { SecretStore } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
 import { applyToGateways } from "../control/apply.ts";
 import { editWorkspaceFile } from "../edit/workspace-file.ts";
+import { exitCodeOf } from "../output/output.ts";
 import { withSpinner } from "../output/progress.ts";
 import { openSecrets, type PackageSettings, readPackageSettings } from "../registry/settings.ts";
 import { registriesOf } from "../registry/options.ts";
 import { plainLine } from "../terminal/safe-text.ts";
-import { programOf } from "../workspace/programs.ts";
 import { approve, configure, noteTools, type RawPackageOptions, toLocked } from "./add.ts";
 import { type Approval } from "./approval.ts";
 import { type Candidate, findCandidate } from "./candidate.ts";
@@ -40,6 +35,7 @@ import { comparePackages, type PackageDifference, refuseUpdate, renderDifference
 import type { PackageFacts } from "./facts.ts";
 import { compareTools, keepDefinitions } from "./live-tools.ts";
 import { lockedFacts } from "./locked-facts.ts";
+import { describeNpmUpdate, findNpmUpdates, npmProgramOf, type NpmUpdate } from "../install/npm-updates.ts";
 import { orUnchanged, saveDecision } from "./save.ts";
 import { tryServer } from "./trial.ts";
 import { compareVersionTexts } from "./version-order.ts";
@@ -61,6 +57,10 @@ interface Target {
 interface Outcome {
   readonly server: string;
   readonly state: "current" | "available" | "updated";
+  /** The locked version. */
+  readonly from: string;
+  /** The newer version; absent if there is none. */
+  readonly to?: string;
   /** A newer version that the range in portolan.yaml excludes. */
   readonly newer?: string;
   readonly difference?: PackageDifference;
@@ -71,32 +71,39 @@ interface Outcome {
 export async function update(cli: Cli, names: readonly string[], raw: RawUpdateOptions): Promise<number> {
   const { output } = cli;
   const settings = await readPackageSettings(cli);
-  const { targets, ofNpm } = await findTargets(cli, settings, names);
+  const { targets, ofNpm } = await findTargets(cli, settings, names, raw.check === true);
   const outcomes: Outcome[] = [];
   for (const target of targets) {
     const what = `Nothing of ${plainLine(target.server.alias, 60)}`;
     outcomes.push(await orUnchanged(cli, what, () => updateOne(cli, target, settings, raw)));
   }
+  const checked = raw.check === true ? await findNpmUpdates(cli, ofNpm) : [];
   const isUpdated = outcomes.some(({ state }) => state === "updated");
   const applied = isUpdated ? await applyToGateways(cli) : undefined;
-  if (output.form === "json") output.json({ servers: outcomes, ...applied?.fields });
-  else if (outcomes.length === 0)
+  if (output.form === "json")
+    output.json({ servers: [...outcomes, ...checked.map(toJson)], ...applied?.fields });
+  else if (outcomes.length + checked.length === 0)
     output.print("No server of this workspace comes from a package of a registry.");
-  else for (const outcome of outcomes) output.print(describe(outcome));
-  if (ofNpm.length > 0) {
-    const list = ofNpm.map((name) => plainLine(name, 60));
+  else for (const line of [...outcomes.map(describe), ...checked.map(describeNpmUpdate)]) output.print(line);
+  if (ofNpm.length > 0 && raw.check !== true) {
+    const list = ofNpm.map(({ alias }) => plainLine(alias, 60));
     output.note(
-      `This command does not check packages of npm (${list.join(", ")}). To update them: portolan install --update ${list.join(" ")}`,
+      `This command does not update packages of npm (${list.join(", ")}). To update them: portolan install --update ${list.join(" ")}`,
     );
   }
   if (output.form !== "json") applied?.print();
   if (applied !== undefined && applied.code !== 0) return applied.code;
-  return raw.check === true && outcomes.some(({ state }) => state === "available") ? 1 : 0;
+  const failed = checked.find(({ error }) => error !== undefined)?.error;
+  if (failed !== undefined) return exitCodeOf(failed);
+  return raw.check === true && [...outcomes, ...checked].some(({ state }) => state === "available") ? 1 : 0;
 }
 
-function describe({ server, state, newer, difference, tools }: Outcome): string {
+function toJson({ error, ...update }: NpmUpdate): object {
+  return error === undefined ? update : { ...update, error: error.toJSON() };
+}
+
+function describe({ server, state, newer, from, to = "", tools }: Outcome): string {
   const name = plainLine(server, 60);
-  const { from = "", to = "" } = difference ?? {};
   if (state === "current")
     return newer === undefined
       ? `${name} is up to date.`
@@ -111,11 +118,16 @@ function describe({ server, state, newer, difference, tools }: Outcome): string 
 interface Found {
   readonly targets: readonly Target[];
   /** Servers that run packages of npm, which `portolan install --update` updates. */
-  readonly ofNpm: readonly string[];
+  readonly ofNpm: readonly ServerConfig[];
 }
 
 /** The servers that come from packages. A named one that does not is an error. */
-async function findTargets(cli: Cli, { folder }: PackageSettings, names: readonly string[]): Promise<Found> {
+async function findTargets(
+  cli: Cli,
+  { folder }: PackageSettings,
+  names: readonly string[],
+  isCheck: boolean,
+): Promise<Found> {
   const { text = "", file } = await editWorkspaceFile(cli, true, (own) => own.text ?? "");
   const { servers } = parseWorkspace(text, file);
   const lock = await readLock(lockFileOf(folder));
@@ -126,20 +138,10 @@ async function findTargets(cli: Cli, { folder }: PackageSettings, names: readonl
       servers.map(({ alias }) => alias),
     );
   const chosen = servers.filter(({ alias }) => names.length === 0 || names.includes(alias));
-  return {
-    targets: chosen.flatMap((server) => toTarget(server, lock, names.length > 0)),
-    ofNpm: chosen.filter(isOfNpm).map(({ alias }) => alias),
-  };
-}
-
-function isOfNpm(server: ServerConfig): boolean {
-  const program = programOf(server);
-  try {
-    return program !== undefined && parseProgram(program).kind === "npm";
-  } catch {
-    // `portolan validate` reports a command that cannot be started.
-    return false;
-  }
+  const ofNpm = chosen.filter((server) => npmProgramOf(server) !== undefined);
+  const mustBePackage = (server: ServerConfig): boolean =>
+    names.length > 0 && !(isCheck && ofNpm.includes(server));
+  return { targets: chosen.flatMap((server) => toTarget(server, lock, mustBePackage(server))), ofNpm };
 }
 
 function toTarget(server: ServerConfig, lock: Lock, isNamed: boolean): Target[] {
@@ -181,7 +183,7 @@ async function updateOne(
       refuseOtherOrigin(candidate, locked, alias);
       const { newest } = candidate;
       const isNewer = newest !== undefined && compareVersionTexts(newest, facts.version) > 0;
-      return { server: alias, state: "current", newer: isNewer ? newest : undefined };
+      return { server: alias, state: "current", from: locked.version, newer: isNewer ? newest : undefined };
     }
     throw new PortolanError(
       "FORBIDDEN",
@@ -195,6 +197,7 @@ async function updateOne(
       },
     );
   }
+  const versions = { from: locked.version, to: facts.version };
   const before = await lockedFacts(locked);
   const difference = comparePackages({
     ...{ locked, before, after: facts, origin, source: candidate.locked.source },
@@ -203,9 +206,9 @@ async function updateOne(
   const view = { colors: output.noteColors, width: cli.io.stderr.columns };
   if (raw.check !== true && (output.form === "text" || cli.io.stderr.isTTY === true))
     output.note(`${renderDifference(difference, facts, view)}\n`, true);
-  if (raw.check === true) return { server: alias, state: "available", difference };
+  if (raw.check === true) return { server: alias, state: "available", ...versions, difference };
   refuseByPolicy(approval, [...refuseUpdate(difference, raw), ...approval.refusals]);
-  if (raw.dryRun === true) return { server: alias, state: "available", difference, approval };
+  if (raw.dryRun === true) return { server: alias, state: "available", ...versions, difference, approval };
   const { added } = difference.permissions;
   await requireConsent(cli, {
     ...{ approval, wanted: added, options: raw, needsAllow: added.length > 0 },
@@ -272,7 +275,8 @@ async function accept(cli: Cli, acceptance: Acceptance): Promise<Outcome> {
     ?.countDownload(candidate.facts.name, candidate.facts.version)
     .catch(() => undefined);
   const approved = changed.every((name) => pins[name] === compared.pins[name]);
-  return { server: alias, state: "updated", difference, tools: { changed, approved } };
+  const versions = { from: target.locked.version, to: candidate.facts.version };
+  return { server: alias, state: "updated", ...versions, difference, tools: { changed, approved } };
 }
 
 /** The fields of portolan.yaml that the new version changes: new settings, and the sandbox if permissions changed. */

@@ -26,14 +26,7 @@ const server = (alias: string, env: Record<string, string>): ServerConfig => ({
   endpoint: { transport: "stdio", command: "${COMMANDS_STAY}", env },
 });
 
-function setup({
-  tty = false,
-  stdin = [],
-  answers = [],
-  servers = [],
-  store = {},
-  gateways = [],
-}: Setup) {
+function setup({ tty = false, stdin = [], answers = [], servers = [], store = {}, gateways = [] }: Setup) {
   let out = "";
   let err = "";
   const asked: string[] = [];

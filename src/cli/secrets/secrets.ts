@@ -56,7 +56,9 @@ async function noteUsers(
   const users = needs.find((need) => need.kind === "name" && need.name === name)?.neededBy ?? [];
   const aliases = new Set(config.servers.map(({ alias }) => alias));
   const drivers = config.servers.flatMap(({ alias, endpoint }) =>
-    endpoint.transport === "contracts" ? endpoint.drivers.map(({ driver }) => [driver.id, alias] as const) : [],
+    endpoint.transport === "contracts"
+      ? endpoint.drivers.map(({ driver }) => [driver.id, alias] as const)
+      : [],
   );
   const contractsOf = new Map(drivers);
   const names = users.flatMap(({ server, where }) =>

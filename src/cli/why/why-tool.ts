@@ -118,7 +118,17 @@ function toReport(facts: {
 }
 
 function describe(
-  { server, tool, offered, reason = "", hash = "", approved = "", findings, callers = [], advice }: ToolReport,
+  {
+    server,
+    tool,
+    offered,
+    reason = "",
+    hash = "",
+    approved = "",
+    findings,
+    callers = [],
+    advice,
+  }: ToolReport,
   { output }: Cli,
 ): string {
   const { colors, width } = output;

@@ -43,7 +43,9 @@ export function createRefusalEvents(
   };
 }
 
-export type NoteCallRefusal = (refusal: Pick<CallRefusedEvent, "server" | "tool" | "caller" | "rule">) => void;
+export type NoteCallRefusal = (
+  refusal: Pick<CallRefusedEvent, "server" | "tool" | "caller" | "rule">,
+) => void;
 
 export function createCallRefusalEvents(
   events: EventBus,

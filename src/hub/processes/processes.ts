@@ -29,7 +29,12 @@ import { type EventBus, toLaunchEvent } from "../events.ts";
 import type { LastError } from "../member/last-error.ts";
 import type { StderrLog } from "../member/stderr-log.ts";
 import type { ListName } from "../member/inventory.ts";
-import { checkSecrets, type ServerContext, openServerSession, type OpenTerms } from "./open-server-session.ts";
+import {
+  checkSecrets,
+  type ServerContext,
+  openServerSession,
+  type OpenTerms,
+} from "./open-server-session.ts";
 import { Placement, type PlacementOptions } from "./placement.ts";
 import type { ProcessListener } from "./process-pool.ts";
 

@@ -29,7 +29,15 @@ import {
   type ViewTool,
 } from "./merge.ts";
 import { hubName } from "./naming.ts";
-import { findHidden, type Hidden, isStarting, ownerOf, promptRoute, startingOwner, toolRoute } from "./routing.ts";
+import {
+  findHidden,
+  type Hidden,
+  isStarting,
+  ownerOf,
+  promptRoute,
+  startingOwner,
+  toolRoute,
+} from "./routing.ts";
 import { fromHubTaskId, hasTaskId, watchTasks, withHubTaskIds } from "./tasks.ts";
 import { ViewEvents, emitCallEvents } from "./view-events.ts";
 

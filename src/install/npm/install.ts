@@ -1,7 +1,8 @@
 // Installs one package with npm in two steps: npm resolves it to a lock file, which is checked, and then installs
 // exactly that.
 
-import { chmod, realpath, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { isAbsolute, join, sep } from "node:path";
 import { toSri } from "../../base/text/integrity.ts";
 import { packageNotFound, PortolanError } from "../../errors/index.ts";
@@ -42,15 +43,16 @@ const SETTINGS = [
 ];
 
 export async function npmInstall(
-  { name, range, spec, registry }: PackageSpec,
+  wanted: PackageSpec,
   folder: string,
-  { root, signal, onProgress, integrity, dependencies, env = process.env }: NpmOptions,
+  options: NpmOptions,
   broken: readonly string[] = [],
 ): Promise<Made> {
+  const { name, range, spec } = wanted;
+  const { onProgress, integrity, dependencies } = options;
   const why = broken.length === 0 ? "" : ` again: ${listOf(broken)}`;
   onProgress?.({ what: `installing ${spec}${why}` });
-  const manifest = { name: "portolan-store", private: true, dependencies: { [name]: range } };
-  await writeFile(join(folder, "package.json"), JSON.stringify(manifest), { flag: "wx" });
+  await writeManifest(folder, { name, range });
   if (dependencies !== undefined) {
     const own = {
       name,
@@ -61,18 +63,10 @@ export async function npmInstall(
     await writeFile(join(folder, "package-lock.json"), text, { flag: "wx" });
   }
   const cwd = await realpath(folder);
-  const cache = cacheOf(env) ?? join(root, "npm", "cache");
-  const more = [
-    `--cache=${cache}`,
-    // Versions of npm without `--allow-git` run git.
-    `--git=${join(cwd, "no-git")}`,
-    ...(registry === undefined ? [] : [`--registry=${registry}`]),
-    // The packages are most likely still in npm's cache.
-    ...(broken.length === 0 ? [] : ["--prefer-offline"]),
-  ];
+  // The packages of a broken one are most likely still in npm's cache.
+  const { cache, npm } = npmIn(cwd, wanted, options, broken.length === 0 ? [] : ["--prefer-offline"]);
   const run = async (...words: string[]): Promise<void> => {
-    const args = [...words, ...SETTINGS, ...more];
-    const end = await runNpm({ args, cwd, signal, env, writable: [cwd, cache] });
+    const end = await npm(...words);
     if (end.code === 0) return;
     refuseSwappedBytes(spec, dependencies ?? [], end.reason);
     throw npmError(spec, end);
@@ -95,6 +89,51 @@ export async function npmInstall(
   await allowPrograms(cwd, there);
   onProgress?.({ what: `installed ${name}@${own.version}` });
   return { name, ...own, key: keyOf(lock), sealed: sealedOf(name, there) };
+}
+
+/** The version that an installation would choose now. Nothing is installed. */
+export async function resolveVersion(
+  wanted: PackageSpec,
+  options: Pick<NpmOptions, "root" | "signal" | "env">,
+): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "portolan-npm-")));
+  try {
+    await writeManifest(folder, wanted);
+    const end = await npmIn(folder, wanted, options).npm("install", "--package-lock-only");
+    if (end.code !== 0) throw npmError(wanted.spec, end);
+    return ownOf(wanted.spec, wanted.name, await readList(folder, "package-lock.json")).version;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function writeManifest(
+  folder: string,
+  { name, range }: Pick<PackageSpec, "name" | "range">,
+): Promise<void> {
+  const manifest = { name: "portolan-store", private: true, dependencies: { [name]: range } };
+  await writeFile(join(folder, "package.json"), JSON.stringify(manifest), { flag: "wx" });
+}
+
+/** npm with the same settings for every command; `cwd` is a real path. */
+function npmIn(
+  cwd: string,
+  { registry }: Pick<PackageSpec, "registry">,
+  { root, signal, env = process.env }: Pick<NpmOptions, "root" | "signal" | "env">,
+  more: readonly string[] = [],
+): { readonly cache: string; readonly npm: (...words: string[]) => Promise<NpmEnd> } {
+  const cache = cacheOf(env) ?? join(root, "npm", "cache");
+  const settings = [
+    ...SETTINGS,
+    `--cache=${cache}`,
+    // Versions of npm without `--allow-git` run git.
+    `--git=${join(cwd, "no-git")}`,
+    ...(registry === undefined ? [] : [`--registry=${registry}`]),
+    ...more,
+  ];
+  const npm = (...words: string[]): Promise<NpmEnd> =>
+    runNpm({ args: [...words, ...settings], cwd, signal, env, writable: [cwd, cache] });
+  return { cache, npm };
 }
 
 /** The cache folder of the environment if it is an absolute path; else one beside the store. */

@@ -18,7 +18,7 @@ import {
 } from "../store/store.ts";
 import { findBin } from "./bin.ts";
 import { dependenciesOf, hashOfDependencies } from "./dependencies.ts";
-import { listOf, npmInstall } from "./install.ts";
+import { listOf, npmInstall, resolveVersion } from "./install.ts";
 import { readLock } from "./lock.ts";
 
 export interface Installed {
@@ -101,6 +101,16 @@ export async function isPackageInstalled(options: Identity & Pick<NpmOptions, "b
 /** The record of a package in the user's own store, and its broken parts. */
 export async function inspectPackage(options: Identity): Promise<Inspected | undefined> {
   return inspect(openStore(await defaultStoreRoot(), "npm"), parse(options.spec), options);
+}
+
+/** The version of a package in the user's own store, and the one that an update would install now. */
+export async function findNpmUpdate(
+  options: Identity & Pick<NpmOptions, "signal" | "env">,
+): Promise<{ readonly installed?: string; readonly available: string }> {
+  const root = await defaultStoreRoot();
+  const wanted = parse(options.spec);
+  const found = await inspect(openStore(root, "npm"), wanted, options);
+  return { installed: found?.record.version, available: await resolveVersion(wanted, { ...options, root }) };
 }
 
 /** Compares every file of an installed package and of its dependencies with its hash. Undefined if it is not installed. */
