@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { call } from "../api.ts";
 import type { BudgetUse } from "../types.ts";
-import { formatTime } from "../ui/format.ts";
+import { formatUntil } from "../ui/format.ts";
 
 const REFRESH_MS = 5_000;
 const SHOWN = 20;
@@ -42,8 +42,8 @@ export function BudgetUses(): JSX.Element | null {
                 value={used}
                 aria-label={`${budget} of ${caller}: ${text}`}
               />
-              <span>{text}</span>
-              <span class="muted">until {formatTime(until)}</span>
+              <span class="amount">{text}</span>
+              <span class="muted">until {formatUntil(until)}</span>
             </li>
           );
         })}

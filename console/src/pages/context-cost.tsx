@@ -101,7 +101,7 @@ function Bars({
         <li key={link}>
           <a href={link}>{name}</a>
           <meter min={0} max={most} value={tokens} aria-label={`${name}: ${tokens} tokens (${encoding})`} />
-          <span>{number(tokens)}</span>
+          <span class="amount">{number(tokens)}</span>
           <span class="muted">{note}</span>
         </li>
       ))}

@@ -57,11 +57,20 @@ export function PackagesPage(): JSX.Element {
       {error.value !== undefined && <ErrorMessage error={error.value} />}
       {all === undefined && error.value === undefined && <Loading />}
       {all?.length === 0 && <Empty title="No server is running." />}
-      {all?.map((server) => (
+      {all?.toSorted(changedFirst).map((server) => (
         <ServerPins key={server.server} server={server} reload={load} />
       ))}
     </Page>
   );
+}
+
+/** Servers that wait for a decision come before the others. */
+function changedFirst(a: PinnedServer, b: PinnedServer): number {
+  return Number(isChanged(b)) - Number(isChanged(a));
+}
+
+function isChanged({ isPinned, tools, removed }: PinnedServer): boolean {
+  return isPinned && (removed.length > 0 || tools.some(({ verdict }) => verdict !== "same"));
 }
 
 function ServerPins({

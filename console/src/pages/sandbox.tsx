@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { events, type LiveEvent } from "../state/live.ts";
 import { useLoaded } from "../state/loaded.ts";
+import { href } from "../state/router.ts";
 import type { LaunchPlan } from "../types.ts";
 import { formatCount, formatTime } from "../ui/format.ts";
 import { Badge, Command, Empty, ErrorMessage, Facts, Loading, Page } from "../ui/parts.tsx";
@@ -17,10 +18,13 @@ export function SandboxPage({ alias }: { readonly alias?: string }): JSX.Element
     <Page title="Sandbox" lead="A local server sees only the files and hosts that its config grants.">
       {error.value !== undefined && <ErrorMessage error={error.value} />}
       {plans === undefined && error.value === undefined && <Loading />}
-      {plans?.length === 0 && <Empty title="No local server was started yet." />}
+      {plans?.length === 0 && (
+        <Empty title={`${alias ?? "No local server"} was ${alias === undefined ? "" : "not "}started yet.`} />
+      )}
       {plans?.map((plan) => (
         <PlanCard key={plan.server} plan={plan} />
       ))}
+      {plans !== undefined && alias !== undefined && <a href={href("sandbox")}>All servers</a>}
     </Page>
   );
 }

@@ -69,6 +69,7 @@ function ServerCard({
   const memory = measured.at(-1)?.memory;
   const login = loginCommandOf(server, account);
   const withheld = pins?.differences.length ?? 0;
+  const stderr = lastLine(server.stderr);
   return (
     <li class="server-card">
       <div class="server-name">
@@ -80,7 +81,7 @@ function ServerCard({
       {error ? (
         <p class="server-error">
           {error.message}
-          {lastLine(server.stderr) && `: ${lastLine(server.stderr)}`}
+          {stderr !== "" && !error.message.includes(stderr) && `: ${stderr}`}
         </p>
       ) : (
         <Sparkline
@@ -109,12 +110,8 @@ function ServerCard({
 }
 
 /** The last line that a failed server wrote, which is often the reason. */
-function lastLine(text: string | undefined): string | undefined {
-  return text
-    ?.split("\n")
-    .filter((line) => line.trim() !== "")
-    .at(-1)
-    ?.trim();
+function lastLine(text = ""): string {
+  return text.trim().split("\n").at(-1)?.trim() ?? "";
 }
 
 /** The events of one server, the newest first. */

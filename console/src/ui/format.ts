@@ -44,6 +44,12 @@ export function formatTime(time: string | number): string {
   return TIME.format(new Date(time));
 }
 
+/** The time of an end; with the day if it is another one. */
+export function formatUntil(time: string): string {
+  const at = new Date(time);
+  return at.toDateString() === new Date().toDateString() ? MINUTE.format(at) : DAY.format(at);
+}
+
 export function formatMinute(time: number): string {
   return MINUTE.format(time);
 }

@@ -121,7 +121,10 @@ function duplicates(offered: readonly OfferedTool[], tools: readonly ToolCost[])
   return [...byServers.values()].map((groups) => {
     const others = groups.flatMap(([, ...rest]) => rest);
     const first = groups[0] ?? [];
-    const servers = first.map(({ server }) => server).join(" and ");
+    const servers = first
+      .map(({ server }) => server)
+      .join(", ")
+      .replace(/, ([^,]*)$/, " and $1");
     const names = groups.flatMap(([one]) => one?.tool ?? []);
     const isOne = groups.length === 1;
     return {

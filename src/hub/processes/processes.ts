@@ -290,7 +290,9 @@ export class Processes {
     },
     launch: (news) => {
       // The words of a plan contain resolved secrets, and other commands and the console show them.
-      if (news.type === "planned") this.plan = this.#options.redactor.redactValue(news.plan);
+      // A shared process was planned for the server that opened it.
+      if (news.type === "planned")
+        this.plan = { ...this.#options.redactor.redactValue(news.plan), server: this.#alias };
       if (news.type === "started") this.groups.add(news.pid);
       const event = toLaunchEvent(this.#alias, news, this.#options.redactor);
       if (event !== undefined) this.#options.events.emit(event);
