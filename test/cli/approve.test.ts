@@ -90,6 +90,11 @@ describe("portolan approve", () => {
     expect(listed.out).toContain(`${id}  main.give for agent`);
     expect(listed.out).toContain(`Arguments: ${JSON.stringify(RESULT)}`);
     expect(listed.out).toContain(`portolan approve ${id}, or --for up to 10 minutes`);
+    const elsewhere = await portolan(["approve", "--text", "-w", place.cwd], {
+      cwd: temporaryFolder(),
+      env: place.env,
+    });
+    expect(elsewhere.out).toContain(`portolan approve ${id} -w ~/project, or --for`);
     // The gateway's own log says the same.
     expect(served.err()).toContain(`portolan approve ${id}`);
     expect(place.ran()).toBe(0);

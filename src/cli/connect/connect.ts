@@ -62,7 +62,7 @@ export async function connect(cli: Cli, words: readonly string[], options: Conne
   else {
     const { gateways } = await io.findGateways(place.place.workspace);
     const isRunning = gateways.some(({ kind }) => kind === "http");
-    output.print(describeDone({ ...shown, stored }, { ...cli, cwd: io.cwd, isRunning }));
+    output.print(describeDone({ ...shown, stored }, { ...cli, isRunning }));
   }
   return 0;
 }

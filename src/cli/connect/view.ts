@@ -8,7 +8,8 @@ import type { StoredSecrets } from "../import/secrets.ts";
 import { describeStored } from "../import/view.ts";
 import { cut, displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
-import { pathLabel, pathLabeller } from "../workspace/folder.ts";
+import { optionFor } from "../workspace/elsewhere.ts";
+import { pathLabeller } from "../workspace/folder.ts";
 import { TOKEN_VARIABLE, usesHttp } from "./gateway-server.ts";
 import type { ConnectPlace } from "./place.ts";
 import type { FilePlan, PlannedServer } from "./plan.ts";
@@ -101,12 +102,7 @@ function aboutServer({ change, reason, runs }: PlannedServer, notCopied: string 
 /** Lists the written files, and the next step for each client. */
 export function describeDone(
   { plans, copy, place, stored }: Shown,
-  {
-    io,
-    output,
-    cwd,
-    isRunning,
-  }: Pick<Cli, "io" | "output"> & { readonly cwd: string; readonly isRunning: boolean },
+  { io, output, isRunning }: Pick<Cli, "io" | "output"> & { readonly isRunning: boolean },
 ): string {
   const { colors, width } = output;
   const label = pathLabeller(io);
@@ -119,7 +115,7 @@ export function describeDone(
   lines.push(
     `Connected ${list} to this workspace. Restart ${plans.length === 1 ? "it" : "them"} to use the gateway.`,
   );
-  const inFolder = place.folder === cwd ? "" : ` -w ${pathLabel(place.folder, { ...place.computer, cwd })}`;
+  const inFolder = optionFor(place.folder, io);
   const http = plans.filter(({ client }) => usesHttp(client, place.place));
   if (http.length > 0) lines.push(...httpLines(http, inFolder, place));
   if (stored?.source === "vault")

@@ -7,6 +7,7 @@ import type { Cli } from "../context.ts";
 import { parseTime } from "../options/parse.ts";
 import { formatDuration } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
+import { optionFor } from "../workspace/elsewhere.ts";
 import { toGatewayField } from "../workspace/running.ts";
 import { findControlled, type RawControlOptions, requireGateway, withGateway } from "./find.ts";
 
@@ -89,7 +90,7 @@ async function waitingOf(cli: Cli, raw: RawApproveOptions): Promise<readonly Fou
   return found.flat().toSorted((a, b) => (a.call.time < b.call.time ? -1 : 1));
 }
 
-function list({ output }: Cli, all: readonly FoundCall[]): number {
+function list({ io, output }: Cli, all: readonly FoundCall[]): number {
   if (output.form === "json") {
     output.json({ waiting: all.map(({ call, gateway }) => ({ ...call, gateway: toGatewayField(gateway) })) });
     return 0;
@@ -99,7 +100,8 @@ function list({ output }: Cli, all: readonly FoundCall[]): number {
     return 0;
   }
   const { colors } = output;
-  const blocks = all.map(({ call }) => {
+  const blocks = all.map(({ call, gateway }) => {
+    const command = `portolan approve ${call.id}${optionFor(gateway.path, io)}`;
     const left = Math.max(0, Math.round((Date.parse(call.expires) - Date.now()) / 1_000));
     const cut = call.cut === 0 ? "" : ` (and ${call.cut} more characters)`;
     const gone = call.isConnected ? "" : "\n  Its client waits no longer: the approval is for its next call.";
@@ -108,7 +110,7 @@ function list({ output }: Cli, all: readonly FoundCall[]): number {
       `${colors.bold(call.id)}  ${nameOf(call)}  ${colors.dim(`${left} s left`)}`,
       `  ${plainLine(call.reason, 500)}.${gone}`,
       `  Arguments: ${plainLine(call.arguments, MAX_ARGUMENTS)}${cut}`,
-      colors.dim(`  portolan approve ${call.id}${times}; portolan approve ${call.id} --deny`),
+      colors.dim(`  ${command}${times}; ${command} --deny`),
     ].join("\n");
   });
   output.print(blocks.join("\n\n"));

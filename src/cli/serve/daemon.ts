@@ -16,6 +16,7 @@ import { unlockForGateway } from "../secrets/vault-of-gateway.ts";
 import { stateLabel } from "../output/server-state.ts";
 import { count } from "../terminal/layout.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
+import { optionFor } from "../workspace/elsewhere.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { gatewayLabel } from "../workspace/running.ts";
 import { BACKGROUND } from "./control.ts";
@@ -179,7 +180,7 @@ async function report(cli: Cli, gateway: RunningGateway, { folder }: Served): Pr
       ...lines,
       `Token: ${command}`,
       ...(log === undefined ? [] : [`Log: ${pathLabeller(io)(log)}`]),
-      `Stop it: portolan stop${gateway.path === io.cwd ? "" : ` -w ${pathLabeller(io)(gateway.path)}`}`,
+      `Stop it: portolan stop${optionFor(gateway.path, io)}`,
     ].join("\n"),
   );
   return 0;

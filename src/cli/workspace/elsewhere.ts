@@ -24,6 +24,11 @@ export function workspaceOption(path: string, io: CliIo): string {
   return `-w ${shellWord(label) === label ? label : shellWord(path)}`;
 }
 
+/** The option with a space before it; empty for the folder of the user, where a command needs none. */
+export function optionFor(path: string, io: CliIo): string {
+  return path === io.cwd ? "" : ` ${workspaceOption(path, io)}`;
+}
+
 /** The same error, whose hint begins with the gateway of another workspace. */
 export function withElsewhere(
   error: PortolanError,
