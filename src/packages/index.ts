@@ -40,7 +40,7 @@ export {
   readDriverFiles,
 } from "./sources/packaged-driver.ts";
 export { parseDocument, thisPlatform, toPackageSource } from "./sources/read-document.ts";
-export { verifyLockedPackage } from "./sources/verify-package.ts";
+export { verifyLockedPackage } from "./sources/audit-installed.ts";
 export type { InstalledPackage, PackageContext, PackageSource } from "./sources/types.ts";
 export { type Lock, LOCK, type LockedPackage, type LockedServer } from "./lock/schema.ts";
 export {

@@ -2,7 +2,7 @@
 // loads it.
 
 import type { DockerRun, SandboxBackendName, SandboxMode, LaunchSettings } from "../model/index.ts";
-import type { DockerRequest } from "./docker/rules.ts";
+import type { DockerRequest } from "./docker/unenforceable.ts";
 import type { RuleProblem, SandboxBackend } from "./types.ts";
 import { PortolanError } from "../errors/index.ts";
 

@@ -9,7 +9,7 @@ import {
   type SessionHandle,
   type Upstream,
 } from "../../upstream/index.ts";
-import { loginOf } from "./server-login.ts";
+import { requestAuthOf } from "./request-auth.ts";
 import type { ServerContext } from "./open-server-session.ts";
 
 /** Receives the stderr output of a server, and reports of its start. */
@@ -152,6 +152,6 @@ export function sessionOptions(
   definition: ServerDefinition,
 ): Omit<Parameters<typeof openSessionUpstream>[0], "launches"> {
   const { caller, onServerRequest, report, redactor, eras, launchContext } = context;
-  const auth = loginOf(definition, context);
+  const auth = requestAuthOf(definition, context);
   return { definition, caller, onServerRequest, watch: true, report, redactor, eras, launchContext, auth };
 }

@@ -31,6 +31,16 @@ export function checkDocument(locked: LockedPackage, metadata: PackageMetadata, 
   if (other !== undefined) throw changedLock(locked, other, server);
 }
 
+/** A document is for the name and version that the lock file says. */
+export function checkNamed(
+  locked: LockedPackage,
+  document: { readonly name: string; readonly version: string },
+  server: string,
+): void {
+  if (document.name !== locked.name) throw changedLock(locked, "name", server);
+  if (document.version !== locked.version) throw changedLock(locked, "version", server);
+}
+
 export function changedLock({ name, version }: LockedPackage, field: string, server: string): PortolanError {
   return new PortolanError(
     "FORBIDDEN",

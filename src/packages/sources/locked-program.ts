@@ -14,6 +14,7 @@ import type { LockedPackage } from "../lock/schema.ts";
 import { installBundle, manifestOf, missingSettings, toBundleProgram } from "./bundle.ts";
 import {
   changedDocument,
+  checkNamed,
   changedLock,
   checkDocument,
   checkNode,
@@ -155,7 +156,7 @@ async function openOfficial(
   const { server, locked } = opening;
   const label = `${locked.name}@${locked.version}`;
   const document = parseServerDocument(await documentOf(locked, context, install), label);
-  if (document.name !== locked.name || document.version !== locked.version) throw changedDocument(label);
+  checkNamed(locked, document, server);
   const option = optionOf(document, locked.source);
   if (option === undefined) throw changedLock(locked, "source", server);
   const declared = "integrity" in option ? option.integrity : undefined;
@@ -202,8 +203,7 @@ async function openBundle(
   const isOwn = reference.kind === "mcpb";
   const manifest = await manifestOf(folder, label, isOwn ? (locked.metadata ?? "") : undefined);
   if (manifest === undefined) throw changedDocument(label);
-  if (isOwn && (manifest.name !== locked.name || manifest.version !== locked.version))
-    throw changedDocument(label);
+  if (isOwn) checkNamed(locked, manifest, server);
   const requires = mcpbRequirements(manifest);
   await checkRequires({ os: requires.os }, { server });
   checkNode(requires.runtime.node, label, server);

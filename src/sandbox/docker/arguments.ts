@@ -4,7 +4,7 @@ import type { DockerOption, ResourceLimits } from "../../model/index.ts";
 import { pinnedFolders } from "../paths/paths.ts";
 import type { SandboxPolicy, Mount } from "../types.ts";
 import { isClientVariable } from "./engine.ts";
-import type { DockerRequest } from "./rules.ts";
+import type { DockerRequest } from "./unenforceable.ts";
 
 export interface DockerCommand {
   readonly args: readonly string[];

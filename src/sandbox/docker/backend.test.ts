@@ -11,7 +11,7 @@ import type { SandboxPolicy } from "../types.ts";
 import { dockerArgs } from "./arguments.ts";
 import { createDocker, type DockerBackend, isPinned } from "./backend.ts";
 import { ensureImage, probeEngine, publishedPort } from "./engine.ts";
-import { unenforceableRules } from "./rules.ts";
+import { unenforceableRules } from "./unenforceable.ts";
 
 const DIGEST = `@sha256:${"a".repeat(64)}`;
 let folder: string;

@@ -16,7 +16,7 @@ import {
   type Engine,
   type EngineCommand,
 } from "./engine.ts";
-import { type DockerRequest, unenforceableRules } from "./rules.ts";
+import { type DockerRequest, unenforceableRules } from "./unenforceable.ts";
 
 export interface DockerSpawnable extends Spawnable {
   /** The name of the container. */

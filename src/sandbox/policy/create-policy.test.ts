@@ -7,7 +7,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { SandboxConfig } from "../../model/index.ts";
 import { createConfigFiles } from "./protected-paths.ts";
 import type { Mount } from "../types.ts";
-import { type PolicyRequest, DEFAULT_LIMITS, type CreatedPolicy, createPolicy } from "./create-policy.ts";
+import {
+  type PolicyRequest,
+  DEFAULT_RESOURCE_LIMITS,
+  type CreatedPolicy,
+  createPolicy,
+} from "./create-policy.ts";
 
 let folder = "";
 const at = (...names: string[]): string => join(folder, ...names);
@@ -50,7 +55,7 @@ describe("the default profile", () => {
       userHome: at("home"),
       cwd: process.cwd(),
       network: [],
-      limits: DEFAULT_LIMITS,
+      limits: DEFAULT_RESOURCE_LIMITS,
     });
     expect(policy.exec).toEqual({ allow: undefined, spawn: true });
     expect(policy.configuredLimits.size).toBe(0);
@@ -114,7 +119,7 @@ describe("the default profile", () => {
 
   test("declared limits are distinguished from defaults", async () => {
     const { policy } = await make({ limits: { processes: 10, cpuSeconds: 5 } });
-    expect(policy.limits).toEqual({ ...DEFAULT_LIMITS, processes: 10, cpuSeconds: 5 });
+    expect(policy.limits).toEqual({ ...DEFAULT_RESOURCE_LIMITS, processes: 10, cpuSeconds: 5 });
     expect([...policy.configuredLimits].sort()).toEqual(["cpuSeconds", "processes"]);
   });
 });

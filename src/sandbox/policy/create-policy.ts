@@ -47,7 +47,7 @@ export interface CreatedPolicy {
   readonly notGranted: readonly NamedPath[];
 }
 
-export const DEFAULT_LIMITS: ResourceLimits = {
+export const DEFAULT_RESOURCE_LIMITS: ResourceLimits = {
   // Newer runtimes reserve half a GiB of address space per thread, which the kernel counts.
   memoryBytes: 4 * 1024 ** 3,
   processes: 256,
@@ -118,7 +118,7 @@ export async function createPolicy(request: PolicyRequest): Promise<CreatedPolic
       closed: home === usual ? closed.filter((path) => path !== home) : [...new Set([...closed, ...homes])],
       network: config?.network ?? [],
       exec: { allow: config?.exec?.allow, spawn: config?.exec?.spawn ?? true },
-      limits: { ...DEFAULT_LIMITS, ...Object.fromEntries(limits) },
+      limits: { ...DEFAULT_RESOURCE_LIMITS, ...Object.fromEntries(limits) },
       configuredLimits: new Set(limits.map(([name]) => name as keyof ResourceLimits)),
     },
     problems: [...parts.flatMap(({ problems }) => problems), ...steered],

@@ -6,7 +6,7 @@ import { type OpenEgress, preloadNetwork } from "../linux/network.ts";
 import { enforcedLimits } from "../linux/rules.ts";
 import type { SandboxBackend } from "../types.ts";
 import { probeUnshare } from "./probe.ts";
-import { missing, unenforcedDefaults } from "./rules.ts";
+import { missing, unenforcedDefaults } from "./unenforceable.ts";
 import { wrapWith } from "./wrap.ts";
 
 export interface UnshareOptions {

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { needs } from "../../../test/helpers/needs.ts";
 import { findPrograms, type Programs } from "./programs.ts";
 import { runUnshareProbe } from "./probe.ts";
-import { missing, unenforcedDefaults } from "./rules.ts";
+import { missing, unenforcedDefaults } from "./unenforceable.ts";
 import type { SandboxPolicy } from "../types.ts";
 
 const POLICY: SandboxPolicy = {

@@ -109,7 +109,7 @@ export function reduceInstance(one: Instance, event: InstanceEvent, facts: Facts
     case "recheck":
       if (state.kind === "starting" && state.phase === "delayed")
         return open(one, state.why, state.retriesLeft);
-      return isDown(state) ? begin(one, policy) : [one, NOTHING];
+      return isNotRunning(state) ? begin(one, policy) : [one, NOTHING];
     case "opened":
       if (state.kind !== "starting" || state.phase !== "opening" || state.session !== event.session)
         return [one, [{ type: "close", session: event.session }]];
@@ -297,7 +297,7 @@ function sessionOf(state: InstanceState): number | undefined {
   return state.kind === "ready" || state.kind === "draining" ? state.session : undefined;
 }
 
-function isDown({ kind }: InstanceState): boolean {
+function isNotRunning({ kind }: InstanceState): boolean {
   return kind === "idle" || kind === "failed" || kind === "blocked";
 }
 

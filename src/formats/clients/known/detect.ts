@@ -5,7 +5,7 @@ import { valueAt } from "../../document/edit/index.ts";
 import type { ClientFormat, ClientId } from "../types.ts";
 import { isServerMap } from "./containers.ts";
 
-const PLACES: readonly (readonly [RegExp, ClientId])[] = [
+const PATH_PATTERNS: readonly (readonly [RegExp, ClientId])[] = [
   [/(^|\/)(\.mcp|\.claude)\.json$/, "claude-code"],
   [/(^|\/)claude_desktop_config\.json$/i, "claude-desktop"],
   [/(^|\/)\.cursor\/mcp\.json$/, "cursor"],
@@ -19,7 +19,7 @@ const PLACES: readonly (readonly [RegExp, ClientId])[] = [
 
 export function clientOfPlace(file: string): ClientId | undefined {
   const path = file.replaceAll("\\", "/");
-  return PLACES.find(([pattern]) => pattern.test(path))?.[1];
+  return PATH_PATTERNS.find(([pattern]) => pattern.test(path))?.[1];
 }
 
 export const CLIENT_FORMATS: Readonly<Record<ClientId, ClientFormat>> = {

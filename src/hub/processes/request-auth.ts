@@ -1,11 +1,11 @@
-// The login of a server behind a URL: its tokens come from the store of logins, or are exchanged for the token of the caller.
+// Credentials of a server behind a URL: tokens from the store of logins, or tokens exchanged for the token of the caller.
 
 import type { ServerDefinition } from "../../model/index.ts";
 import { ExchangedLogin, type RequestAuth, ServerLogin } from "../../oauth/index.ts";
 import type { ServerContext } from "./open-server-session.ts";
 
 /** Undefined for programs of this machine, and for servers whose config has a credential. */
-export function loginOf(
+export function requestAuthOf(
   { name: server, endpoint }: ServerDefinition,
   {
     logins: store,
