@@ -148,6 +148,20 @@ describe("folders", () => {
     });
     expect(missing).toEqual([]);
   });
+
+  test("the list of files in a room's README.md is complete for each folder that it opens", () => {
+    const missing = rooms.flatMap((room) => {
+      const readme = join(src, room, "README.md");
+      const listed = existsSync(readme) ? listedFiles(readFileSync(readme, "utf8")) : [];
+      const named = new Set(listed.map((path) => `${room}/${path}`));
+      const folders = new Set([...named].filter((path) => files.includes(path)).map(dirname));
+      return files
+        .filter((file) => folders.has(dirname(file)) && !/(?:^|\/)index\.ts$|\.test\.ts$/.test(file))
+        .filter((file) => !named.has(file))
+        .map((file) => `src/${room}/README.md does not list src/${file}`);
+    });
+    expect(missing).toEqual([]);
+  });
 });
 
 describe("the public surface", () => {
@@ -227,6 +241,28 @@ describe("the scan itself", () => {
     expect(pathsIn(text.join("\n"))).toEqual(["open.ts", "src/model/json.ts", "a-b.mjs", "parts"]);
   });
 
+  test("sees the list of files in a README.md", () => {
+    const text = [
+      "`else.ts`",
+      "## Files",
+      "```",
+      "top.ts          file; beside.ts: another",
+      "├─ parts/       folder, with whole.ts",
+      "│   a.ts, b.ts",
+      "└─ rest/",
+      "    c.ts        like parts/a.ts",
+      "last.ts",
+      "```",
+      "| `row/d.ts` | file |",
+      "## Next",
+      "`other.ts`",
+    ];
+    expect(listedFiles(text.join("\n"))).toEqual([
+      ...["top.ts", "beside.ts", "parts/a.ts", "parts/b.ts", "rest/c.ts", "rest/parts/a.ts", "last.ts"],
+      "row/d.ts",
+    ]);
+  });
+
   test("finds a cycle", () => {
     const edge = (from: string, to: string): Import => ({ from, to, typeOnly: false });
     expect(findCycle([edge("a", "b"), edge("b", "c"), edge("a", "c")])).toEqual([]);
@@ -239,6 +275,27 @@ function pathsIn(markdown: string): string[] {
   const found = [...markdown.matchAll(/[\w./-]+\.(?:ts|mjs)\b/g)].map(([path]) => path);
   const folders = [...markdown.matchAll(/^[\s│├└─]+([\w./-]+)\/(?=\s|$)/gm)].map(([, path = ""]) => path);
   return [...found, ...folders];
+}
+
+/**
+ * The files in the section "Files" of a README, by their path in the room: a tree with indented folders, or a table. The line of a
+ * folder may mention some of its files; that does not make it a list.
+ */
+function listedFiles(markdown: string): string[] {
+  const [, section = ""] = /^## Files\n([^]*?)(?=^## |(?![^]))/m.exec(markdown) ?? [];
+  const open: { readonly indent: number; readonly name: string }[] = [];
+  return section.split("\n").flatMap((line) => {
+    const text = line.replaceAll(/[│├└─]/g, " ");
+    const indent = text.search(/\S/);
+    while (open.length > 0 && indent <= (open.at(-1)?.indent ?? 0)) open.pop();
+    const folder = /^\s*([\w./-]+)\/(?=\s|$)/.exec(text)?.[1];
+    if (folder !== undefined) {
+      open.push({ indent, name: folder });
+      return [];
+    }
+    const found = [...text.matchAll(/[\w./-]+\.ts\b/g)].map(([path]) => path);
+    return found.map((path) => [...open.map(({ name }) => name), path].join("/"));
+  });
 }
 
 /** A README may name a path from the repository, from src/, or from any folder of its room. */
