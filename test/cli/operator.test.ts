@@ -264,7 +264,7 @@ test("list and why show what a caller may use, as the gateway does; refused call
   expect((await listed("--caller", "local")).refused).toEqual([]);
   const text = (await run("list", "one", "--caller", "ci", "--text")).out;
   expect(text).toMatch(/^one · \d+ of \d+ tools for ci$/m);
-  expect(text).toContain("refused by deny.tools: one.fail: fail");
+  expect(text).toContain("refused (deny.tools: one.fail): fail");
   expect(envelope(await run("list", "--caller", "cj"))).toMatchObject({ hint: 'Did you mean "ci"?' });
   expect(envelope(await run("list", "one", "fail", "--caller", "ci"))).toMatchObject({ code: "USAGE" });
   const why = await run("why", "one.fail", "--text");

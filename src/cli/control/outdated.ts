@@ -1,19 +1,19 @@
 // Notes about running gateways of the workspace that still use a value from before.
 
-import type { RunningGateway } from "../../control/index.ts";
 import type { Cli } from "../context.ts";
-import { pathLabeller, workspaceFolder } from "../workspace/folder.ts";
+import { workspaceOption } from "../workspace/elsewhere.ts";
+import { workspaceFolder } from "../workspace/folder.ts";
 import { gatewayLabel } from "../workspace/running.ts";
 
-/** Says for each running gateway what it still uses, with the command that makes it read the value again. Returns the gateways. */
+/** Says for each running gateway what it still uses, with the command that ends it. */
 export async function noteOutdated(
   { io, output, options }: Pick<Cli, "io" | "output" | "options">,
   what: string,
   command = "reload",
-): Promise<readonly RunningGateway[]> {
-  const { gateways } = await io.findGateways(workspaceFolder(io, options));
-  const place =
-    options.workspace === undefined ? "" : ` -w ${pathLabeller(io)(workspaceFolder(io, options))}`;
+): Promise<void> {
+  const path = workspaceFolder(io, options);
+  const { gateways } = await io.findGateways(path);
+  const place = options.workspace === undefined ? "" : ` ${workspaceOption(path, io)}`;
   for (const gateway of gateways) {
     // With several gateways, the command must name one.
     const pid = gateways.length === 1 ? "" : ` --pid ${gateway.pid}`;
@@ -23,5 +23,4 @@ export async function noteOutdated(
       ),
     );
   }
-  return gateways;
 }

@@ -43,6 +43,6 @@ export function describeRefused(refused: readonly RefusedTool[], { all }: { all?
   return [...rules].map(([rule, tools]) => {
     const shown = all === true ? tools : tools.slice(0, SHOWN);
     const more = tools.length > shown.length ? ` and ${tools.length - shown.length} more (--all)` : "";
-    return `refused by ${plainLine(rule, 300)}: ${shown.join(", ")}${more}`;
+    return `refused (${plainLine(rule, 300)}): ${shown.join(", ")}${more}`;
   });
 }

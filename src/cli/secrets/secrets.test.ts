@@ -130,6 +130,9 @@ describe("set", () => {
     const two = setup({ stdin: ["x"], servers, store, gateways: [...gateways, ...gateways] });
     expect(await setSecret(two.cli, ["B"], { workspace: "/w" }, two.open)).toBe(0);
     expect(two.shown().err).toMatch(/\(other\).*: portolan reload -w \/w --pid 7\n.*--pid 7\n$/);
+    const gone = setup({ servers, store: { remove: async () => ["vault"] }, gateways });
+    expect(await removeSecret(gone.cli, ["A"], {}, gone.open)).toBe(0);
+    expect(gone.shown().err).toContain("still uses the value (files). To end that: portolan stop\n");
     const unused = setup({ stdin: ["x"], servers, store, gateways });
     expect(await setSecret(unused.cli, ["C"], {}, unused.open)).toBe(0);
     expect(unused.shown().err).toBe("");

@@ -41,7 +41,7 @@ export async function setSecret(
   noteAll(diagnostics, cli);
   if (cli.output.form === "json") cli.output.json({ name, source });
   else cli.output.print(`${name} was stored in the ${source}.`);
-  await noteUsers(cli, options, config, name);
+  await noteUsers(cli, options, { config, name });
   return 0;
 }
 
@@ -49,8 +49,7 @@ export async function setSecret(
 async function noteUsers(
   cli: Cli,
   { workspace }: SecretsOptions,
-  config: NeedingConfig,
-  name: string,
+  { config, name, isRemoved }: { config: NeedingConfig; name: string; isRemoved?: boolean },
 ): Promise<void> {
   const needs = await findNeeds(config, { get: async () => undefined });
   const users = needs.find((need) => need.kind === "name" && need.name === name)?.neededBy ?? [];
@@ -69,8 +68,10 @@ async function noteUsers(
   const contracts = users.map(({ server }) => contractsOf.get(server)).find((alias) => alias !== undefined);
   const command = contracts === undefined ? "reload" : `restart ${plainLine(contracts, 80)}`;
   const shown = [...new Set(names)].map((one) => plainLine(one, 80)).join(", ");
-  const what = `still uses the value from before (${shown}). Let it read the new one`;
-  await noteOutdated({ ...cli, options: { ...cli.options, workspace } }, what, command);
+  const at = { ...cli, options: { ...cli.options, workspace } };
+  if (isRemoved === true) await noteOutdated(at, `still uses the value (${shown}). To end that`, "stop");
+  else
+    await noteOutdated(at, `still uses the value from before (${shown}). Let it read the new one`, command);
 }
 
 export async function removeSecret(
@@ -80,7 +81,7 @@ export async function removeSecret(
   openStore: OpenStore = createSecretStore,
 ): Promise<number> {
   const name = takeName(words, "rm");
-  const { store, diagnostics } = await open(cli, options, openStore);
+  const { store, diagnostics, config } = await open(cli, options, openStore);
   const removed = await store.remove(name);
   if (removed.length === 0) {
     const known = (await store.list()).filter(({ source }) => TARGETS.includes(source as WritableSource));
@@ -96,6 +97,7 @@ export async function removeSecret(
   noteAll(diagnostics, cli);
   if (cli.output.form === "json") cli.output.json({ name, removed });
   else cli.output.print(`${name} was removed from the ${removed.join(" and the ")}.`);
+  await noteUsers(cli, options, { config, name, isRemoved: true });
   return 0;
 }
 

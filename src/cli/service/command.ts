@@ -37,7 +37,7 @@ export function addServiceCommands({ program, explain, run }: CommandHost): void
     examples: [
       "portolan service install",
       "portolan service install ~/project --port 7421",
-      "portolan service install --passphrase-file ~/.config/portolan/passphrase",
+      "portolan service install --passphrase-file ~/.config/portolan-passphrase",
       "portolan service install -w ~/project --print",
     ],
     sections: [SERVICE, CODES],

@@ -23,6 +23,7 @@ const unpinned = {
 it.each<[string, ServerHealth[]]>([
   ["The server is up.", [server("a")]],
   ["The server is up. 1 tool is withheld: portolan pins diff a", [server("a", { withheld: 1 })]],
+  ["0 of 1 server is up. More about one: portolan why a", [server("a", { state: "blocked" })]],
   [
     "All 2 servers are up. 3 tools are withheld: portolan pins",
     [server("a", { withheld: 1 }), server("b", { withheld: 2 })],

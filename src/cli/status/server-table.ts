@@ -55,12 +55,14 @@ export function describeStatus(servers: readonly ServerHealth[], view: TableView
   return lines.join("\n");
 }
 
+const DOWN: ReadonlySet<string> = new Set(["blocked", "failed", "reconnecting"]);
+
 /** `3 of 4 servers are up. 2 tools are withheld: portolan pins diff files` */
 export function summarize(servers: readonly ServerHealth[]): string {
   const enabled = servers.filter(({ state }) => state !== "disabled");
   const up = enabled.filter(({ state }) => state === "ready" || state === "idle").length;
   const words = enabled.length === 1 ? "server is" : "servers are";
-  const down = enabled.find(({ state }) => state === "failed" || state === "reconnecting");
+  const down = enabled.find(({ state }) => DOWN.has(state));
   const more = down === undefined ? "" : ` More about one: portolan why ${down.alias}`;
   const state =
     up === enabled.length

@@ -12,7 +12,7 @@ import { endpointLabel } from "../output/endpoint-label.ts";
 import { describeDifferences, describePins } from "../output/pin-lines.ts";
 import { sandboxLabel, sandboxPaint, stateLabel } from "../output/server-state.ts";
 import type { Paint } from "../terminal/colors.ts";
-import { renderRows, type Row, wrap } from "../terminal/layout.ts";
+import { count, renderRows, type Row, wrap } from "../terminal/layout.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
 import { contractsOf } from "../workspace/contracts.ts";
 import { pathLabeller } from "../workspace/folder.ts";
@@ -172,7 +172,7 @@ function describe(
     health;
   add(
     "state",
-    `${stateLabel(state, colors)} since ${new Date(since).toTimeString().slice(0, 8)}${restarts > 0 ? `, started again ${restarts} times` : ""}`,
+    `${stateLabel(state, colors)} since ${new Date(since).toTimeString().slice(0, 8)}${restarts > 0 ? `, started again ${count(restarts, "time")}` : ""}`,
   );
   const own = runs.transport === "invoke";
   const isAddress = !own && runs.transport !== "stdio" && !runs.command.startsWith("docker ");
