@@ -195,7 +195,10 @@ export class InstanceRunner {
     if (reason === "closed") return neverSentError(name);
     if (reason !== "busy") return this.unavailable ?? reason.error;
     const message = `${MAX_WAITING} requests already wait for ${name} to start`;
-    return new PortolanError("BUSY", message, { server: name });
+    return new PortolanError("BUSY", message, {
+      server: name,
+      hint: "Send fewer requests until it has started.",
+    });
   }
 
   /** Returns why the call of a `call` event is rejected. */
