@@ -48,6 +48,7 @@ export type { Hub, OwnName } from "./hub.ts";
 export type { LoginOffer, LoginWanted, OfferLogin } from "./views/login-offer.ts";
 export type { CallCheck, RoutedCall, SendCall } from "./views/call-checks.ts";
 export type { ViewTool } from "./views/merge.ts";
+export { hasDriverOrContract } from "./views/naming.ts";
 export type { Hidden } from "./views/routing.ts";
 export { type OpenedWorkspace, openWorkspaceHub, type WorkspaceOptions } from "./workspace/workspace-hub.ts";
 export {

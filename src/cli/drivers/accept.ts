@@ -9,9 +9,11 @@ import {
   rememberDrivers,
 } from "../../hub/index.ts";
 import type { Cli } from "../context.ts";
+import { findControlled, withGateway } from "../control/find.ts";
 import { wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { loadContracts, requireDriver } from "../workspace/contracts.ts";
+import { type GatewayField, toGatewayField } from "../workspace/running.ts";
 
 export async function acceptDrivers(cli: Cli, words: readonly string[]): Promise<number> {
   const { output } = cli;
@@ -36,8 +38,9 @@ export async function acceptDrivers(cli: Cli, words: readonly string[]): Promise
   }
   await rememberDrivers(root, drivers);
   await rememberContracts(root, contracts);
-  if (output.form === "json") output.json({ accepted });
-  else
+  const gateways = await restartContracts(cli, own.alias);
+  if (output.form === "json") output.json({ accepted, ...(gateways.length === 0 ? {} : { gateways }) });
+  else {
     for (const { id, version, before, changes } of accepted) {
       const since = before === undefined ? "it was not registered before" : `since ${before}`;
       const lines = changes.map(({ what, needs, why }) =>
@@ -46,5 +49,20 @@ export async function acceptDrivers(cli: Cli, words: readonly string[]): Promise
       const what = before !== undefined && changes.length === 0 ? "no changes" : since;
       output.print([`${output.colors.bold(`${id}@${version}`)} is accepted (${what}).`, ...lines].join("\n"));
     }
+    for (const { pid } of gateways)
+      output.print(output.colors.dim(`The running gateway (process ${pid}) uses it.`));
+  }
   return 0;
+}
+
+/** A running gateway compares drivers and contracts when it opens them, so that it opens them again. */
+async function restartContracts(cli: Cli, alias: string): Promise<readonly GatewayField[]> {
+  const gateways = (await findControlled(cli, {})).map(async (gateway) =>
+    withGateway(gateway, async (client) => {
+      if (!client.facts.servers.includes(alias)) return [];
+      await client.restart(alias, cli.interrupt.signal);
+      return [toGatewayField(gateway)];
+    }),
+  );
+  return (await Promise.all(gateways)).flat();
 }

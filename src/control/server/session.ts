@@ -2,9 +2,10 @@
 
 import { timingSafeEqual } from "node:crypto";
 import type { Socket } from "node:net";
-import { PortolanError, unknownServer } from "../../errors/index.ts";
+import { type Diagnostic, PortolanError, unknownServer } from "../../errors/index.ts";
 import {
   checkHealth,
+  hasDriverOrContract,
   healthOf,
   type Hub,
   type HubEvent,
@@ -202,11 +203,16 @@ export class ControlSession {
     };
   }
 
+  #shows({ file, line, server }: Diagnostic): boolean {
+    const contracts = this.#hub.members.find(({ config }) => hasDriverOrContract(config, server));
+    if (contracts === undefined) return file === undefined && (server === undefined || this.#selects(server));
+    // A diagnostic about a whole file compares it with its earlier version, which the other process does not do.
+    return (file === undefined || line === undefined) && this.#selects(contracts.alias);
+  }
+
   /** A gateway runs for days, so each diagnostic counts once, and config files are read by the other process itself. */
   #diagnostics(): Snapshot["diagnostics"] {
-    const found = this.#options.workspace.diagnostics.filter(
-      ({ file, server }) => file === undefined && (server === undefined || this.#selects(server)),
-    );
+    const found = this.#options.workspace.diagnostics.filter((one) => this.#shows(one));
     const unique = new Map(found.map((one) => [`${one.server} ${one.code} ${one.message}`, one]));
     return [...unique.values()].slice(-MAX_DIAGNOSTICS);
   }

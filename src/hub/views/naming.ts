@@ -42,6 +42,13 @@ export function hasContract({ endpoint }: ServerConfig, id: string): boolean {
   return endpoint.transport === "contracts" && namesOf(endpoint).has(id);
 }
 
+/** True when one of the server's drivers or contracts has this id. Diagnostics name them as their server. */
+export function hasDriverOrContract({ endpoint }: ServerConfig, id: string | undefined): boolean {
+  if (endpoint.transport !== "contracts") return false;
+  const { drivers, contracts } = endpoint;
+  return drivers.some(({ driver }) => driver.id === id) || contracts.some((one) => one.id === id);
+}
+
 /** The id of the server's contract that has this name in the hub. */
 export function contractNamed({ endpoint }: ServerConfig, name: string): string | undefined {
   if (endpoint.transport !== "contracts") return undefined;

@@ -27,6 +27,7 @@ import { Members, type RenewedSecrets } from "./members.ts";
 import type { StderrLogs } from "../member/stderr-log.ts";
 import { type HubOptions, mergeSettings, openHub } from "../open-hub.ts";
 import { packagedDrivers } from "./packaged-drivers.ts";
+import { hasDriverOrContract } from "../views/naming.ts";
 
 /** The options of `openWorkspace()`. */
 export interface WorkspaceOptions extends Omit<
@@ -187,7 +188,14 @@ export async function openWorkspaceHub(
   const members = new Members({
     ...{ hub, toMember: opened.member, leaveOut },
     // The next generation reports again what still holds. Diagnostics of config files are not about processes.
-    replaces: (alias) => kept.forget(({ server, file }) => server === alias && file === undefined),
+    replaces: (alias) => {
+      const before = hub.members.find((member) => member.alias === alias)?.config;
+      kept.forget(({ server, file, line }) => {
+        // Drivers and contracts are compared with their earlier versions again. Only that has a file without a line.
+        if (before !== undefined && hasDriverOrContract(before, server)) return line === undefined;
+        return server === alias && file === undefined;
+      });
+    },
   });
   let { gateway } = config;
   const gatewayListeners = new Set<(settings: GatewaySettings | undefined) => void>();

@@ -1,7 +1,8 @@
 // A contract with a breaking change is refused, and every output names the command that accepts it.
 
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { examplePlace } from "../../helpers/drivers.ts";
+import { envelope } from "../../helpers/cli.ts";
 
 const NOTE = "tools/note-read/TOOL.md";
 
@@ -31,4 +32,22 @@ it("names the command that accepts a changed contract, in every output and in pi
     expect((await run(...words, "--text")).out, words.join(" ")).toContain(command);
   expect((await run("drivers", "accept", "note-read")).code).toBe(0);
   expect((await run("call", "note-read", "name=hello.md")).code).toBe(0);
+});
+
+it("beside a running gateway, errors name the command too, and the gateway then uses the contract", async () => {
+  const { run, change } = examplePlace();
+  onTestFinished(async () => void (await run("stop")));
+  expect((await run("status")).code).toBe(0);
+  change(NOTE, (text) =>
+    text.replace("outputs: { type: string }", "outputs: { type: string, maxLength: 1000 }"),
+  );
+  expect((await run("serve", "--daemon", "--port", "0")).code).toBe(0);
+  const called = await run("call", "note-read", "name=hello.md");
+  expect(envelope(called).hint).toContain("portolan drivers accept note-read");
+  expect(JSON.parse((await run("drivers", "accept", "note-read")).out)).toMatchObject({
+    gateways: [{ pid: expect.any(Number) as number }],
+  });
+  expect((await run("call", "note-read", "name=hello.md")).code).toBe(0);
+  // The diagnostic is gone with its reason.
+  expect((await run("status", "--text")).out).not.toContain("drivers accept");
 });
