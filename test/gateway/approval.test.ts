@@ -367,11 +367,11 @@ it("rules apply without a restart", async () => {
       JSON.stringify({ servers, gateway: { port: 0, approval } }),
     );
   save([]);
-  const gateway = await openGateway(at.folder, { access: { ...at.access, token: AGENT }, snapshots: false });
+  const gateway = await openGateway(at.folder, { access: at.access, snapshots: false });
   onTestFinished(() => gateway.close());
   const { url } = await gateway.listen();
   gateway.approvals.addWay("console");
-  const agent = new RawModern(url, { token: AGENT });
+  const agent = new RawModern(url, { token: at.access.token });
   expect(isGiven(await agent.ask("tools/call", CALL))).toBe(true);
   save([{ tools: ["main.giv*"], timeout: "300ms" }]);
   await gateway.reload();
