@@ -43,15 +43,10 @@ const prompts: PromptDefinition[] = [
 
 interface Fake {
   configs: McpConfig[];
-  calls: [string, JsonObject][];
+  calls: [string, object][];
   closed: number;
   result: CallToolResult;
-  call?: (
-    name: string,
-    input: JsonObject,
-    options: RequestOptions,
-    config: McpConfig,
-  ) => Promise<CallToolResult>;
+  call?: (name: string, input: object, options: RequestOptions, config: McpConfig) => Promise<CallToolResult>;
   connectError?: Error;
   resourcesError?: Error;
 }
@@ -461,7 +456,7 @@ describe("call", () => {
   test("questions are asked at a terminal and declined without one", async () => {
     fake.call = async (_, __, ___, config) => {
       const answer = await config.handlers?.elicit?.(
-        { message: "Sure?" },
+        { mode: "form", message: "Sure?", requestedSchema: {} },
         { signal: new AbortController().signal },
       );
       return { content: [{ type: "text", text: answer?.action ?? "" }] };

@@ -128,7 +128,7 @@ export class Connection implements McpConnection {
     return [...(await this.#tools.get(options)).values()].map((tool) => tool.definition);
   }
 
-  callTool(name: string, input: JsonObject = {}, options: RequestOptions = {}): Promise<ToolResult> {
+  callTool(name: string, input: object = {}, options: RequestOptions = {}): Promise<ToolResult> {
     if (typeof name !== "string") {
       const message = `The name of a tool is a text, not ${kindOf(name)}.`;
       return Promise.reject(new PortolanError("INPUT_INVALID", message, { server: this.#upstream.name }));
@@ -387,7 +387,7 @@ function kindOf(value: unknown): string {
 /** `text` is a getter of the prototype, so that the result as JSON is what the server sent. */
 const WITH_TEXT = {
   get text(): string {
-    return resultText(this);
+    return resultText(this as CallToolResult);
   },
 };
 

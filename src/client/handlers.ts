@@ -1,7 +1,7 @@
 // Handlers of server requests: the capabilities that they imply, and the function that answers with them.
 
 import { fileURLToPath } from "node:url";
-import { type ElicitRequest, isObject, type JsonObject } from "../model/index.ts";
+import { type ElicitRequest, isObject, type JsonObject, type SampleRequest } from "../model/index.ts";
 import type { ServerRequestHandler } from "../upstream/index.ts";
 import type { McpHandlers } from "./types.ts";
 
@@ -17,13 +17,15 @@ export function toCapabilities(handlers: McpHandlers): JsonObject {
 export function toServerRequestHandler(handlers: McpHandlers): ServerRequestHandler {
   return async ({ method, params, signal }) => {
     if (method === "elicitation/create" && handlers.elicit !== undefined) {
-      const answer = await handlers.elicit(params as ElicitRequest, { signal });
-      return answer.action === "accept" && params.mode !== "url"
+      // A server of an earlier revision than 2025-11-25 sends no mode.
+      const request = { ...params, mode: params.mode ?? "form" } as ElicitRequest;
+      const answer = await handlers.elicit(request, { signal });
+      return answer.action === "accept" && request.mode !== "url"
         ? { ...answer, content: withDefaults(params, answer.content) }
         : answer;
     }
     if (method === "sampling/createMessage" && handlers.sample !== undefined)
-      return handlers.sample(params, { signal });
+      return handlers.sample(params as SampleRequest, { signal });
     if (method === "roots/list" && handlers.roots !== undefined) {
       const roots = typeof handlers.roots === "function" ? await handlers.roots() : handlers.roots;
       return { roots: [...roots] };

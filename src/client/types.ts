@@ -23,6 +23,8 @@ import type {
   ResourceDefinition,
   ResourceTemplateDefinition,
   Root,
+  SampleRequest,
+  SampleResult,
   SandboxConfig,
   SandboxMode,
   ServerCapabilities,
@@ -35,7 +37,7 @@ import type { UpstreamStats } from "../upstream/index.ts";
 /** Answers to server requests, for both protocol eras. Requests without a handler are declined. */
 export interface McpHandlers {
   elicit?(request: ElicitRequest, context: { signal: AbortSignal }): Promise<ElicitResult> | ElicitResult;
-  sample?(request: JsonObject, context: { signal: AbortSignal }): Promise<JsonObject> | JsonObject;
+  sample?(request: SampleRequest, context: { signal: AbortSignal }): Promise<SampleResult> | SampleResult;
   roots?: readonly Root[] | (() => Promise<readonly Root[]> | readonly Root[]);
 }
 
@@ -142,9 +144,7 @@ export interface ToolCallOptions extends RequestOptions {
 }
 
 /** A whole tool result, with its text form beside it. */
-export interface ToolResult extends CallToolResult {
-  readonly text: string;
-}
+export type ToolResult = CallToolResult & { readonly text: string };
 
 /** The facts about a server after negotiation: identity, era, revision, transport and capabilities. */
 export interface ServerDescription {
@@ -182,7 +182,7 @@ export interface McpConnection extends AsyncDisposable {
   /** The tools as the server defined them, unknown fields included. */
   listToolDefinitions(options?: { refresh?: boolean } & RequestOptions): Promise<ToolDefinition[]>;
   /** Calls a tool by the name that the server gave it. Returns the whole result, also an error result. */
-  callTool(name: string, input?: JsonObject, options?: RequestOptions): Promise<ToolResult>;
+  callTool(name: string, input?: object, options?: RequestOptions): Promise<ToolResult>;
 
   listResources(options?: { refresh?: boolean } & RequestOptions): Promise<ResourceDefinition[]>;
   listResourceTemplates(

@@ -35,7 +35,7 @@ export type { Change, Difference, Step } from "./diff/changes.ts";
 export { checkBump } from "./diff/check-version.ts";
 export { diffContracts } from "./diff/diff-contracts.ts";
 export { diffDrivers } from "./diff/diff-drivers.ts";
-export type { Audit, AuditEvent } from "./dispatch/audit.ts";
+export type { Audit, AuditEvent, InvokedEvent, ResolvedEvent, SecretEvent } from "./dispatch/audit.ts";
 export type {
   Acquirer,
   ApprovalRequest,

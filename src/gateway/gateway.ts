@@ -6,7 +6,7 @@ import type { Duplex, Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Diagnostic, locatedMessage, PortolanError, toPortolanError } from "../errors/index.ts";
 import {
-  type EventBus,
+  type WorkspaceEvents,
   type OpenedWorkspace,
   openWorkspaceHub,
   type WorkspaceOptions,
@@ -64,7 +64,7 @@ export interface GatewayOptions extends Omit<
 
 export interface Gateway extends AsyncDisposable {
   /** Everything that happens: listen with `on`, or loop over it with `for await`. */
-  readonly events: EventBus;
+  readonly events: WorkspaceEvents;
   /** Diagnostics so far, of the config files and at run time. */
   readonly diagnostics: readonly Diagnostic[];
   /** Request listener for a Node HTTP server, such as `http.createServer(gateway.handle)`. The body must be unread. */

@@ -12,6 +12,7 @@ interface Common {
   readonly server: string;
 }
 
+/** A server was started, is ready, failed, was stopped or restarted, or something is installed for it. */
 export interface ServerEvent extends Common {
   readonly type:
     | "mcp.server_started"
@@ -31,6 +32,7 @@ export interface ServerEvent extends Common {
   readonly bytes?: { readonly received: number; readonly total?: number };
 }
 
+/** A server has other tools than before. */
 export interface ToolsChangedEvent extends Common {
   readonly type: "mcp.tools_changed";
   /** The caller of the gateway, for its own list of a server with `per_caller`. */
@@ -40,6 +42,7 @@ export interface ToolsChangedEvent extends Common {
   readonly removed: readonly string[];
 }
 
+/** A tool was called, or its call failed. */
 export interface ToolEvent extends Common {
   readonly type: "mcp.tool_called" | "mcp.tool_failed";
   readonly tool: string;
@@ -264,8 +267,17 @@ function isOfCall({ type }: HubEvent): boolean {
 /** The number of events that an iterator buffers; older ones are dropped. */
 const MAX_WAITING = 10_000;
 
-/** The events of a workspace: subscribe with `on()`, or iterate over them. */
-export class EventBus implements AsyncIterable<HubEvent> {
+/** The events of a workspace: subscribe with `on()`, or iterate over all events from now on with `for await`. */
+export interface WorkspaceEvents extends AsyncIterable<HubEvent> {
+  /**
+   * Registers a listener, and returns the function that removes it. With `calls: false` it gets no events about single calls, which
+   * then cost nothing.
+   */
+  on(listener: (event: HubEvent) => void, options?: { calls?: boolean }): () => void;
+}
+
+/** The events of a hub, with the methods of those who send them. */
+export class EventBus implements WorkspaceEvents {
   readonly #listeners = new Set<(event: HubEvent) => void>();
   readonly #closers = new Set<() => void>();
   #callListeners = 0;

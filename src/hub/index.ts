@@ -17,6 +17,7 @@ export {
   type ApprovalEvent,
   type BudgetExceededEvent,
   type CallRefusedEvent,
+  type ConfigReloadedEvent,
   type ContractEvent,
   EventBus,
   type GatewayRefusedEvent,
@@ -24,9 +25,13 @@ export {
   type HubEvent,
   type LoopStoppedEvent,
   type PinsComparedEvent,
+  type SandboxDeniedEvent,
+  type SandboxPathDeniedEvent,
+  type SandboxRelaxedEvent,
   type ServerEvent,
   type ToolEvent,
   type ToolsChangedEvent,
+  type WorkspaceEvents,
 } from "./events.ts";
 export { healthOf, type ServerHealth } from "./member/health.ts";
 export { tagsOfTool } from "./member/tool-tags.ts";

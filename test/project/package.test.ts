@@ -172,7 +172,18 @@ async function kilobytesLoadedBy(words: readonly string[], records: string): Pro
 
 const CONSUMER = `
 import { createServer } from "node:http";
-import { connectMcp, type ContentBlock, isPortolanError, type McpConfig, type McpConnection, type Tool } from "portolan";
+import {
+  connectMcp,
+  type ContentBlock,
+  type ElicitResult,
+  isPortolanError,
+  type McpConfig,
+  type McpConnection,
+  type McpHandlers,
+  type Tool,
+  type Workspace,
+} from "portolan";
+import type { ContractCall, Contracts, Dispatched } from "portolan/drivers";
 import { type Gateway, openGateway } from "portolan/gateway";
 import type { z, ZodObject } from "zod";
 
@@ -227,6 +238,36 @@ function describe(block: ContentBlock): string {
 // @ts-expect-error: an image has no text
 const noImage: ContentBlock = { type: "image", text: "" };
 console.log([noImage].map(describe));
+
+// The arguments of a tool may be an interface of the program.
+interface Sum {
+  a: number;
+}
+const sum: Sum = { a: 1 };
+const result = await connection.callTool("sum", sum);
+// @ts-expect-error: a result has no such field
+console.log(result.structredContent, result.structuredContent, result._meta?.["x"]);
+// @ts-expect-error: the field is called content
+const misspelt: ElicitResult = { action: "accept", contents: {} };
+const handlers: McpHandlers = {
+  elicit: (request) =>
+    request.mode === "url"
+      ? { action: new URL(request.url).protocol === "https:" ? "accept" : "decline" }
+      : { action: "accept", content: request.requestedSchema },
+  sample: ({ messages, maxTokens }) => ({
+    role: "assistant",
+    model: "m",
+    content: { type: "text", text: messages.map(({ role }) => role).join() + maxTokens },
+  }),
+};
+// @ts-expect-error: the answer to a sampling request names its model
+const noModel: McpHandlers = { sample: () => ({ role: "assistant", content: { type: "text", text: "" } }) };
+console.log(misspelt, handlers, noModel);
+
+// A test can replace each part of a workspace.
+const events: Workspace["events"] = { on: () => () => {}, async *[Symbol.asyncIterator]() {} };
+const callContract = (contracts: Contracts, call: ContractCall): Promise<Dispatched> => contracts.call(call);
+console.log(events, callContract);
 
 const gateway: Gateway = await openGateway("workspace", { path: "/tools", access: { token: "t" } });
 createServer(gateway.handle).on("upgrade", gateway.upgrade);

@@ -130,7 +130,8 @@ describe("bodies in tiny pieces", () => {
         response.end('"}}\n\n');
       },
     });
-    expect((await mcp.callTool("t")).x).toHaveLength(5_050_000);
+    const { x } = (await mcp.callTool("t")) as { x?: string };
+    expect(x).toHaveLength(5_050_000);
   });
 
   it("a body costs its bytes, not its pieces", async () => {

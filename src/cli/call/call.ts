@@ -73,7 +73,7 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
       const result =
         gateway === undefined
           ? answer
-          : { ...answer, _meta: { ...(answer._meta as JsonObject), "portolan/gateway": gateway } };
+          : { ...answer, _meta: { ...answer._meta, "portolan/gateway": gateway } };
       if (gateway !== undefined) noteDenials(answer, connection.diagnostics, cli);
       const saveText = options.out !== undefined && !hasBytes(result);
       await showResult(result, renderToolResult, cli, saver, { out: options.out, saveText });

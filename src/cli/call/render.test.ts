@@ -84,7 +84,7 @@ test("a prompt", async () => {
 });
 
 test("a result of another kind is shown as it is", async () => {
-  const result: CallToolResult = { resultType: "task", taskId: "t-1" };
+  const result = { resultType: "task", taskId: "t-1" };
   expect(JSON.parse(await renderToolResult(result, context()))).toEqual(result);
   expect(await renderToolResult({ resultType: "complete", content: [] }, context())).toBe("(empty result)");
 });

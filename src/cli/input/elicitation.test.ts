@@ -63,9 +63,11 @@ function harness(answers: (Answer | typeof OFFERED)[], terminal = true) {
 
 const OFFERED = Symbol("what is offered");
 const form = (properties: JsonSchema, required: string[] = []): ElicitRequest => ({
+  mode: "form",
   message: "Who?",
   requestedSchema: { type: "object", properties, required },
 });
+const empty = (message: string): ElicitRequest => ({ ...form({}), message });
 
 describe("forms", () => {
   const everything = form(
@@ -184,13 +186,14 @@ describe("forms", () => {
   });
 
   test("a form without fields is a yes or no", async () => {
-    expect(await harness(["Accept"]).run({ message: "Sure?" })).toEqual({ action: "accept", content: {} });
-    expect(await harness(["Decline"]).run({ message: "Sure?" })).toEqual({ action: "decline" });
+    expect(await harness(["Accept"]).run(empty("Sure?"))).toEqual({ action: "accept", content: {} });
+    expect(await harness(["Decline"]).run(empty("Sure?"))).toEqual({ action: "decline" });
   });
 
   test("what the server wrote is plain where it is shown, and whole where it is answered", async () => {
     const { run, said, asked } = harness(["Answer", "x\u202e"]);
     const result = await run({
+      mode: "form",
       message: "hi\u001b[2J\u202e",
       requestedSchema: { properties: { ["__proto__"]: { type: "string", title: "a\nb\u001b]0;x\u0007" } } },
     });
@@ -266,13 +269,13 @@ test("without a terminal a question is declined, and said so", async () => {
   expect(await run(form({ a: { type: "string" } }))).toEqual({ action: "decline" });
   expect(notes[0]).toBe("the server requests input: Who?");
   expect(notes[1]).toMatch(/terminal/);
-  await run({ message: "And now?" });
+  await run(empty("And now?"));
   expect(notes.slice(2)).toEqual(["the server requests input: And now?"]);
 });
 
 test("questions are asked one after the other", async () => {
   const { run, asked } = harness(["Accept", "Decline"]);
-  const both = await Promise.all([run({ message: "1" }), run({ message: "2" })]);
+  const both = await Promise.all([run(empty("1")), run(empty("2"))]);
   expect(both.map((result) => result.action)).toEqual(["accept", "decline"]);
   expect(asked).toHaveLength(2);
 });

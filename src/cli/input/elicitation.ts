@@ -1,7 +1,13 @@
 // Elicitation at the terminal: asks for a form field by field, or opens a web page after consent.
 
 import { isHttpUrl, isSecureUrl, parseUrl } from "../../base/net/urls.ts";
-import type { ElicitRequest, ElicitResult, JsonObject } from "../../model/index.ts";
+import type {
+  ElicitFormRequest,
+  ElicitRequest,
+  ElicitResult,
+  ElicitUrlRequest,
+  JsonObject,
+} from "../../model/index.ts";
 import { setOwn } from "../arguments/json-schema.ts";
 import type { Prompter } from "../terminal/prompter.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
@@ -69,7 +75,7 @@ async function elicit(
 }
 
 async function askForForm(
-  request: ElicitRequest,
+  request: ElicitFormRequest,
   signal: AbortSignal,
   prompter: Prompter,
   context: ElicitContext,
@@ -191,7 +197,7 @@ async function askForSeveral(
 }
 
 async function askForPage(
-  request: ElicitRequest,
+  request: ElicitUrlRequest,
   signal: AbortSignal,
   prompter: Prompter,
   context: ElicitContext,

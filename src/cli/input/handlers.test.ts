@@ -17,10 +17,11 @@ test("the text of an elicitation is redacted", async () => {
   const spinner = { pausedFor: (work: () => unknown) => work() } as unknown as Spinner;
   const redactor = createRedactor();
   redactor.add(new Secret("typed-secret-value"));
-  const request = {
+  const request: ElicitRequest = {
+    mode: "form",
     message: "Is typed-secret-value right?",
     requestedSchema: { type: "object", properties: {} },
-  } as unknown as ElicitRequest;
+  };
   const context = { signal: new AbortController().signal } as never;
   const { elicit } = createHandlers(cli, "x", spinner, false, redactor);
   expect(await elicit?.(request, context)).toEqual({ action: "decline" });

@@ -36,14 +36,12 @@ export function createHandlers(
   if (redactor === undefined) return { elicit };
   // A server may repeat a secret that it was given. The address of a page stays, or it would lead elsewhere.
   return {
-    elicit: (request, context) => {
-      const { message, requestedSchema } = redactor.redactValue(request) as typeof request & {
-        requestedSchema?: never;
-      };
-      return elicit(
-        "requestedSchema" in request ? { ...request, message, requestedSchema } : { ...request, message },
+    elicit: (request, context) =>
+      elicit(
+        request.mode === "url"
+          ? { ...request, message: redactor.redactText(request.message) }
+          : redactor.redactValue(request),
         context,
-      );
-    },
+      ),
   };
 }

@@ -49,7 +49,7 @@ async function portolan(argv: string[], world: World = {}, tty = false) {
   let out = "";
   let err = "";
   const opened: [string | WorkspaceConfig, WorkspaceOptions][] = [];
-  const calls: [string, JsonObject | undefined][] = [];
+  const calls: [string, object | undefined][] = [];
   let closed = 0;
   const { servers = [], imported = [] } = world;
   const openWorkspace: CliIo["openWorkspace"] = async (source, options) => {

@@ -8,6 +8,7 @@ import type { BoundTool } from "../driver/bound-tool.ts";
 
 export type AuditEvent = ResolvedEvent | InvokedEvent | SecretEvent;
 
+/** A contract call was routed to a driver, or to none. */
 export interface ResolvedEvent {
   readonly type: "driver.resolved";
   readonly tool: string;
@@ -26,6 +27,7 @@ export interface ResolvedEvent {
   readonly ts: string;
 }
 
+/** A driver was called. */
 export interface InvokedEvent {
   readonly type: "driver.invoked";
   readonly provider_id: string;
@@ -48,6 +50,7 @@ export interface InvokedEvent {
   readonly ts: string;
 }
 
+/** A driver got a secret, or was denied it. */
 export interface SecretEvent {
   readonly type: "secret.reveal" | "secret.reveal.denied";
   readonly slug: string;

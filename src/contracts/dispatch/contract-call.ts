@@ -12,6 +12,7 @@ import type { SecretGrants } from "../auth/secret-grants.ts";
 import type { CallContext } from "../contract/call-context.ts";
 import type { BoundTool, DriverHooks } from "../driver/bound-tool.ts";
 
+/** One call of a contract. */
 export interface ContractCall {
   /** The contract's id. */
   readonly tool: string;
@@ -95,6 +96,7 @@ export interface DispatchParts {
   readonly checkArguments: ((bound: BoundTool, args: JsonObject) => string | undefined) | undefined;
 }
 
+/** The result of a contract call. */
 export interface Dispatched {
   readonly result: DriverResult<unknown>;
   /** The driver of the last attempt. */

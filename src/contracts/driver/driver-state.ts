@@ -11,6 +11,7 @@ import type { RegisteredDriver } from "./registered-driver.ts";
 /** `unreachable`: the server did not start or answer. `refused`: it does not match the contracts. */
 export type ServerStatus = "verified" | "unverified" | "unreachable" | "refused";
 
+/** The state of a driver: its server, login and health, and the contracts that it serves. */
 export interface DriverReport {
   readonly id: string;
   readonly version: string;

@@ -6,7 +6,6 @@ import {
   type CompleteResult,
   DEFAULT_LIMITS,
   type GetPromptResult,
-  type JsonObject,
   type PromptDefinition,
   type ReadResourceResult,
   type ResourceDefinition,
@@ -25,7 +24,7 @@ import {
 import { within } from "../../upstream/index.ts";
 import { type ContextItem, readContext } from "./context.ts";
 import type { WorkspaceSource } from "./config.ts";
-import type { EventBus } from "../events.ts";
+import type { WorkspaceEvents } from "../events.ts";
 import type { Hub, OwnName } from "../hub.ts";
 import type { ListName } from "../member/inventory.ts";
 import { healthOf, isUp, type ServerHealth } from "../member/health.ts";
@@ -37,7 +36,7 @@ import { openWorkspaceHub, type WorkspaceOptions } from "./workspace-hub.ts";
 /** All servers of a workspace as one: tools, resources, prompts, events and health. */
 export interface Workspace extends AsyncDisposable {
   /** All events: use `on`, or `for await`. */
-  readonly events: EventBus;
+  readonly events: WorkspaceEvents;
   /** Diagnostics of the config files and at run time. Those about a server are forgotten when a new generation of it starts. */
   readonly diagnostics: readonly Diagnostic[];
   /**
@@ -48,7 +47,7 @@ export interface Workspace extends AsyncDisposable {
   /** The definitions of the same tools. Unlike `tools()`, this does not load Zod. */
   toolDefinitions(): Promise<ToolDefinition[]>;
   /** Calls a tool by its full name, or as `alias.tool`. */
-  callTool(name: string, input?: JsonObject, options?: RequestOptions): Promise<ToolResult>;
+  callTool(name: string, input?: object, options?: RequestOptions): Promise<ToolResult>;
   /** The full name of a tool that is given as `alias.tool`; other names are returned unchanged. */
   fullName(name: string): string;
   /** The server of each tool and the server's own name for it, by the tool's full name. */

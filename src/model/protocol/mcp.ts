@@ -1,5 +1,6 @@
-// Types of MCP messages, as far as Portolan reads them, and names of the HTTP headers. Every type is open: unknown fields pass
-// unchanged.
+// Types of MCP messages, as far as Portolan reads them, and names of the HTTP headers. Unknown fields pass unchanged.
+// Most types are aliases, not interfaces: an alias is assignable to JsonObject without an index signature of its own, with which
+// the compiler would accept every misspelt field.
 
 import type { JsonObject } from "../json/json.ts";
 
@@ -7,68 +8,72 @@ import type { JsonObject } from "../json/json.ts";
 export type Era = "legacy" | "modern";
 
 /** Name and version of a client or a server. */
-export interface Implementation extends JsonObject {
+export type Implementation = {
   name: string;
   version: string;
   title?: string;
-}
+};
 
 /** Claims of a server about a tool. Portolan does not check them. */
-export interface ToolAnnotations extends JsonObject {
+export type ToolAnnotations = {
   title?: string;
   readOnlyHint?: boolean;
   destructiveHint?: boolean;
   idempotentHint?: boolean;
   openWorldHint?: boolean;
-}
+};
 
 /** A JSON Schema object as the server wrote it. */
 export type JsonSchema = JsonObject;
 
 /** A tool as its server lists it, with unknown fields. */
-export interface ToolDefinition extends JsonObject {
+export type ToolDefinition = {
   name: string;
   title?: string;
   description?: string;
   inputSchema: JsonSchema;
   outputSchema?: JsonSchema;
   annotations?: ToolAnnotations;
-}
+  _meta?: JsonObject;
+};
 
 /** A resource as its server lists it. */
-export interface ResourceDefinition extends JsonObject {
+export type ResourceDefinition = {
   uri: string;
   name: string;
   title?: string;
   description?: string;
   mimeType?: string;
   size?: number;
-}
+  _meta?: JsonObject;
+};
 
 /** A resource template as its server lists it. */
-export interface ResourceTemplateDefinition extends JsonObject {
+export type ResourceTemplateDefinition = {
   uriTemplate: string;
   name: string;
   title?: string;
   description?: string;
   mimeType?: string;
-}
+  _meta?: JsonObject;
+};
 
 /** One argument of a prompt. */
-export interface PromptArgument extends JsonObject {
+export type PromptArgument = {
   name: string;
   title?: string;
   description?: string;
   required?: boolean;
-}
+};
 
 /** A prompt as its server lists it. */
-export interface PromptDefinition extends JsonObject {
+export type PromptDefinition = {
   name: string;
   title?: string;
   description?: string;
   arguments?: PromptArgument[];
-}
+  _meta?: JsonObject;
+};
 
 /** Hints for clients about the use of a block. */
 export interface ContentAnnotations extends JsonObject {
@@ -136,41 +141,48 @@ export type ContentBlock =
   | UnknownContent;
 
 /** The text or the base64 data of one resource. */
-export interface ResourceContents extends JsonObject {
+export type ResourceContents = {
   uri: string;
   mimeType?: string;
   text?: string;
   blob?: string;
-}
+  _meta?: JsonObject;
+};
 
 /** One message of a prompt, with its role. */
-export interface PromptMessage extends JsonObject {
+export type PromptMessage = {
   role: string;
   content: ContentBlock;
-}
+};
 
 /** The result of `tools/call`, as the server sent it. */
-export interface CallToolResult extends JsonObject {
+export type CallToolResult = {
   content?: ContentBlock[];
   structuredContent?: unknown;
   isError?: boolean;
-}
+  /** Absent or `complete`, unless an extension such as tasks answers with another kind of result. */
+  resultType?: string;
+  _meta?: JsonObject;
+};
 
 /** The result of `resources/read`. */
-export interface ReadResourceResult extends JsonObject {
+export type ReadResourceResult = {
   contents: ResourceContents[];
-}
+  _meta?: JsonObject;
+};
 
 /** The result of `prompts/get`: the messages of a prompt. */
-export interface GetPromptResult extends JsonObject {
+export type GetPromptResult = {
   description?: string;
   messages: PromptMessage[];
-}
+  _meta?: JsonObject;
+};
 
 /** The result of `completion/complete`: proposed values of an argument. */
-export interface CompleteResult extends JsonObject {
+export type CompleteResult = {
   completion: { values: string[]; total?: number; hasMore?: boolean };
-}
+  _meta?: JsonObject;
+};
 
 /** The capabilities that a server declared. */
 export interface ServerCapabilities extends JsonObject {
@@ -185,11 +197,11 @@ export interface ServerCapabilities extends JsonObject {
 export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
 
 /** A log message that a server sent. */
-export interface LogMessage extends JsonObject {
+export type LogMessage = {
   level: LogLevel;
   logger?: string;
   data: unknown;
-}
+};
 
 /** Progress of a running call, as the server reports it. */
 export interface Progress {
@@ -198,26 +210,79 @@ export interface Progress {
   message?: string;
 }
 
-/** A server request for input of the user: a form, or a link to open. */
-export interface ElicitRequest extends JsonObject {
+/** A server request for input of the user, as a form. */
+export type ElicitFormRequest = {
+  mode: "form";
   message: string;
-  /** The default is "form". */
-  mode?: "form" | "url";
-  requestedSchema?: JsonSchema;
-  url?: string;
-}
+  requestedSchema: JsonSchema;
+  _meta?: JsonObject;
+};
+
+/** A server request that the user opens a page. */
+export type ElicitUrlRequest = {
+  mode: "url";
+  message: string;
+  url: string;
+  elicitationId?: string;
+  _meta?: JsonObject;
+};
+
+/** A server request for input of the user: a form, or a page to open. `mode` tells them apart. */
+export type ElicitRequest = ElicitFormRequest | ElicitUrlRequest;
 
 /** The answer to an elicitation: accepted with content, declined, or cancelled. */
-export interface ElicitResult extends JsonObject {
+export type ElicitResult = {
   action: "accept" | "decline" | "cancel";
   content?: JsonObject;
-}
+  _meta?: JsonObject;
+};
+
+/** One block of a message of a sampling request. */
+export type SampleContent = TextContent | ImageContent | AudioContent | UnknownContent;
+
+/** One message of a sampling request. */
+export type SampleMessage = {
+  role: "user" | "assistant";
+  /** Servers since 2025-11-25 may send several blocks. */
+  content: SampleContent | SampleContent[];
+  _meta?: JsonObject;
+};
+
+/** A server request for a completion by the model of the client: the parameters of `sampling/createMessage`. */
+export type SampleRequest = {
+  messages: SampleMessage[];
+  maxTokens: number;
+  systemPrompt?: string;
+  modelPreferences?: {
+    hints?: { name?: string }[];
+    costPriority?: number;
+    speedPriority?: number;
+    intelligencePriority?: number;
+  };
+  includeContext?: "none" | "thisServer" | "allServers";
+  temperature?: number;
+  stopSequences?: string[];
+  metadata?: JsonObject;
+  _meta?: JsonObject;
+};
+
+/** The answer to a sampling request: the message of the model. */
+export type SampleResult = {
+  role: "user" | "assistant";
+  content: SampleContent | SampleContent[];
+  /** The name of the model that answered. */
+  model: string;
+  /** Such as `endTurn`, `stopSequence` or `maxTokens`. */
+  stopReason?: string;
+  _meta?: JsonObject;
+};
 
 /** A folder that a client offers to servers. */
-export interface Root extends JsonObject {
+export type Root = {
   uri: string;
   name?: string;
-}
+  _meta?: JsonObject;
+};
 
 /** Names of the HTTP headers that MCP defines, in lower case as Node.js delivers them. */
 export const HEADER = {
