@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { readCalls, verifyAudit } from "../../src/audit/index.ts";
+import { healthOf } from "../../src/hub/index.ts";
 import type { AuditSettings, GatewaySettings } from "../../src/model/index.ts";
 import { Secret } from "../../src/secrets/index.ts";
 import { argumentDigest } from "../../src/telemetry/index.ts";
@@ -357,6 +358,23 @@ describe("/metrics", () => {
     const response = await fetch(`${off.url}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } });
     expect(response.status).toBe(404);
     expect(off.gateway.calls.active).toBe(false);
+  });
+
+  it("counts the restarts of a server as its health does, also after a restart by hand", async () => {
+    const one = stdioServer("one", []);
+    const { metrics, gateway } = await observed([one]);
+    const crashed = new Promise<void>((resolve) => {
+      gateway.workspace.events.on(({ type }) => {
+        if (type === "mcp.server_restarted") resolve();
+      });
+    });
+    for (const pid of one.pids()) process.kill(pid, "SIGKILL");
+    await crashed;
+    await gateway.workspace.restart("one");
+    expect(gateway.workspace.hub.members.map(healthOf)).toMatchObject([{ restarts: 1 }]);
+    const { text } = await metrics();
+    expect(text).toContain('portolan_server_restarts_total{server="one"} 1');
+    expect(text).toContain('portolan_server_tools_withheld{server="one"} 0');
   });
 
   it("needs no token with auth: none", async () => {

@@ -1,7 +1,7 @@
 // The page `/metrics`: who may read it, and the values that are read at the time of a scrape.
 
 import { VERSION } from "../../client/index.ts";
-import type { OpenedWorkspace } from "../../hub/index.ts";
+import { healthOf, type OpenedWorkspace, type ServerHealth } from "../../hub/index.ts";
 import type { PrometheusSettings } from "../../model/index.ts";
 import type { CallMetrics, Gauge } from "../../telemetry/index.ts";
 import type { AuthenticatedCaller } from "../access/types.ts";
@@ -50,8 +50,12 @@ function gaugesOf(
   refusedCalls: Budgets["refusals"],
 ): Gauge[] {
   const servers = hub.members.filter(({ config }) => config.enabled);
+  const health = servers.map(healthOf);
   const ofServers = (value: (member: (typeof servers)[number]) => number): Gauge["samples"] =>
     servers.map((member) => ({ labels: { server: member.alias }, value: value(member) }));
+  // The same numbers as in `portolan status`.
+  const ofHealth = (value: (one: ServerHealth) => number): Gauge["samples"] =>
+    health.map((one) => ({ labels: { server: one.alias }, value: value(one) }));
   const { user, system } = process.cpuUsage();
   return [
     {
@@ -64,13 +68,19 @@ function gaugesOf(
       name: "portolan_server_restarts_total",
       help: "Restarts of a server after it was lost.",
       type: "counter",
-      samples: ofServers(({ processes }) => processes.main.restarts),
+      samples: ofHealth(({ restarts }) => restarts),
     },
     {
       name: "portolan_server_tools",
       help: "Tools that a server has.",
       type: "gauge",
       samples: ofServers(({ inventory }) => inventory.tools.length),
+    },
+    {
+      name: "portolan_server_tools_withheld",
+      help: "Tools of a server that are withheld, because nobody approved their definition.",
+      type: "gauge",
+      samples: ofHealth(({ withheld = 0 }) => withheld),
     },
     {
       name: "portolan_refused_requests_total",
