@@ -37,6 +37,7 @@ import {
   createPolicy,
   type NamedPath,
   programFolders,
+  scriptWord,
   type SandboxBackend,
   writableByServers,
   writableFolders,
@@ -133,9 +134,10 @@ export function planned({ plan, policy }: Prepared): LaunchNews {
   if (plan.sandbox.backend === "none") return { type: "planned", plan };
   const { cwd } = policy;
   // Paths in a container's command line are paths of the image.
+  const script = plan.notGranted.find(({ isScript }) => isScript)?.path;
   const isImage = plan.sandbox.backend === "docker";
   const hiddenAmong = (words: readonly string[]): readonly NamedPath[] =>
-    hiddenPaths({ args: words, cwd, env: {} }, policy, homedir()).named;
+    hiddenPaths({ args: words, cwd, env: {}, script }, policy, homedir()).named;
   const readOnlyAmong = (words: readonly string[]): readonly NamedPath[] => readOnlyPaths(words, policy);
   const among = isImage ? {} : { hiddenAmong, readOnlyAmong };
   return { type: "planned", plan, checkPath: createPathCheck(policy), ...among };
@@ -225,15 +227,17 @@ async function policyFor(
   const { file, args, cwd, folders, docker, isAbsent = false } = found;
   // An image contains everything that its program needs.
   const given = { config, roots, keptHome, homedir: homedir() };
+  const words = ownArgs ?? (isAbsent ? [] : args);
   const own =
     docker === undefined
-      ? await programFolders(file, ownArgs ?? (isAbsent ? [] : args), cwd, {
+      ? await programFolders(file, words, cwd, {
           writable: await writableFolders(given),
         })
       : [];
   const { configFiles, servers } = request.context ?? createLaunchContext();
   return createPolicy({
     program: { file, args, cwd, env: { ...configuredEnvironment(request), PATH: process.env.PATH ?? "" } },
+    script: scriptWord(file, words),
     ...given,
     programFolders: [...folders, ...own, ...more],
     certificates: certificates.paths,

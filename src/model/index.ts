@@ -24,6 +24,7 @@ export {
   hiddenPathMessage,
   LIMIT_NAMES,
   limitRule,
+  MISSING_SCRIPT_HINT,
   pathGrant,
   ownFoldersHint,
   pathGrantHint,

@@ -99,6 +99,21 @@ describe("without a terminal", needs("bubblewrap"), () => {
     expect(silent).toMatchObject({ code: 3, err: expect.stringContaining("did not confirm the change") });
   });
 
+  it("a mistyped script is reported as missing, and no command suggests a grant for it", async () => {
+    const { notes, run } = setUp();
+    const script = join(notes, "none.mjs");
+    const added = await run("add", "broken", "--", "node", script);
+    expect(added.err).toContain("There is no file ~/notes/none.mjs (args[0]).");
+    const why = await run("why", "broken", "--text");
+    expect(why.out).toContain(`There is no file ${script}`);
+    const called = await run("call", "broken.any");
+    const validated = await run("validate", "--text");
+    for (const { out, err } of [added, why, called, validated]) {
+      expect(out + err).toContain(script.slice(-14));
+      expect(out + err).not.toMatch(/portolan grant|--allow-(read|write)|--write/);
+    }
+  });
+
   it("nothing is granted silently; --strict adds nothing and ends with 2", async () => {
     const { notes, file, text, run } = setUp();
     const words = FILES(notes).split(" ");

@@ -4,7 +4,13 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { shellWord } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
-import { type KnownServer, knownServer, programWords, type ServerConfig } from "../../model/index.ts";
+import {
+  type KnownServer,
+  knownServer,
+  MISSING_SCRIPT_HINT,
+  programWords,
+  type ServerConfig,
+} from "../../model/index.ts";
 import type { NamedPath } from "../../sandbox/index.ts";
 import type { Cli } from "../context.ts";
 import { answersRequests } from "../input/handlers.ts";
@@ -92,7 +98,7 @@ async function askAll(
   const label = pathLabeller(cli.io);
   const answers: Answer[] = [];
   for (const {
-    path: { path, where, isNew },
+    path: { path, where, isNew, isScript },
     grant,
   } of needs) {
     if (grant === undefined) {
@@ -109,7 +115,7 @@ async function askAll(
         { value: "write", label: "read and write" },
         { value: "nothing", label: "nothing" },
       ],
-      initial: known?.access ?? (isNew === true ? "write" : "read"),
+      initial: isScript === true ? "read" : (known?.access ?? (isNew === true ? "write" : "read")),
       signal: cli.interrupt.signal,
     });
     if (answer === undefined) throw new PortolanError("CANCELLED", "Nothing was changed.", { hint: "" });
@@ -149,10 +155,11 @@ export async function withNoticedOptions(
 
 /** The path to grant: the folder of a file that does not exist yet or that others stand beside. Undefined if it is too wide. */
 function grantable(
-  { path, isNew, grant = isNew === true ? undefined : path }: NamedPath,
+  { path, isNew, isScript, grant = isNew === true ? undefined : path }: NamedPath,
   known: KnownServer | undefined,
   home: string,
 ): string | undefined {
+  if (isScript === true) return grant;
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   if (known?.writesBeside !== true || isFolder) return grant;
   const folder = dirname(path);
@@ -169,10 +176,12 @@ function realHome(home: string): string {
 }
 
 function describeOpen(
-  { path, where, isNew }: NamedPath,
+  { path, where, isNew, isScript }: NamedPath,
   grant: string | undefined,
   { name, known, how, label }: OpenContext,
 ): { readonly fact: string; readonly hint: string } {
+  if (isNew === true && isScript === true)
+    return { fact: `There is no file ${label(path)} (${where}).`, hint: MISSING_SCRIPT_HINT };
   const fact = `${plainLine(name, 80)} is started with ${label(path)} (${where}), which ${isNew === true ? "does not exist yet, and which " : ""}its sandbox hides: nothing was granted.`;
   if (grant === undefined) {
     const own = shellWord(join(dirname(path), basename(known?.package ?? name), basename(path)));
@@ -181,7 +190,7 @@ function describeOpen(
       hint: `Name a file in a folder of its own, such as ${own}, and grant that folder. A grant of ${label(dirname(path))} would be too wide.`,
     };
   }
-  const kind = known?.access ?? "write";
+  const kind = isScript === true ? "read" : (known?.access ?? "write");
   const word = shellWord(grant);
   const inYaml = word === grant ? grant : JSON.stringify(grant);
   const other = kind === "write" ? " (or read in place of write)" : "";

@@ -59,7 +59,7 @@ export function describePlan(plan: LaunchPlan, view: PlanView): string {
     section(
       "Named by its config, but hidden from it",
       plan.notGranted.flatMap((named) => [
-        `  ${view.label(plainLine(named.path, 500))}  ${colors.dim(named.isNew === true ? `${named.where}; it does not exist yet` : named.where)}`,
+        `  ${view.label(plainLine(named.path, 500))}  ${colors.dim(named.isNew === true ? `${named.where}; ${named.isScript === true ? "there is no such file" : "it does not exist yet"}` : named.where)}`,
         wrap(
           `    ${colors.cyan("hint")} ${plainLine(pathGrantHint(named, view.grantCommand), 1_000)}`,
           view.width,

@@ -46,6 +46,8 @@ export interface DeniedPath {
   /** Where the path is named: `args[1]`, `the arguments of a call`. */
   readonly where: string;
   readonly isNew?: boolean;
+  /** The script that an interpreter should run. */
+  readonly isScript?: boolean;
   /** The path may be read, and not written. */
   readonly isReadOnly?: boolean;
   /** The server only wanted to read it. */
@@ -59,8 +61,9 @@ export interface DeniedPath {
 /** Message at a start, of a call and in `portolan validate` about a path that the sandbox hides or protects. */
 export function hiddenPathMessage(
   server: string,
-  { path, where, isNew = false, isReadOnly = false, protectedAs }: DeniedPath,
+  { path, where, isNew = false, isScript = false, isReadOnly = false, protectedAs }: DeniedPath,
 ): string {
+  if (isNew && isScript) return `There is no file ${path}, which server "${server}" should run (${where}).`;
   if (protectedAs !== undefined)
     return `The sandbox of server "${server}" protects ${path}, named in ${where}: it is ${protectedAs}, which the server can only read.`;
   if (isReadOnly)
@@ -77,8 +80,9 @@ export function pathGrant(
   denied: Omit<DeniedPath, "where">,
   command: string | undefined,
 ): string | undefined {
-  const { path, isNew = false, isReadOnly = false, isForReading = false, protectedAs, grant = path } = denied;
-  if (protectedAs !== undefined) return undefined;
+  const { path, isNew = false, isScript = false, isReadOnly = false, protectedAs, grant = path } = denied;
+  const { isForReading = isScript } = denied;
+  if (protectedAs !== undefined || (isNew && isScript)) return undefined;
   const word = shellWord(grant);
   const first = isNew && grant === path ? "create it first, then " : "";
   const readsOnly = isForReading && !isReadOnly;
@@ -94,8 +98,12 @@ export function pathGrant(
   return `${first}${options}, or sandbox: { fs: { write: [${inYaml}] } } in its config${only}.`;
 }
 
+/** Hint about a script that does not exist. */
+export const MISSING_SCRIPT_HINT = "Correct the path in the server's command. No grant helps.";
+
 /** The hint of a message about a denied path. */
 export function pathGrantHint(denied: DeniedPath, command: string | undefined): string {
+  if (denied.isNew === true && denied.isScript === true) return MISSING_SCRIPT_HINT;
   const how = pathGrant(denied, command);
   return how === undefined ? "Configure another file; no grant allows this one." : `Grant it with: ${how}`;
 }

@@ -15,6 +15,7 @@ for (const name of ["notes.db", "work/start", "data/secret", "home/notes.json"])
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Given {
+  readonly script?: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
@@ -23,9 +24,9 @@ interface Given {
 
 const SHOWN: Mount = { path: at("shown"), access: "read", reason: "declared" };
 
-function look({ args = [], env = {}, cwd = at("work"), mounts = [SHOWN] }: Given): HiddenPaths {
+function look({ script, args = [], env = {}, cwd = at("work"), mounts = [SHOWN] }: Given): HiddenPaths {
   const home = at("home");
-  return hiddenPaths({ args, env, cwd }, { mounts, home, cwd }, home);
+  return hiddenPaths({ script, args, env, cwd }, { mounts, home, cwd }, home);
 }
 
 const named = (given: Given): string[] => look(given).named.map(({ path }) => path.slice(folder.length + 1));
@@ -105,4 +106,18 @@ test("a new file beside the user's own is meant to stay; a cache and a temporary
     { path: at("home/new.json"), where: "args[1]", isNew: true, isPrivate: true },
   ]);
   expect(found.closed).toEqual([at("home/notes"), at("home/new.json")]);
+});
+
+test("a script that does not exist is a mistake: its folder is not the path to grant", () => {
+  const args = ["~/notes/none.mjs", "~/notes/new.db"];
+  expect(look({ script: "~/notes/none.mjs", args, cwd: at("shown") }).named).toEqual([
+    { path: at("home/notes/none.mjs"), where: "args[0]", isNew: true, isPrivate: true, isScript: true },
+    {
+      ...{ path: at("home/notes/new.db"), where: "args[1]", isNew: true, isPrivate: true },
+      grant: at("home/notes"),
+    },
+  ]);
+  expect(named({ script: "none.py", args: ["none.py"] })).toEqual(["work/none.py"]);
+  // The name of a command in a package, or of a class.
+  for (const script of ["begin", "com.example.Main"]) expect(named({ script, args: [script] })).toEqual([]);
 });

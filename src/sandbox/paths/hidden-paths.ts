@@ -15,6 +15,8 @@ export interface NamedPath {
   readonly where: string;
   /** The path does not exist yet, but its folder does. */
   readonly isNew?: true;
+  /** The script that an interpreter should run. If it does not exist, its path is a mistake, and no grant helps. */
+  readonly isScript?: true;
   /** The path to grant in its place: the existing folder of a new path, or the granted folder around it. */
   readonly grant?: string;
   /** The path may be read, and not written. */
@@ -35,13 +37,18 @@ export interface HiddenPaths {
   readonly closed: readonly string[];
 }
 
-type Named = Pick<Program, "args" | "cwd" | "env">;
+type Named = Pick<Program, "args" | "cwd" | "env"> & {
+  /** The argument that names the script of an interpreter. */
+  readonly script?: string | undefined;
+};
 type Place = Pick<SandboxPolicy, "mounts" | "home" | "userHome" | "cwd">;
 
 /** Variables that every server has, which may name hidden folders. */
 const USUAL = /^(?:PATH|HOME|TMPDIR|PWD|SHELL|LANG|LC_ALL|TZ)$/;
 /** Folders for temporary files. */
 const SHARED = ["/tmp", "/var/tmp"];
+/** Tells a script from the name of a command or a class. */
+const SCRIPT_FILE = /\/|\.(?:[cm]?[jt]sx?|py|rb|sh|php|pl|lua|jar)$/;
 const MAX_WORDS = 1_000;
 
 /** `homedir` belongs to the user; `home` of the sandbox may differ. `cwd` is absent if the config names none. */
@@ -63,10 +70,13 @@ export function hiddenPaths(program: Named, place: Place, homedir: string): Hidd
       if (isPrivate(one) && !SHARED.includes(one) && !isShown(one)) closed.add(one);
   };
   const tilde = place.userHome ?? place.home;
-  for (const { path, where, isPlain, isTilde } of pathsIn(program, tilde)) {
+  for (const { path, where, isPlain, isTilde, isScript } of pathsIn(program, tilde)) {
     if (path === sep || isShown(path) || named.has(path)) continue;
     const isLost = isTilde || [place.home, ...SHARED].some((own) => own !== sep && isInside(path, own));
-    const flag = isLost ? ({ isPrivate: true } as const) : {};
+    const flag = {
+      ...(isLost && ({ isPrivate: true } as const)),
+      ...(isScript && ({ isScript: true } as const)),
+    };
     if (isShown(realOf(path))) {
       // The path is granted under another name: the link that leads there must not become a private folder.
       close(path);
@@ -83,7 +93,13 @@ export function hiddenPaths(program: Named, place: Place, homedir: string): Hidd
       // A new file among the user's files is meant to stay. A file in /tmp or in a folder such as ~/.cache is not.
       const isOfHome = homes.includes(folder);
       if (!isOfUser(path) || SHARED.includes(folder) || isShown(folder)) continue;
-      named.set(path, { path, where, isNew: true, ...(isOfHome ? {} : { grant: folder }), ...flag });
+      named.set(path, {
+        path,
+        where,
+        isNew: true,
+        ...(isOfHome || isScript ? {} : { grant: folder }),
+        ...flag,
+      });
       close(isOfHome ? path : folder);
     }
   }
@@ -122,22 +138,26 @@ interface Word {
   readonly isPlain: boolean;
   /** Written with `~/`. */
   readonly isTilde: boolean;
+  readonly isScript: boolean;
 }
 
-function pathsIn({ args, cwd, env }: Named, home: string): Word[] {
+function pathsIn({ args, cwd, env, script }: Named, home: string): Word[] {
   const found: Word[] = [];
-  const add = (text: string, where: string, base: string | undefined): void => {
-    const path = pathIn(text, base, home);
+  const add = (text: string, where: string, isScript = false): void => {
+    const path = pathIn(text, cwd, home);
     if (path === undefined) return;
     const isTilde = /^(?:[^=/~]*=)?~\//.test(text);
-    found.push({ path, where, isPlain: /^(?:[^=/~]*=)?(?:~?\/|\w+:\/)/.test(text), isTilde });
+    const isPlain = /^(?:[^=/~]*=)?(?:~?\/|\w+:\/)/.test(text) || (isScript && SCRIPT_FILE.test(text));
+    found.push({ path, where, isPlain, isTilde, isScript });
   };
-  for (const [index, word] of args.slice(0, MAX_WORDS).entries()) add(word, `args[${index}]`, cwd);
+  const scriptIndex = script === undefined ? -1 : args.indexOf(script);
+  for (const [index, word] of args.slice(0, MAX_WORDS).entries())
+    add(word, `args[${index}]`, index === scriptIndex);
   for (const [name, value] of Object.entries(env)) {
     if (USUAL.test(name) || value.length > 65_536) continue;
     for (const part of /^\/[^:]*(?::\/[^:]*)+$/.test(value) ? value.split(":") : [value])
       // A relative value may be any word.
-      if (/^(?:~?\/|\w+:\/)/.test(part)) add(part, `env.${name}`, cwd);
+      if (/^(?:~?\/|\w+:\/)/.test(part)) add(part, `env.${name}`);
   }
   return found;
 }

@@ -15,6 +15,8 @@ import { systemPaths } from "./system-paths.ts";
 
 export interface PolicyRequest {
   readonly program: Program;
+  /** The argument that names the script of an interpreter; see `scriptWord`. */
+  readonly script?: string | undefined;
   readonly config: SandboxConfig | undefined;
   /** Folders of the caller, granted for writing. */
   readonly roots: readonly string[];
@@ -101,7 +103,7 @@ export async function createPolicy(request: PolicyRequest): Promise<CreatedPolic
   const { named, closed } =
     request.namesPaths === false
       ? NOTHING_NAMED
-      : hiddenPaths({ ...program, cwd }, { mounts, home: usual, cwd }, homedir);
+      : hiddenPaths({ ...program, cwd, script: request.script }, { mounts, home: usual, cwd }, homedir);
   const home =
     request.namesPaths === false || request.keptHome !== undefined || isShown(usual, mounts)
       ? usual

@@ -5,7 +5,7 @@ import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { resolveShim } from "../../process/index.ts";
-import { interpretersOf, programFolders } from "./program-folders.ts";
+import { interpretersOf, programFolders, scriptWord } from "./program-folders.ts";
 
 let folder = "";
 const at = (name: string): string => join(folder, name);
@@ -25,6 +25,17 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test("nothing for a program of the system", async () => {
   expect(await programFolders("/bin/sh", ["-c", "true"], undefined)).toEqual([]);
+});
+
+test.each([
+  ["node", ["--no-warnings", "/app/none.mjs", "/data/new.db"], "/app/none.mjs"],
+  ["node", ["--import", "/app/hooks.mjs", "/app/none.mjs"], "/app/none.mjs"],
+  ["/usr/bin/python3.12", ["none.py"], "none.py"],
+  ["deno", ["run", "-A", "main.ts"], "main.ts"],
+  ["node", ["-e", "code", "/data/new.db"], undefined],
+  ["/app/server", ["/data/new.db"], undefined],
+] as const)("the script of %s %j", (file, args, script) => {
+  expect(scriptWord(file, args)).toBe(script);
 });
 
 test("a script's package, whatever options stand before it", async () => {

@@ -10,6 +10,12 @@ import { isSystem, findProgram } from "./system-paths.ts";
 /** `node -e`, `python -c`, `python -m`, `deno eval`, `sh -c`. */
 const CODE_OPTION = /^(?:-[a-z]*[cempE]|--eval|--print|--command|eval)(?:=|$)/;
 
+/** Options of interpreters whose value may be another file than the script. */
+const WITH_FILE = /^(?:-[rICWX]|--require|--import|--loader|--env-file|--config|--preload)$/;
+
+/** `deno run`, `bun run`, `tsx watch`. */
+const COMMAND = /^(?:run|serve|watch)$/;
+
 /** File endings that interpreters add. */
 const ENDINGS = ["", ".js", ".cjs", ".mjs", ".ts", ".tsx", ".jsx", ".json", ".node"];
 
@@ -167,6 +173,20 @@ async function scriptOf(
       const resolved = await resolveLinks(written);
       if (resolved !== undefined) return { ...resolved, written };
     }
+  }
+  return undefined;
+}
+
+/**
+ * The argument of an interpreter that names its script: the first one after options and words such as `run`. The file
+ * may be missing.
+ */
+export function scriptWord(file: string, args: readonly string[]): string | undefined {
+  if (!INTERPRETER.test(basename(file))) return undefined;
+  for (const [index, argument] of args.entries()) {
+    if (CODE_OPTION.test(argument)) return undefined;
+    const isOfOption = argument.startsWith("-") || WITH_FILE.test(args[index - 1] ?? "");
+    if (!isOfOption && !COMMAND.test(argument)) return argument;
   }
   return undefined;
 }

@@ -12,6 +12,7 @@ import {
   isObject,
   type JsonObject,
   matchesRule,
+  MISSING_SCRIPT_HINT,
   parseNetworkRule,
   pathGrant,
   ownFoldersHint,
@@ -280,7 +281,8 @@ function textsOf({ content }: JsonObject, isFailed: boolean): string[] {
 
 function hiddenHint(denied: FailedPath | undefined, command: string | undefined): string | undefined {
   if (denied === undefined) return undefined;
-  const { path, isReadOnly, protectedAs } = denied;
+  const { path, isNew, isScript, isReadOnly, protectedAs } = denied;
+  if (isNew === true && isScript === true) return `There is no file ${path}. ${MISSING_SCRIPT_HINT}`;
   if (protectedAs !== undefined) return `The sandbox protects ${path}, which is ${protectedAs}.`;
   const what = isReadOnly === true ? `grants ${path} for reading only` : `hides ${path}`;
   return `The sandbox ${what}; grant it with: ${pathGrant(denied, command)}`;
