@@ -21,10 +21,20 @@ export interface OwnName {
   readonly name: string;
 }
 
+export interface HubSettings {
+  readonly name: string;
+  readonly settings: MergeSettings;
+  readonly events: EventBus;
+  readonly report: Report;
+  /** Forgets reported diagnostics whose cause is gone. */
+  readonly forget?: (isOver: (diagnostic: Diagnostic) => boolean) => void;
+}
+
 export class Hub implements Upstream, ViewSource {
   readonly name: string;
   readonly events: EventBus;
   readonly report: Report;
+  readonly #forget: NonNullable<HubSettings["forget"]>;
   /** Checks of tool calls in all views. */
   readonly checks: CallChecks = new CallChecks();
   settings: MergeSettings;
@@ -41,11 +51,12 @@ export class Hub implements Upstream, ViewSource {
   #isAnnouncing = false;
   #contracts: WorkspaceContracts | undefined;
 
-  constructor(options: { name: string; settings: MergeSettings; events: EventBus; report: Report }) {
+  constructor(options: HubSettings) {
     this.name = options.name;
     this.settings = options.settings;
     this.events = options.events;
     this.report = options.report;
+    this.#forget = options.forget ?? (() => {});
     this.#whole = this.view({ name: options.name });
   }
 
@@ -77,13 +88,19 @@ export class Hub implements Upstream, ViewSource {
     await view.close();
   }
 
-  /** Reports the diagnostics of a merge, except those that any view has reported before. */
+  /** Reports the diagnostics of a merge, except those that any view has reported before; forgets those that no view has now. */
   merged(view: HubView, diagnostics: readonly Diagnostic[]): void {
     const known = new Set([...this.#found.values()].flat());
     this.#found.set(
       view,
       diagnostics.map(({ message }) => message),
     );
+    const now = new Set([...this.#found.values()].flat());
+    const isOver = [...known].some((message) => !now.has(message));
+    if (isOver)
+      this.#forget(
+        ({ code, message }) => code === "NAME_AMBIGUOUS" && known.has(message) && !now.has(message),
+      );
     for (const diagnostic of diagnostics) if (!known.has(diagnostic.message)) this.report(diagnostic);
   }
 
@@ -286,7 +303,10 @@ export class Hub implements Upstream, ViewSource {
 
   #announce(): void {
     this.#isAnnouncing = false;
-    if (!this.closed) for (const view of this.#views) view.announce();
+    if (this.closed) return;
+    // Views merge on demand; one with diagnostics merges now, so that those whose cause is gone are forgotten.
+    for (const [view, found] of this.#found) if (found.length > 0) void view.table;
+    for (const view of this.#views) view.announce();
   }
 }
 

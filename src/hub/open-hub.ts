@@ -18,7 +18,7 @@ import { createEraMemory } from "../upstream/index.ts";
 import { approveByElicitation } from "./drivers/approval.ts";
 import type { Person } from "./drivers/login-page.ts";
 import { EventBus, toAuditEvent } from "./events.ts";
-import { Hub } from "./hub.ts";
+import { Hub, type HubSettings } from "./hub.ts";
 import { redactServerRequests } from "./member/redact-call.ts";
 import type { ServerContext } from "./processes/open-server-session.ts";
 import { Member } from "./member/member.ts";
@@ -53,6 +53,8 @@ export interface HubOptions {
   /** The folder for tool lists between runs; `false` stores none. */
   readonly snapshots?: string | false;
   readonly onDiagnostic?: (diagnostic: Diagnostic) => void;
+  /** Forgets reported diagnostics whose cause is gone. */
+  readonly forget?: HubSettings["forget"];
   /** Sandbox modes by alias, which override the config files. */
   readonly sandbox?: Readonly<Record<string, SandboxMode>>;
   /** Run the code beside drivers, in this program and with its rights. Default: false. */
@@ -98,6 +100,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     settings: mergeSettings(options),
     events,
     report,
+    forget: options.forget,
   });
   const pinBook = new PinBook({
     report,

@@ -271,6 +271,35 @@ describe("connect", () => {
     expect(existsSync(join(home, ".gemini/settings.json"))).toBe(false);
   });
 
+  test("the last lines name the grants that are still needed; disconnect names the data that stays", async () => {
+    const { home, folder, env: own } = place({});
+    const env = { ...own, PORTOLAN_SANDBOX: "enforce" };
+    const notes = join(home, "notes");
+    mkdirSync(notes);
+    const memory = { command: "npx", args: ["-y", "@modelcontextprotocol/server-memory"] };
+    const servers = { files: { command, args: [...args, notes] }, memory };
+    put(join(home, ".cursor/mcp.json"), JSON.stringify({ mcpServers: servers }));
+    const old = join(home, ".npm/_npx/a1/node_modules/@modelcontextprotocol/server-memory/dist/memory.jsonl");
+    put(old, "{}\n");
+    const run = (...words: string[]): Promise<Ran> => portolan([...words, "--text"], { cwd: folder, env });
+    const done = await run("connect", "cursor", "--import", "--yes");
+    expect(done.code).toBe(0);
+    expect(done.err).not.toContain("portolan grant");
+    const data = join(home, "server-memory");
+    const [, last = ""] = done.out
+      .replaceAll(/\s+/g, " ")
+      .split("2 servers still need a grant, or tools fail:");
+    expect(last).toContain(`files: Grant it with: portolan grant files --write ${notes} (or --read`);
+    expect(last).toContain(`memory: Keep the data elsewhere: mkdir -p ${data}, set MEMORY_FILE_PATH`);
+    expect(last).toContain(`Its data until now: cp ${old} ${join(data, "memory.jsonl")}`);
+
+    put(join(data, "memory.jsonl"), "{}\n");
+    const yaml = join(folder, "portolan.yaml");
+    const set = `memory: { command: npx, env: { MEMORY_FILE_PATH: "${join(data, "memory.jsonl")}" },`;
+    writeFileSync(yaml, `servers:\n  ${set} args: [-y, "@modelcontextprotocol/server-memory"] }\n`);
+    expect((await run("disconnect", "cursor")).out).toContain("the data of memory: ~/server-memory");
+  });
+
   test("a broken file refuses the whole command, and nothing is written", async () => {
     const { home, folder, run } = place({ ".cursor/mcp.json": CURSOR, ".claude.json": '{ "mcpServers": ' });
     const ran = await run("connect", "cursor", "claude-code", "--import", "--yes");

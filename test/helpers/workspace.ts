@@ -114,3 +114,21 @@ export function filesBelow(folder: string): { file: string; text: string }[] {
     .map((entry) => join(entry.parentPath, entry.name))
     .map((file) => ({ file, text: readFileSync(file, "utf8") }));
 }
+
+/** A legacy server that promises everything and answers with these results; null is no answer, and all else an error. */
+export function scripted(alias: string, results: object): Entry {
+  const capabilities = { tools: {}, prompts: {}, resources: {} };
+  const initialize = {
+    protocolVersion: "2025-11-25",
+    capabilities,
+    serverInfo: { name: alias, version: "1" },
+  };
+  const script = `const results = ${JSON.stringify({ initialize, ...results })};
+    require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+      const { id, method } = JSON.parse(line);
+      if (id === undefined || results[method] === null) return;
+      const error = { code: -32601, message: "no " + method };
+      console.log(JSON.stringify({ jsonrpc: "2.0", id, ...(results[method] ? { result: results[method] } : { error }) }));
+    }).on("close", () => process.exit())`;
+  return { alias, transport: "stdio", command: process.execPath, args: ["-e", script] };
+}

@@ -169,7 +169,7 @@ function scriptsOf(page: string): { readonly script: string; readonly prints: re
   });
 }
 
-/** `serve` goes on in the background as soon as it serves; everything else is the command itself. */
+/** `serve` goes on in the background as soon as it serves; nobody answers `connect`. Everything else is the command itself. */
 const PORTOLAN = `#!/bin/sh
 if [ "$1 $2" = "registry serve" ]; then
   node "$MAIN" "$@" --port "$REGISTRY_PORT" >"$STAGE/registry-out" 2>&1 &
@@ -180,6 +180,7 @@ if [ "$1 $2" = "registry serve" ]; then
   done
   exit 0
 fi
+[ "$1" != connect ] || [ $# = 1 ] || exec node "$MAIN" "$@" --yes
 [ "$1" = serve ] && [ "$2" != --stdio ] || exec node "$MAIN" "$@"
 [ "$2" != --daemon ] || exec node "$MAIN" "$@" --port "$PORT"
 [ -f "$STAGE/pid" ] && kill -9 "$(cat "$STAGE/pid")" 2>/dev/null

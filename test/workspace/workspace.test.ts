@@ -12,7 +12,7 @@ import { startHttpServer } from "../fixtures/http-server.mjs";
 import { pidsWithEnv, stdioCommand } from "../fixtures/processes.mjs";
 import { startSseServer } from "../fixtures/sse-server.mjs";
 import { failure, started, until } from "../helpers/connect.ts";
-import { declare, type Entry, guard, isRunning, open, stdio, temporary } from "../helpers/workspace.ts";
+import { declare, guard, isRunning, open, scripted, stdio, temporary } from "../helpers/workspace.ts";
 
 const FILESYSTEM = fileURLToPath(
   new URL("../../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js", import.meta.url),
@@ -64,24 +64,6 @@ enabled: true
 `;
   writeFileSync(join(folder, "manifest.yaml"), text);
   return { folder, allowed };
-}
-
-/** A legacy server that promises everything and answers with these results; null is no answer, and all else an error. */
-function scripted(alias: string, results: object): Entry {
-  const capabilities = { tools: {}, prompts: {}, resources: {} };
-  const initialize = {
-    protocolVersion: "2025-11-25",
-    capabilities,
-    serverInfo: { name: alias, version: "1" },
-  };
-  const script = `const results = ${JSON.stringify({ initialize, ...results })};
-    require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
-      const { id, method } = JSON.parse(line);
-      if (id === undefined || results[method] === null) return;
-      const error = { code: -32601, message: "no " + method };
-      console.log(JSON.stringify({ jsonrpc: "2.0", id, ...(results[method] ? { result: results[method] } : { error }) }));
-    }).on("close", () => process.exit())`;
-  return { alias, transport: "stdio", command: process.execPath, args: ["-e", script] };
 }
 
 describe("the manifest of the design", () => {

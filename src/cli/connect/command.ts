@@ -36,7 +36,7 @@ export function addConnectCommands({ program, explain, run, server = [] }: Comma
       "portolan connect",
       "portolan connect cursor claude-code --import",
       "portolan connect vscode --dry-run",
-      "portolan connect codex --http --yes",
+      "portolan connect codex --http",
     ],
     sections: [
       CLIENTS,

@@ -7,6 +7,7 @@ import { parseClient } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
 import { ownFile } from "../grants/declared.ts";
 import { withNoticedFields } from "../grants/noticed-fields.ts";
+import { openGrants } from "../grants/open-grants.ts";
 import { type CopyPlan, planCopy, writeCopy } from "../import/copy.ts";
 import { isSameServer } from "../import/same-server.ts";
 import { type RawSecretsOptions, secretPlacer } from "../import/secrets.ts";
@@ -58,11 +59,12 @@ export async function connect(cli: Cli, words: readonly string[], options: Conne
   await confirm(cli, { words, options, plans: changed, adds });
   const stored = adds ? (await writeCopy(copy)).stored : undefined;
   for (const plan of changed) await write(cli, plan, place);
-  if (output.form === "json") output.json(toJson(shown, { written: true }));
+  const grants = await openGrants(cli, declared, place.folder);
+  if (output.form === "json") output.json(toJson(shown, { written: true, grants }));
   else {
     const { gateways } = await io.findGateways(place.place.workspace);
     const isRunning = gateways.some(({ kind }) => kind === "http");
-    output.print(describeDone({ ...shown, stored }, { ...cli, isRunning }));
+    output.print(describeDone({ ...shown, stored }, { ...cli, isRunning, grants }));
   }
   return 0;
 }
@@ -151,6 +153,8 @@ async function chooseImport(
         : withNoticedFields(cli, {
             ...{ alias, fields, folder: place.folder, strict: options.strict === true },
             asks: options.yes !== true,
+            // The last lines of the command report what is still not granted.
+            notes: false,
           }),
     refuse: (server) =>
       gatewayOf(server, place.place) === undefined ? undefined : "it is a gateway of Portolan",

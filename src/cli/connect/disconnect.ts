@@ -1,8 +1,11 @@
 // `portolan disconnect`: restores the config files of MCP clients as they were before `connect`.
 
+import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
 import { type ClientId, restoreServers, writeClientFile } from "../../formats/clients/index.ts";
+import { knownServer, programWords, type ServerConfig } from "../../model/index.ts";
 import { clientTitle, parseClient } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
 import { answersRequests } from "../input/handlers.ts";
@@ -212,12 +215,23 @@ async function describeLeft({ io, output }: Cli, plans: readonly Undo[]): Promis
     const secrets = needs.filter(({ kind }) => kind === "name").map(({ name }) => plainLine(name, 80));
     if (secrets.length > 0)
       lines.push(`their secrets, if they are stored (${secrets.join(", ")}): portolan secrets rm <NAME>`);
+    for (const { alias, data } of own.flatMap(dataOf))
+      lines.push(`the data of ${plainLine(alias, 80)}: ${label(data)}`);
     const { gateways } = await io.findGateways(workspace);
     for (const gateway of gateways.filter(({ kind }) => kind === "http"))
       lines.push(`the gateway ${gatewayLabel(gateway)}: portolan stop${at}`);
   }
   if (lines.length === 0) return [];
   return ["These stay:", ...lines.map((line) => wrap(`  ${line}`, output.width, 4))];
+}
+
+/** The data file of a known server, such as the one that `connect` suggested. */
+function dataOf(server: ServerConfig): { readonly alias: string; readonly data: string }[] {
+  const { alias, endpoint } = server;
+  const variable = knownServer(programWords(server))?.dataVariable;
+  const file =
+    endpoint.transport === "stdio" && variable !== undefined ? endpoint.env?.[variable] : undefined;
+  return file !== undefined && existsSync(file) ? [{ alias, data: dirname(file) }] : [];
 }
 
 function describe(

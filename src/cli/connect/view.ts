@@ -3,10 +3,11 @@
 import type { ServerConfig } from "../../model/index.ts";
 import { clientTitle } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
+import type { OpenGrant } from "../grants/open-grants.ts";
 import type { CopyPlan } from "../import/copy.ts";
 import type { StoredSecrets } from "../import/secrets.ts";
 import { describeStored } from "../import/view.ts";
-import { cut, displayWidth, wrap } from "../terminal/layout.ts";
+import { count, cut, displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { optionFor } from "../workspace/elsewhere.ts";
 import { pathLabeller } from "../workspace/folder.ts";
@@ -99,10 +100,16 @@ function aboutServer({ change, reason, runs }: PlannedServer, notCopied: string 
   return `${STAYS}${plainLine(reason ?? "", 300)}`;
 }
 
-/** Lists the written files, and the next step for each client. */
+interface DoneView extends Pick<Cli, "io" | "output"> {
+  readonly isRunning: boolean;
+  /** What the servers still need; their tools fail without it. */
+  readonly grants: readonly OpenGrant[];
+}
+
+/** Lists the written files, the next step for each client, and the grants that are still needed. */
 export function describeDone(
   { plans, copy, place, stored }: Shown,
-  { io, output, isRunning }: Pick<Cli, "io" | "output"> & { readonly isRunning: boolean },
+  { io, output, isRunning, grants }: DoneView,
 ): string {
   const { colors, width } = output;
   const label = pathLabeller(io);
@@ -131,7 +138,18 @@ export function describeDone(
     `To undo it: ${colors.bold(`portolan disconnect ${plans.map(({ client }) => client).join(" ")}`)}`,
     `To start and check the servers: ${colors.bold(`portolan status${inFolder}`)}`,
   );
-  return lines.map((line) => wrap(line, width)).join("\n");
+  return [...lines.map((line) => wrap(line, width)), ...describeGrants(grants, width)].join("\n");
+}
+
+function describeGrants(grants: readonly OpenGrant[], width: number | undefined): string[] {
+  if (grants.length === 0) return [];
+  const verb = grants.length === 1 ? "needs" : "need";
+  return [
+    `${count(grants.length, "server")} still ${verb} a grant, or tools fail:`,
+    ...grants.flatMap(({ server, hints }) =>
+      hints.map((hint) => wrap(`  ${plainLine(server, 80)}: ${plainLine(hint, 1_000)}`, width, 4)),
+    ),
+  ];
 }
 
 function httpLines(plans: readonly FilePlan[], inFolder: string, { place }: ConnectPlace): string[] {
@@ -150,10 +168,14 @@ function httpLines(plans: readonly FilePlan[], inFolder: string, { place }: Conn
 }
 
 /** The output of `connect --json`. */
-export function toJson({ plans, copy, place }: Shown, { written }: { readonly written: boolean }): object {
+export function toJson(
+  { plans, copy, place }: Shown,
+  { written, grants }: { readonly written: boolean; readonly grants?: readonly OpenGrant[] },
+): object {
   return {
     workspace: place.place.workspace,
     written,
+    needsGrant: grants,
     imported: copy && { file: copy.file, servers: copy.added, skipped: copy.skipped },
     clients: plans.map((plan) => ({
       client: plan.client,

@@ -1,4 +1,7 @@
-import { expect, it, vi } from "vitest";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { knownServer, type ServerConfig } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { createColors } from "../terminal/colors.ts";
@@ -12,15 +15,17 @@ const server = (name: string, sandbox?: object): ServerConfig => ({
   launch: { sandbox },
 });
 
-function person(answer: string | undefined) {
+function person(answer: string | undefined, home = "/home/me") {
   const questions: string[] = [];
   const notes: string[] = [];
-  const select = vi.fn(async ({ message }: { message: string }) => {
+  const labels: string[] = [];
+  const select = vi.fn(async ({ message, options }: { message: string; options: { label: string }[] }) => {
     questions.push(message);
+    labels.push(options[0]?.label ?? "");
     return answer;
   });
   const cli = {
-    io: { env: { HOME: "/home/me" }, platform: "linux", cwd: "/", createPrompter: async () => ({ select }) },
+    io: { env: { HOME: home }, platform: "linux", cwd: "/", createPrompter: async () => ({ select }) },
     output: { note: (text: string) => void notes.push(text), noteColors: createColors(false) },
     interrupt: { signal: new AbortController().signal },
   } as unknown as Cli;
@@ -31,7 +36,7 @@ function person(answer: string | undefined) {
       how: (flags) => `portolan x ${flags}`,
       canAsk,
     });
-  return { questions, notes, choose };
+  return { questions, labels, notes, choose };
 }
 
 const GITHUB = "@modelcontextprotocol/server-github@2025.4.8";
@@ -63,4 +68,29 @@ it("where nobody can be asked, the command is printed and nothing is granted", a
   await choose(GITHUB, { canAsk: false, sandbox: { mode: "off" } });
   expect(notes).toHaveLength(2);
   expect(questions).toEqual([]);
+});
+
+it("the question names the data that the server has until now", async () => {
+  const home = mkdtempSync(join(tmpdir(), "portolan-needs-"));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const put = (...parts: string[]): void => {
+    const file = join(home, ...parts);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, "{}");
+  };
+  const { choose, labels, notes } = person("no", home);
+  await choose(MEMORY);
+  put(".npm/_npx/a1/node_modules", MEMORY, "dist/memory.jsonl");
+  await choose(MEMORY);
+  await choose(MEMORY, { canAsk: false });
+  put("server-memory/memory.jsonl");
+  await choose(MEMORY);
+  expect(labels).toEqual([
+    expect.stringMatching(/, which begins empty: no data of a copy that npx ran was found$/),
+    expect.stringMatching(/, with a copy of the data that it has now \(.*\/dist\/memory\.jsonl\)$/),
+    expect.stringMatching(/, which exists already$/),
+  ]);
+  expect(notes[0]).toMatch(
+    / && cp .*\/dist\/memory\.jsonl .*\/server-memory\/memory\.jsonl \(its data until now\)/,
+  );
 });

@@ -27,6 +27,8 @@ interface NeedsRequest {
   /** The whole command again with further flags. */
   readonly how: (flags: string) => string;
   readonly canAsk: boolean;
+  /** False if the caller reports what stays open by itself. */
+  readonly notes?: boolean;
 }
 
 export async function chooseKnownNeeds(cli: Cli, request: NeedsRequest): Promise<KnownNeeds> {
@@ -35,7 +37,9 @@ export async function chooseKnownNeeds(cli: Cli, request: NeedsRequest): Promise
   const data = dataNeed(cli, server, known);
   const hosts = missingHosts(server, known);
   if (!canAsk) {
-    if (data !== undefined) noteData(cli, known, data, request.how);
+    if (request.notes === false) return NO_NEEDS;
+    if (data !== undefined)
+      noteData(cli, known, data, await copyDataCommand(cli, server, known), request.how);
     if (hosts.length > 0) noteHosts(cli, known, hosts, request.how);
     return NO_NEEDS;
   }
@@ -60,18 +64,24 @@ function dataNeed({ io }: Cli, server: ServerConfig, known: KnownServer): DataNe
   return data && { ...data, home };
 }
 
-function missingHosts({ launch }: ServerConfig, { hosts = [] }: KnownServer): readonly string[] {
+/** The hosts of a known server that its config does not grant. */
+export function missingHosts({ launch }: ServerConfig, known: KnownServer | undefined): readonly string[] {
+  const { hosts = [] } = known ?? {};
   const granted = launch?.sandbox?.network ?? [];
   return hosts.filter((host) => !granted.includes(host) && !granted.includes("*"));
 }
 
 async function askData(cli: Cli, known: KnownServer, data: DataNeed): Promise<boolean> {
   const label = pathLabeller(cli.io);
-  const old = existsSync(data.file) ? undefined : await oldData(known, data.home);
-  const copy = old === undefined ? "" : ", with a copy of the data that it has now";
+  const old = await oldData(known, data.home);
+  const content = existsSync(data.file)
+    ? ", which exists already"
+    : old === undefined
+      ? ", which begins empty: no data of a copy that npx ran was found"
+      : `, with a copy of the data that it has now (${label(old)})`;
   return askYesNo(cli, {
     message: `${nameOf(known)} keeps its data in its own program folder, which its sandbox protects. Keep it elsewhere:`,
-    yes: `in ${label(data.file)}${copy}`,
+    yes: `in ${label(data.file)}${content}`,
     no: "nowhere; tools that write will fail",
   });
 }
@@ -116,6 +126,19 @@ async function prepareData(known: KnownServer, { file, home }: DataNeed): Promis
   if (old !== undefined && !existsSync(file)) await copyFile(old, file);
 }
 
+/** The command that copies the data of a copy that npx ran before; undefined if there is none, or if there is new data. */
+export async function copyDataCommand(
+  { io }: Pick<Cli, "io">,
+  server: ServerConfig,
+  known: KnownServer | undefined,
+): Promise<string | undefined> {
+  const { home } = computerOf(io, io.cwd);
+  const data = known && unsetDataFile(server, known, home);
+  if (data === undefined || existsSync(data.file)) return undefined;
+  const old = await oldData(known as KnownServer, home);
+  return old && `cp ${shellWord(old)} ${shellWord(data.file)}`;
+}
+
 /** The newest data file of a copy that npx ran before. */
 async function oldData(
   { package: name, dataDefault }: KnownServer,
@@ -133,11 +156,18 @@ async function oldData(
   return files.toSorted((a, b) => b.at - a.at)[0]?.file;
 }
 
-function noteData({ output }: Cli, known: KnownServer, data: DataNeed, how: NeedsRequest["how"]): void {
+function noteData(
+  { output }: Cli,
+  known: KnownServer,
+  data: DataNeed,
+  copy: string | undefined,
+  how: NeedsRequest["how"],
+): void {
+  const keep = copy === undefined ? "" : ` && ${copy} (its data until now)`;
   const folder = shellWord(dirname(data.file));
   const flags = `--env ${data.variable}=${shellWord(data.file)} --allow-write ${folder}`;
   output.note(
-    `${output.noteColors.cyan("note")} ${known.package} keeps its data in its own program folder, which is read-only, unless ${data.variable} names another file: mkdir -p ${folder}, then ${how(flags)}`,
+    `${output.noteColors.cyan("note")} ${known.package} keeps its data in its own program folder, which is read-only, unless ${data.variable} names another file: mkdir -p ${folder}${keep}, then ${how(flags)}`,
   );
 }
 

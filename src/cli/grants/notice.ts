@@ -43,6 +43,8 @@ export interface NoticeRequest {
   readonly asks?: boolean;
   /** True for a server that is started once, whose start itself reports what stays hidden. */
   readonly isOnce?: boolean;
+  /** False if the caller reports what stays hidden by itself. */
+  readonly notes?: boolean;
 }
 
 export const NOTHING_NOTICED: NoticedGrants = { read: [], write: [], open: [], needs: NO_NEEDS };
@@ -52,7 +54,7 @@ const MAX_ASKED = 10;
 
 /** Asks on a terminal. Elsewhere it grants nothing, and prints the flags and the YAML. */
 export async function noticePaths(cli: Cli, request: NoticeRequest): Promise<NoticedGrants> {
-  const { server, strict, how, again = how, asks = true, isOnce = false } = request;
+  const { server, strict, how, again = how, asks = true, isOnce = false, notes = !isOnce } = request;
   const { endpoint, launch } = server;
   if (endpoint.transport !== "stdio" || endpoint.kind === "image" || endpoint.kind === "package")
     return NOTHING_NOTICED;
@@ -63,7 +65,10 @@ export async function noticePaths(cli: Cli, request: NoticeRequest): Promise<Not
   const hidden = await namedButHidden({ server: server.alias, endpoint, settings }).catch(() => []);
   const name = programName(words) ?? server.alias;
   const mayAsk = asks && answersRequests(cli, false);
-  const more = await chooseKnownNeeds(cli, { server, known, how: again, canAsk: mayAsk && !isOnce });
+  const more = await chooseKnownNeeds(cli, {
+    ...{ server, known, how: again, notes: request.notes },
+    canAsk: mayAsk && !isOnce,
+  });
   if (hidden.length === 0) return { ...NOTHING_NOTICED, needs: more };
   const { home } = computerOf(cli.io, cli.io.cwd);
   const needs = hidden.map((path) => ({ path, grant: grantable(path, known, home) }));
@@ -80,7 +85,7 @@ export async function noticePaths(cli: Cli, request: NoticeRequest): Promise<Not
       data: { hidden: left.map(({ path }) => path.path) },
     });
   const { output } = cli;
-  for (const { fact, hint } of isOnce ? [] : open)
+  for (const { fact, hint } of notes ? open : [])
     output.note(`${output.noteColors.yellow("warning")} ${fact}\n ${output.noteColors.cyan("hint")} ${hint}`);
   return {
     ...{ read: granted("read"), write: granted("write"), open: open.map(({ fact }) => fact) },

@@ -9,7 +9,7 @@ import { computerOf } from "../workspace/folder.ts";
 import { noticePaths, type NoticeRequest } from "./notice.ts";
 import { absolutePath, writtenPath } from "./paths.ts";
 
-export interface NoticedFieldsRequest extends Pick<NoticeRequest, "strict" | "again" | "asks"> {
+export interface NoticedFieldsRequest extends Pick<NoticeRequest, "strict" | "again" | "asks" | "notes"> {
   readonly alias: string;
   readonly fields: ServerFields;
   /** The folder of portolan.yaml, where relative paths begin. */
@@ -25,7 +25,7 @@ export interface CompletedFields {
 }
 
 export async function withNoticedFields(cli: Cli, request: NoticedFieldsRequest): Promise<CompletedFields> {
-  const { alias, fields, folder, strict, asks } = request;
+  const { alias, fields, folder, strict, asks, notes } = request;
   const { command, args, env, cwd } = fields;
   const { home } = computerOf(cli.io, folder);
   const block = isObject(fields.sandbox) ? fields.sandbox : {};
@@ -61,7 +61,7 @@ export async function withNoticedFields(cli: Cli, request: NoticedFieldsRequest)
         },
       },
     },
-    ...{ strict, asks, how: request.how ?? byGrant, again: request.again ?? again },
+    ...{ strict, asks, notes, how: request.how ?? byGrant, again: request.again ?? again },
   });
   const isOpen = read.length + write.length + needs.write.length + needs.network.length === 0;
   if (isOpen) return { fields };

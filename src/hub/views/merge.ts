@@ -245,11 +245,14 @@ function unambiguous<D extends JsonObject & { name: string }, R>(
       kept.push(group[0] as Named<D, R>);
       continue;
     }
-    const message = `${kind} "${name}" is left out: ${group.map(({ from }) => from).join(" and ")} would both have this name`;
+    const message = `${kind} "${name}" is left out: ${listOf(group.map(({ from }) => from))} would ${allOf(group)} have this name`;
     diagnostics.push({ code: "NAME_AMBIGUOUS", severity: "error", message });
   }
   return kept.toSorted((a, b) => compare(a.definition.name, b.definition.name));
 }
+
+const SHARED_HINT =
+  "Read them from one of the servers: readResource(uri, { server }) in a program, portolan read <server> <uri>, or /servers/<server>/mcp of the gateway.";
 
 interface Addressed<D> {
   readonly member: Member;
@@ -275,19 +278,20 @@ function unshared<D>(
   const shared = new Map<string, string[]>();
   for (const [uri, members] of owners) {
     if (members.length === 1) continue;
-    const aliases = members.map(({ alias }) => alias).join(" and ");
-    const uris = shared.get(aliases);
-    if (uris === undefined) shared.set(aliases, [uri]);
+    const who = `${listOf(members.map(({ alias }) => alias))} ${allOf(members)}`;
+    const uris = shared.get(who);
+    if (uris === undefined) shared.set(who, [uri]);
     else uris.push(uri);
   }
-  for (const [aliases, uris] of shared) {
+  for (const [who, uris] of shared) {
     const some = uris.slice(0, 3).map((uri) => uri.slice(0, 200));
     const more = uris.length > some.length ? ` and ${uris.length - some.length} more` : "";
     diagnostics.push({
       code: "NAME_AMBIGUOUS",
       severity: "warning",
-      message: `${kind} are left out because ${aliases} both list them: ${some.join(", ")}${more}`,
-      hint: "Read them from one of the servers: readResource(uri, { server }) in a program, portolan read <server> <uri>, or /servers/<server>/mcp of the gateway.",
+      message: `${kind} are left out because ${who} list them: ${some.join(", ")}${more}`,
+      // Once for resources and templates of all servers.
+      ...(diagnostics.some(({ hint }) => hint === SHARED_HINT) ? {} : { hint: SHARED_HINT }),
     });
   }
   const seen = new Set<string>();
@@ -300,6 +304,15 @@ function unshared<D>(
     listed: listed.toSorted((a, b) => compare(a.uri, b.uri)).map(({ definition }) => definition),
     owners,
   };
+}
+
+/** `a, b and c` */
+function listOf(names: readonly string[]): string {
+  return new Intl.ListFormat("en-GB").format(names);
+}
+
+function allOf({ length }: readonly unknown[]): "both" | "all" {
+  return length === 2 ? "both" : "all";
 }
 
 /** Compares code units, so that the order does not depend on the locale. */

@@ -32,7 +32,7 @@ import { hasDriverOrContract } from "../views/naming.ts";
 /** The options of `openWorkspace()`. */
 export interface WorkspaceOptions extends Omit<
   HubOptions,
-  "secrets" | "naming" | "descriptionPrefix" | "name"
+  "secrets" | "naming" | "descriptionPrefix" | "name" | "forget"
 > {
   /** Only the servers with these aliases. */
   readonly only?: readonly string[];
@@ -177,6 +177,7 @@ export async function openWorkspaceHub(
     naming,
     descriptionPrefix,
     onDiagnostic: report,
+    forget: (isOver) => kept.forget(isOver),
   });
   const { hub, pinBook } = opened;
   if (options.onEvent !== undefined) opened.events.on(options.onEvent, { calls: options.callEvents });
