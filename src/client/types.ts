@@ -43,7 +43,7 @@ export interface McpHandlers {
 
 /** The options of a connection that do not depend on its transport. */
 export interface McpOptions {
-  /** The name of this server in errors and logs. Default: the command or URL. */
+  /** The name of this server in errors and logs. Default: the program and its first argument that is no option, or the URL. */
   name?: string;
   /** Protocol era: negotiated ("auto"), or fixed. */
   era?: EraPin;

@@ -132,6 +132,22 @@ describe("two drivers for one contract", () => {
     expect(await read({ regionConstraint: "mars" })).toEqual([undefined, "region_mismatch"]);
   });
 
+  it("fail the health check when a contract has no server left", async () => {
+    const check = async (...broken: string[]): Promise<boolean> => {
+      const here = examplePlace();
+      for (const id of broken)
+        here.change(`.drivers/${id}/DRIVER.md`, (text) =>
+          text.replace(/args: .*/, "args: [no-such-server.mjs]"),
+        );
+      const workspace = await openWorkspace(here.cwd, { watchFiles: false, snapshots: false });
+      onTestFinished(() => workspace.close());
+      return workspace.healthCheck();
+    };
+    expect(await check("cat-mcp")).toBe(true);
+    // Only filesystem-mcp serves note-list.
+    expect(await check("filesystem-mcp")).toBe(false);
+  });
+
   it("are kept from serving by the policy of the workspace", async () => {
     const here = examplePlace();
     here.write("portolan.yaml", "version: 1\ncontracts: { deny_tags: [experimental] }\n");

@@ -48,6 +48,22 @@ it("docs/reference/api is what npm run docs:api writes", () => {
   expect(stderr).toBe("");
 });
 
+it("docs/reference/events.md has every event with its fields", () => {
+  // Each row of a table and each item of a list is an entry.
+  const entries = read("docs/reference/events.md").split(/\n(?=[|-] )/);
+  const sources = read("src/hub/events.ts") + read("src/contracts/dispatch/audit.ts");
+  const types = [...sources.matchAll(/^export interface (\w+Event)\b[^]*?^\}/gm)];
+  expect(types.length).toBeGreaterThan(10);
+  for (const { 0: text, 1: type = "" } of types) {
+    const page = entries.filter((entry) => entry.includes(`\`${type}\``)).join(" ");
+    const names =
+      text.match(/"(?:mcp|gateway|driver|secret)\.[^"]+"/g)?.map((name) => name.replaceAll('"', "`")) ?? [];
+    const fields = [...text.matchAll(/^ {2}readonly (\w+\??):/gm)].map(([, field]) => `\`${field}\``);
+    const missing = [...names, ...fields].filter((one) => one !== "`type`" && !page.includes(one));
+    expect({ type, missing }).toEqual({ type, missing: [] });
+  }
+});
+
 it("docs/reference/limits.md has every limit with its default", () => {
   const documented = rows(read("docs/reference/limits.md")).map(([name, value]) => [
     name,

@@ -117,13 +117,15 @@ const model = new MockLanguageModelV3({
   doGenerate: async ({ prompt }) => {
     const last = prompt.at(-1);
     if (last.role === "user")
-      return { content: [{ type: "tool-call", toolCallId: "1", toolName: "image", input: "{}" }], finishReason: { unified: "tool-calls" }, usage, warnings: [] };
-    return { content: [{ type: "text", text: JSON.stringify(last.content[0].output.value) }], finishReason: { unified: "stop" }, usage, warnings: [] };
+      return { content: [{ type: "tool-call", toolCallId: "1", toolName: "image", input: "{}" }, { type: "tool-call", toolCallId: "2", toolName: "reference", input: JSON.stringify(CALLS[1].input) }], finishReason: { unified: "tool-calls" }, usage, warnings: [] };
+    return { content: [{ type: "text", text: JSON.stringify(last.content.map(({ output }) => output)) }], finishReason: { unified: "stop" }, usage, warnings: [] };
   },
 });
 const workspace = await openWorkspace({ servers: { demo: { npm: "@modelcontextprotocol/server-everything" } } });
-const image = withImages(workspace, (await workspace.tools()).find(({ name }) => name === "mcp_demo_get-tiny-image"));
-const { text } = await generateText({ model, prompt: "Show it.", tools: { image }, stopWhen: stepCountIs(2) });
+const tools = await workspace.tools();
+const image = withImages(workspace, tools.find(({ name }) => name === "mcp_demo_get-tiny-image"));
+const reference = withImages(workspace, tools.find(({ name }) => name === CALLS[1].name));
+const { text } = await generateText({ model, prompt: "Show it.", tools: { image, reference }, stopWhen: stepCountIs(2) });
 await workspace.close();
 console.log(text);`,
   bridge: `
@@ -145,7 +147,10 @@ const EXPECTED: Readonly<Record<(typeof RECIPES)[number], readonly RegExp[]>> = 
   langchain: [...CORRECTED, UNKNOWN, /"status":"error","tool_call_id":"2"/],
   "openai-agents": CORRECTED,
   loop: [...CORRECTED, UNKNOWN],
-  images: [/\{"type":"image-data","data":"iVBOR[^"]+","mediaType":"image\/png"\}/],
+  images: [
+    /\{"type":"image-data","data":"iVBOR[^"]+","mediaType":"image\/png"\}/,
+    /\{"type":"error-text","value":"[^"]*Invalid resourceId: -7/,
+  ],
   bridge: [/mcp_demo_echo/],
 };
 

@@ -101,7 +101,7 @@ export async function status(
         ...shown.map(({ server }) => server),
         ...brokenDrivers(source, undefined).keys(),
       ]);
-      const isAll = alive && servers.every(({ alias }) => alias === own) && idle.length > 0;
+      const isAll = isOpen && servers.every(({ alias }) => alias === own) && idle.length > 0;
       const summary = [isAll ? "" : summarize(servers), summarizeDrivers(drivers)].filter(
         (one) => one !== "",
       );

@@ -73,10 +73,14 @@ export interface Workspace extends AsyncDisposable {
   on: McpConnection["on"];
   /** Resolves when every server that starts with the workspace is ready, or has failed for the first time. */
   settled(): Promise<void>;
+  /** The state of each server. All contracts are one server; `contracts()` has the state of their drivers, `status()`. */
   health(): ServerHealth[];
   /** The tools of each server beside their pins. Reads the lists of servers that are not compared otherwise. */
   pins(): Promise<ServerPins[]>;
-  /** Pings every running server, or only `servers`. False when an enabled server is down. */
+  /**
+   * Pings every running server, or only `servers`. False when an enabled server is down, or when all drivers of a contract are
+   * unreachable or refused. Drivers that wait for a login are not down.
+   */
   healthCheck(options?: { readonly servers?: readonly string[] }): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -197,7 +201,7 @@ function createMissingWarner(hub: Hub, report: Report): (list: ListName) => void
   };
 }
 
-/** Pings every running server. False when an enabled one is down. */
+/** Pings every running server. False when an enabled one is down, or a contract that no driver can serve. */
 export async function checkHealth(members: Hub["members"]): Promise<boolean> {
   const alive = await Promise.all(
     members.map(async (member) => {
@@ -205,6 +209,8 @@ export async function checkHealth(members: Hub["members"]): Promise<boolean> {
       const limit = { server: member.alias, what: "starting", ms: PING_MS, signal: undefined };
       if (member.state === "starting") await within(member.start(), limit).catch(() => {});
       if (member.state !== "ready") return isUp(member);
+      if (member.config.endpoint.transport === "contracts")
+        return hasDrivers(member.processes.handle?.upstream as Contracts);
       const method = member.processes.description?.era === "modern" ? "server/discover" : "ping";
       return member.request({ method, timeoutMs: PING_MS }).then(
         () => true,
@@ -213,4 +219,14 @@ export async function checkHealth(members: Hub["members"]): Promise<boolean> {
     }),
   );
   return alive.every(Boolean);
+}
+
+/** False when every driver of a contract is unreachable or refused. Drivers that are still verified get as much time as a ping. */
+async function hasDrivers(contracts: Contracts): Promise<boolean> {
+  const limit = { server: contracts.name, what: "verifying", ms: PING_MS, signal: undefined };
+  await within(contracts.settled(), limit).catch(() => {});
+  const reports = contracts.status();
+  const usable = reports.filter(({ server }) => server !== "unreachable" && server !== "refused");
+  const served = new Set(usable.flatMap((report) => report.contracts));
+  return reports.every((report) => report.contracts.every((id) => served.has(id)));
 }
