@@ -75,6 +75,11 @@ export interface ReloadResult {
   readonly problems: readonly string[];
   /** Servers that were restarted, because their secrets have other values now; absent from an older gateway. */
   readonly restarted?: readonly string[];
+  /** Servers that changed files added or changed since the last reload; absent from an older gateway. */
+  readonly changed?: readonly string[];
+  readonly removed?: readonly string[];
+  /** The servers that were changed or restarted, as they are now; absent from an older gateway. */
+  readonly servers?: readonly ServerHealth[];
 }
 
 /** The config that a gateway uses, as its files had it when they were without errors. */

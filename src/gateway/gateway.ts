@@ -4,7 +4,13 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex, Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Diagnostic, locatedMessage, PortolanError, toPortolanError } from "../errors/index.ts";
+import {
+  type Diagnostic,
+  hintedMessage,
+  locatedMessage,
+  PortolanError,
+  toPortolanError,
+} from "../errors/index.ts";
 import {
   type WorkspaceEvents,
   type OpenedWorkspace,
@@ -112,6 +118,9 @@ export interface ReloadOutcome {
   readonly problems: readonly string[];
   /** Servers that were restarted, because their secrets have other values now. */
   readonly restarted: readonly string[];
+  /** Servers that changed files added or changed since the last `reload()`. */
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
 }
 
 const MAX_SUSPENDED = 10_000;
@@ -300,9 +309,21 @@ async function createGateway(
   workspace.gateway.onChange(() => void applySettings());
   // The files may have changed while the gateway was created.
   if (workspace.gateway.settings !== configured) void applySettings();
+  // The gateway applies a changed file by itself, often before somebody asks for a reload and wants to know what changed.
+  const touchedServers = new Set<string>();
+  workspace.events.on(
+    (event) => {
+      if (event.type !== "mcp.config_reloaded") return;
+      for (const alias of [...event.added, ...event.changed, ...event.removed]) touchedServers.add(alias);
+    },
+    { calls: false },
+  );
   const reload = async (): Promise<ReloadOutcome> => {
     const errors = await workspace.reload();
-    const fileProblems = (errors ?? []).map(locatedMessage);
+    const touched = [...touchedServers].toSorted();
+    touchedServers.clear();
+    const isThere = (alias: string): boolean => workspace.hub.members.some((one) => one.alias === alias);
+    const fileProblems = (errors ?? []).map((one) => locatedMessage({ ...one, message: hintedMessage(one) }));
     await applySettings(fileProblems.length === 0);
     if (fileProblems.length > 0)
       workspace.events.emit({
@@ -322,6 +343,8 @@ async function createGateway(
       hasFiles: errors !== undefined,
       problems: problems.filter((one) => one !== undefined),
       restarted,
+      changed: touched.filter(isThere),
+      removed: touched.filter((alias) => !isThere(alias)),
     };
   };
 

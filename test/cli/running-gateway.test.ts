@@ -179,6 +179,24 @@ describe("reload", () => {
   const urlOf = async (place: Place): Promise<string> =>
     (await place.json<Status>("status")).gateway?.url ?? "";
 
+  it("names the changed servers and their tools; a file with an error is not applied at all", async () => {
+    const place = setUp(yaml({ good: entry("--era=modern") }));
+    await place.serve();
+    expect((await place.run("reload", "--text")).out).toContain("No server changed since the last reload.");
+    const reloaded = async (servers: Record<string, object>): Promise<string> => {
+      place.save(yaml(servers));
+      return (await place.run("reload", "--text")).out;
+    };
+    const added = await reloaded({ good: entry("--era=modern"), more: entry("--era=modern") });
+    expect(added).toMatch(/^more ready: \d+ tools$/m);
+    const failed = await reloaded({ good: entry("--era=modern"), more: { command: "no-such-program" } });
+    expect(failed).toMatch(/^more \w+: .*no-such-program.*\n {2}More about it: portolan why more$/m);
+    expect(await reloaded({ good: entry("--era=modern") })).toContain("Removed: more");
+    const broken = await reloaded({ good: { comand: "node" } });
+    expect(broken).toContain("It applies a file as a whole or not at all");
+    expect(broken).toMatch(/comand.*Did you mean/);
+  });
+
   it("callers change without a restart; SIGHUP with a broken file keeps the old state, and says so", async () => {
     const place = setUp(yaml({ good: entry("--era=modern") }, callers("ann")));
     const gateway = await place.serve();

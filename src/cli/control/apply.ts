@@ -8,6 +8,10 @@ import { plainLine } from "../terminal/safe-text.ts";
 import { type GatewayField, gatewayLabel, toGatewayField } from "../workspace/running.ts";
 import { findControlled, withGateway } from "./find.ts";
 
+/** What a gateway does with a change that it cannot use. */
+export const AS_A_WHOLE =
+  "It applies a file as a whole or not at all: of a file with an error, the earlier version stays in use.";
+
 /** The element of the field `gateways` in JSON output. */
 interface AppliedGateway extends GatewayField {
   /** True if the gateway uses the changed file, and no new call is served with the config from before. */
@@ -71,7 +75,7 @@ async function applyTo({ interrupt }: Cli, gateway: RunningGateway): Promise<Out
       return failed(
         2,
         problems,
-        `The gateway ${label} does not use everything in its config files, and may still use parts from before:\n${problems.map((one) => `- ${plainLine(one, 1_000)}`).join("\n")}`,
+        `The gateway ${label} has not applied the changes below. ${AS_A_WHOLE}\n${problems.map((one) => `- ${plainLine(one, 1_000)}`).join("\n")}`,
       );
     return {
       field: { ...toGatewayField(gateway), applied: true },

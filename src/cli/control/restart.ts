@@ -3,8 +3,7 @@
 import type { Cli } from "../context.ts";
 import { takeOneWord } from "../options/usage-error.ts";
 import { withSpinner } from "../output/progress.ts";
-import { stateLabel } from "../output/server-state.ts";
-import { count } from "../terminal/layout.ts";
+import { nextCommand, serverLine } from "../output/server-state.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { gatewayLabel, toGatewayField } from "../workspace/running.ts";
 import { type RawControlOptions, requireGateway, requireServed, withGateway } from "./find.ts";
@@ -21,15 +20,14 @@ export async function restart(cli: Cli, words: readonly string[], raw: RawContro
       return client.restart(alias, interrupt.signal);
     });
   });
-  const { state, tools, error } = health;
+  const { state } = health;
   if (output.form === "json") output.json({ server: alias, gateway: toGatewayField(gateway), health });
   else {
     const { colors } = output;
-    const what =
-      error === undefined ? count(tools, "tool") : `${plainLine(error.message, 500)} [${error.code}]`;
+    const next = nextCommand(health);
     output.note(colors.dim(`The gateway ${gatewayLabel(gateway)} started it again.`));
-    output.print(`${colors.bold(plainLine(alias, 60))} ${stateLabel(state, colors)}: ${what}`);
-    if (error !== undefined) output.print(`More about it: portolan why ${alias}`);
+    output.print(serverLine(health, colors));
+    if (next !== undefined) output.print(next);
   }
   return state === "ready" || state === "idle" ? 0 : 3;
 }

@@ -4,9 +4,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { forgetEnded, type RunningGateway } from "../../control/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Cli } from "../context.ts";
+import { nextCommand, serverLine } from "../output/server-state.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { workspaceFolder } from "../workspace/folder.ts";
 import { gatewayLabel, toGatewayField } from "../workspace/running.ts";
+import { AS_A_WHOLE } from "./apply.ts";
 import {
   describeElsewhere,
   findControlled,
@@ -14,6 +16,9 @@ import {
   requireGateway,
   withGateway,
 } from "./find.ts";
+
+/** The fields that an older gateway leaves out. */
+const NOTHING_RELOADED = { restarted: [], changed: [], removed: [], servers: [] };
 
 export interface RawStopOptions extends RawControlOptions {
   all?: boolean;
@@ -63,21 +68,39 @@ async function stopOne(gateway: RunningGateway): Promise<void> {
 export async function reload(cli: Cli, raw: RawControlOptions): Promise<number> {
   const { output } = cli;
   const gateway = await requireGateway(cli, raw);
-  const { hasFiles, problems, restarted = [] } = await withGateway(gateway, (client) => client.reload());
+  const { hasFiles, problems, restarted, changed, removed, servers } = await withGateway(
+    gateway,
+    async (client) => ({ ...NOTHING_RELOADED, ...(await client.reload()) }),
+  );
   const done = hasFiles
     ? `The gateway ${gatewayLabel(gateway)} has read its config files again.`
     : "This gateway serves servers of other clients, whose files it reads at its start only.";
-  const names = restarted.map((alias) => plainLine(alias, 80)).join(", ");
+  const names = (aliases: readonly string[]): string =>
+    aliases.map((alias) => plainLine(alias, 80)).join(", ");
+  const isSame = changed.length + restarted.length + removed.length === 0;
   if (output.form === "json")
-    output.json({ gateway: toGatewayField(gateway), hasFiles, problems, restarted });
+    output.json({
+      gateway: toGatewayField(gateway),
+      hasFiles,
+      problems,
+      restarted,
+      changed,
+      removed,
+      servers,
+    });
   else
     output.print(
       [
         ...(problems.length === 0
-          ? [done]
-          : ["Not everything is in use; the gateway keeps its earlier config for the rest:"]),
+          ? [hasFiles && isSame ? `${done} No server changed since the last reload.` : done]
+          : [`The gateway ${gatewayLabel(gateway)} has not applied the changes below. ${AS_A_WHOLE}`]),
         ...problems.map((problem) => `- ${plainLine(problem, 1_000)}`),
-        ...(restarted.length === 0 ? [] : [`Restarted with new secrets: ${names}`]),
+        ...(restarted.length === 0 ? [] : [`Restarted with new secrets: ${names(restarted)}`]),
+        ...(removed.length === 0 ? [] : [`Removed: ${names(removed)}`]),
+        ...servers.flatMap((health) => [
+          serverLine(health, output.colors),
+          ...[nextCommand(health) ?? []].flat().map((line) => `  ${line}`),
+        ]),
       ].join("\n"),
     );
   return problems.length === 0 ? 0 : 2;

@@ -1,7 +1,8 @@
 // Labels for the state of a server and for its sandbox.
 
-import type { ServerState } from "../../hub/index.ts";
+import type { ServerHealth, ServerState } from "../../hub/index.ts";
 import type { Colors, Paint } from "../terminal/colors.ts";
+import { count } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 
 export function stateLabel(state: ServerState, colors: Colors): string {
@@ -12,6 +13,23 @@ export function statePaint(state: ServerState, colors: Colors): Paint {
   if (state === "ready") return colors.green;
   if (state === "idle" || state === "disabled" || state === "stopped") return colors.dim;
   return state === "failed" || state === "blocked" ? colors.red : colors.yellow;
+}
+
+/** `files ready: 3 tools, 1 withheld`, or its error. */
+export function serverLine(
+  { alias, state, tools, withheld = 0, error }: ServerHealth,
+  colors: Colors,
+): string {
+  const offered = `${count(tools, "tool")}${withheld === 0 ? "" : `, ${withheld} withheld`}`;
+  const what = error === undefined ? offered : `${plainLine(error.message, 500)} [${error.code}]`;
+  return `${colors.bold(plainLine(alias, 60))} ${stateLabel(state, colors)}: ${what}`;
+}
+
+/** The command that shows more about a server that failed or withholds tools. */
+export function nextCommand({ alias, withheld = 0, error, pins }: ServerHealth): string | undefined {
+  if (error !== undefined) return `More about it: portolan why ${alias}`;
+  const isUnpinned = pins?.problem?.kind === "unpinned";
+  return withheld === 0 ? undefined : `See them: portolan ${isUnpinned ? "pin" : "pins diff"} ${alias}`;
 }
 
 /** `enforce (by default), enforced by bubblewrap` */

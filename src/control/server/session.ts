@@ -118,7 +118,7 @@ export class ControlSession {
           return request.takeOver(this.#options.serveClient);
         throw notSupported(method);
       case METHODS.reload:
-        return this.#options.reload();
+        return this.#reload();
       case METHODS.stop:
         return this.#options.stop();
       default:
@@ -287,6 +287,15 @@ export class ControlSession {
     await ended(signal);
     off();
     return [];
+  }
+
+  async #reload(): Promise<ReloadResult> {
+    const result = await this.#options.reload();
+    const { changed = [], restarted = [] } = result;
+    const members = this.#hub.members.filter(
+      ({ alias }) => changed.includes(alias) || restarted.includes(alias),
+    );
+    return { ...result, servers: members.map(healthOf) };
   }
 
   async #restart(alias: string): Promise<unknown> {
