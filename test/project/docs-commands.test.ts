@@ -137,6 +137,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   "docs/guides/secrets.md": { files: { "portolan.yaml": "yaml 1" } },
   "docs/guides/server-login.md": {},
   "docs/guides/terminal.md": {},
+  "docs/guides/testing.md": { files: { "notes.mcpfile.yaml": "yaml 1" } },
   "docs/guides/workspaces.md": { files: { "portolan.yaml": "yaml 1" } },
   "docs/reference/access-control.md": { files: { "portolan.yaml": "yaml 1" } },
   "docs/reference/config-files.md": {
