@@ -15,7 +15,13 @@ export type Lookup =
       /** No secret, such as a home folder. */ readonly plain: boolean;
     }
   | { readonly kind: "missing" }
-  | { readonly kind: "failed"; readonly code: ErrorCode; readonly message: string; readonly hint?: string };
+  | {
+      readonly kind: "failed";
+      readonly code: ErrorCode;
+      readonly message: string;
+      readonly hint?: string;
+      readonly cause?: unknown;
+    };
 
 const MAX_FILE_BYTES = 1024 * 1024;
 
@@ -29,7 +35,8 @@ export async function lookUp(reference: Reference, store: SecretStore, baseDir: 
     return { kind: "found", secret: found.secret, plain };
   } catch (error) {
     if (!isPortolanError(error)) throw error;
-    return { kind: "failed", code: error.code, message: error.message, hint: error.hint };
+    const { code, message, hint, cause } = error;
+    return { kind: "failed", code, message, hint, cause };
   }
 }
 

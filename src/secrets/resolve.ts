@@ -57,6 +57,10 @@ export interface UnresolvedEndpoint {
   readonly ok: false;
   readonly missing: readonly MissingSecret[];
   readonly problems: readonly ResolveProblem[];
+  /** The values that were found, for the redactor: the message of a failed source may contain one. */
+  readonly secrets: readonly Secret[];
+  /** The error of the first source that failed. */
+  readonly cause?: unknown;
 }
 
 /** Looks up each reference once and inserts the values. Values are not searched for references. */
@@ -82,17 +86,18 @@ export async function resolveEndpoint(
   const outcome: Outcome = { missing: [], problems: [], warnings: [], secrets: new Map() };
   const texts = new Map<string, string>();
   for (const slot of slots) texts.set(slot.where, fillSlot(slot, found, outcome));
-  const { problems, warnings, secrets } = outcome;
+  const { problems, warnings, cause } = outcome;
+  const secrets = [...outcome.secrets.values()];
   const { ofProgram } = store;
   const missing =
     ofProgram === true ? outcome.missing.map((one) => ({ ...one, ofProgram })) : outcome.missing;
-  if (missing.length > 0 || problems.length > 0) return { ok: false, missing, problems };
-  return { ok: true, endpoint: withTexts(endpoint, texts), secrets: [...secrets.values()], warnings };
+  if (missing.length > 0 || problems.length > 0) return { ok: false, missing, problems, secrets, cause };
+  return { ok: true, endpoint: withTexts(endpoint, texts), secrets, warnings };
 }
 
 /** Returns the error of a server whose references cannot be resolved. */
 export function toSecretError(unresolved: UnresolvedEndpoint, server?: string): PortolanError {
-  const { missing, problems } = unresolved;
+  const { missing, problems, cause } = unresolved;
   const sentences: string[] = [];
   const lacking = missingSecrets(toMissingValues(missing));
   if (missing.length > 0) {
@@ -107,6 +112,7 @@ export function toSecretError(unresolved: UnresolvedEndpoint, server?: string): 
       server,
       hint: first === undefined ? problems[0]?.hint : lacking.hint,
       data: { missing, problems },
+      cause,
     },
   );
 }
@@ -132,6 +138,7 @@ interface Outcome {
   readonly warnings: Diagnostic[];
   /** The key is the value, so that the same secret is listed once. */
   readonly secrets: Map<string, Secret>;
+  cause?: unknown;
 }
 
 const keyOf = ({ kind, name }: Reference): string => `${kind}:${name}`;
@@ -171,6 +178,7 @@ function fillSlot(slot: Slot, found: ReadonlyMap<string, Lookup>, outcome: Outco
       return fallback;
     }
     broken = true;
+    if (lookup.kind === "failed") outcome.cause ??= lookup.cause;
     if (lookup.kind === "missing")
       outcome.missing.push({ name, where, inEnvironment: reference.kind === "env" });
     else problem(lookup.code, lookup.message, { offset: start, hint: lookup.hint });

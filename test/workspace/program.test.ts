@@ -157,14 +157,14 @@ describe("secrets", () => {
         servers: {
           good: { ...SERVER, env: { GIVEN: "${A_SECRET}", HOME_OF: "${HOME}" } },
           bad: { ...SERVER, env: { GIVEN: "${PORTOLAN_TEST_OTHER}" } },
-          worse: { ...SERVER, env: { GIVEN: "${BROKEN}" } },
+          worse: { ...SERVER, env: { GIVEN: "${A_SECRET}", OTHER: "${BROKEN}" } },
         },
       },
       {
         ...QUIET,
         secrets: async (name) => {
           asked.push(name);
-          if (name === "BROKEN") throw new Error("hunter2");
+          if (name === "BROKEN") throw new Error("the vault is sealed with s3cret-value");
           return name === "A_SECRET" ? "s3cret-value" : undefined;
         },
       },
@@ -176,8 +176,12 @@ describe("secrets", () => {
     const failures = workspace.diagnostics.filter(({ server }) => server === "bad" || server === "worse");
     expect(failures.map(({ message }) => message).join("\n")).toMatch(/PORTOLAN_TEST_OTHER/);
     expect(JSON.stringify(failures)).toContain("return PORTOLAN_TEST_OTHER from the secrets function");
-    expect(JSON.stringify(failures)).toContain("that your program passed to Portolan failed for BROKEN");
-    expect(JSON.stringify(failures)).not.toContain("hunter2");
+    expect(JSON.stringify(failures)).toContain("failed for BROKEN: the vault is sealed with");
+    expect(JSON.stringify(failures)).not.toContain("s3cret-value");
+    const thrown = await failure(workspace.callTool("worse.echo", { text: "x" }));
+    expect(thrown.message).toContain("the vault is sealed with");
+    expect(thrown.cause).toMatchObject({ message: expect.stringContaining("the vault is sealed with") });
+    expect(JSON.stringify([thrown.message, String(thrown.cause)])).not.toContain("s3cret-value");
   });
 });
 

@@ -242,8 +242,8 @@ export async function resolveEndpointOf(
 ): Promise<Endpoint> {
   const { alias, origin } = config;
   const resolved = await resolveEndpoint(endpoint, secrets, { baseDir: folderOf(origin.file) });
-  if (!resolved.ok) throw toSecretError(resolved, alias);
   for (const secret of resolved.secrets) redactor.add(secret);
+  if (!resolved.ok) throw toSecretError(resolved, alias);
   for (const warning of resolved.warnings) report({ ...warning, server: alias });
   return resolved.endpoint;
 }
@@ -320,13 +320,14 @@ async function resolveNames(
       ok: false,
       missing: missing.map((name) => ({ name, where: `env.${name}`, inEnvironment: false })),
       problems: [],
+      secrets: [],
     };
   const wanted = Object.fromEntries(names.map((name) => [name, given?.[name] ?? `\${${name}}`]));
   const endpoint: Endpoint = { transport: "stdio", command: "", env: wanted };
   // The config of a package may refer to files; an mcpfile itself does not.
   const resolved = await resolveEndpoint(endpoint, secrets, { baseDir: folderOf(config.origin.file) });
-  if (!resolved.ok) return resolved;
   for (const secret of resolved.secrets) redactor.add(secret);
+  if (!resolved.ok) return resolved;
   for (const warning of resolved.warnings) report({ ...warning, server: config.alias });
   const { endpoint: filled } = resolved;
   const values = filled.transport === "stdio" ? filled.env : undefined;

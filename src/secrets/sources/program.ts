@@ -30,14 +30,11 @@ async function call(lookup: SecretLookup, name: string): Promise<unknown> {
   try {
     return await lookup(name);
   } catch (error) {
-    // The message of the program may contain values, so it is only the cause.
+    const reason = error instanceof Error ? error.message : String(error);
     throw new PortolanError(
       "SECRET_STORE_FAILED",
-      `The function "secrets" that your program passed to Portolan failed for ${name}.`,
-      {
-        cause: error,
-        hint: "See the cause of this error, and correct the function.",
-      },
+      `The function "secrets" that your program passed to Portolan failed for ${name}: ${reason}`,
+      { cause: error, hint: "Correct the function, or the store that it reads." },
     );
   }
 }
