@@ -1,13 +1,13 @@
 // `connectMcp()`: connects to one MCP server.
 
-import type { Diagnostic } from "../errors/index.ts";
+import { type Diagnostic, guardCallback } from "../errors/index.ts";
 import type { Implementation } from "../model/index.ts";
 import { createEraMemory, openUpstream } from "../upstream/index.ts";
 import { toRequestAuth } from "./auth.ts";
 import { toServerDefinition } from "./config.ts";
 import { Connection } from "./connection.ts";
 import { rootFolders, toServerRequestHandler, toCapabilities } from "./handlers.ts";
-import type { McpConfig, McpConnection } from "./types.ts";
+import type { McpConfig, McpConnection, McpStdioConfig } from "./types.ts";
 import { VERSION } from "./version.ts";
 import { createWarner } from "./warnings.ts";
 
@@ -30,21 +30,19 @@ export async function connectMcp(config: McpConfig): Promise<McpConnection> {
   const diagnostics: Diagnostic[] = [];
   const seen = new Set<string>();
   const warn = createWarner();
+  const notify =
+    config.onDiagnostic === undefined ? warn : guardCallback("onDiagnostic", config.onDiagnostic, warn);
   const report = (diagnostic: Diagnostic): void => {
     // A diagnostic that every refresh of a list repeats is reported once.
     const key = `${diagnostic.code} ${diagnostic.tool ?? ""} ${diagnostic.message}`;
     if (seen.has(key) || diagnostics.length >= MAX_DIAGNOSTICS) return;
     seen.add(key);
     diagnostics.push(diagnostic);
-    try {
-      (config.onDiagnostic ?? warn)(diagnostic);
-    } catch (error) {
-      // An error of the listener becomes an uncaught exception, so that the code that reports is not interrupted.
-      queueMicrotask(() => {
-        throw error;
-      });
-    }
+    notify(diagnostic);
   };
+  const { onStderr, onInstalling }: Pick<McpStdioConfig, "onStderr" | "onInstalling"> =
+    config.transport === "stdio" ? config : {};
+  const guardedInstalling = onInstalling && guardCallback("onInstalling", onInstalling, report);
   const handlers = config.handlers ?? {};
   const upstream = await openUpstream({
     definition,
@@ -53,14 +51,13 @@ export async function connectMcp(config: McpConfig): Promise<McpConnection> {
       capabilities: toCapabilities(handlers),
       logLevel: config.logLevel,
     },
-    onServerRequest: toServerRequestHandler(handlers),
+    onServerRequest: toServerRequestHandler(handlers, report),
     watch: config.watch ?? true,
     report,
     eras: createEraMemory(),
-    onStderr: config.transport === "stdio" ? config.onStderr : undefined,
+    onStderr: onStderr && guardCallback("onStderr", onStderr, report),
     onLaunch: (event) => {
-      if (event.type === "progress" && config.transport === "stdio")
-        config.onInstalling?.(event.what, event.bytes);
+      if (event.type === "progress") guardedInstalling?.(event.what, event.bytes);
     },
     createAuth: (onSecrets) => toRequestAuth(config, definition.name, onSecrets),
     signal: config.signal,

@@ -3,6 +3,7 @@
 import type * as Zod from "zod";
 import {
   type Diagnostic,
+  guardCallback,
   invalidArguments,
   isPortolanError,
   PortolanError,
@@ -246,7 +247,7 @@ export class Connection implements McpConnection {
     event: E,
     listener: (...args: ConnectionEvents[E]) => void,
   ): () => void {
-    return this.#upstream.on(event, listener);
+    return this.#upstream.on(event, guardCallback(`on("${event}")`, listener, this.#options.report));
   }
 
   close(): Promise<void> {
@@ -313,7 +314,9 @@ export class Connection implements McpConnection {
   }
 
   #call(method: string, params: JsonObject, options: RequestOptions, repeatable = false): Call {
-    const { signal, timeoutMs, maxTimeoutMs, onProgress, meta } = options;
+    const { signal, timeoutMs, maxTimeoutMs, meta } = options;
+    const onProgress =
+      options.onProgress && guardCallback("onProgress", options.onProgress, this.#options.report);
     const whole = meta === undefined ? params : { ...params, _meta: meta };
     return { method, params: whole, signal, timeoutMs, maxTimeoutMs, onProgress, repeatable };
   }

@@ -2,6 +2,7 @@
 
 import { fileURLToPath } from "node:url";
 import { type ElicitRequest, isObject, type JsonObject, type SampleRequest } from "../model/index.ts";
+import { callbackFailed, type Report } from "../errors/index.ts";
 import type { ServerRequestHandler } from "../upstream/index.ts";
 import type { McpHandlers } from "./types.ts";
 
@@ -13,8 +14,31 @@ export function toCapabilities(handlers: McpHandlers): JsonObject {
   };
 }
 
-/** The answer is undefined if no handler is registered for the request. */
-export function toServerRequestHandler(handlers: McpHandlers): ServerRequestHandler {
+const HANDLER_NAMES: Readonly<Record<string, keyof McpHandlers>> = {
+  "elicitation/create": "elicit",
+  "sampling/createMessage": "sample",
+  "roots/list": "roots",
+};
+
+/**
+ * The answer is undefined if no handler is registered for the request. The server gets the error of a handler as a cancelled
+ * request, so the program gets it as a diagnostic.
+ */
+export function toServerRequestHandler(handlers: McpHandlers, report?: Report): ServerRequestHandler {
+  const answer = answerWith(handlers);
+  return async (request) => {
+    try {
+      return await answer(request);
+    } catch (error) {
+      // A handler that ends with its cancelled request has not failed.
+      if (!request.signal.aborted)
+        report?.(callbackFailed(`handlers.${HANDLER_NAMES[request.method] ?? request.method}`, error));
+      throw error;
+    }
+  };
+}
+
+function answerWith(handlers: McpHandlers): ServerRequestHandler {
   return async ({ method, params, signal }) => {
     if (method === "elicitation/create" && handlers.elicit !== undefined) {
       // A server of an earlier revision than 2025-11-25 sends no mode.

@@ -8,7 +8,7 @@ import { LiveFeed } from "./live-feed.ts";
 import { CallSeries } from "./series.ts";
 
 function setUp() {
-  const [events, calls, series] = [new EventBus(), new CallObservers(), new CallSeries()];
+  const [events, calls, series] = [new EventBus(() => {}), new CallObservers(), new CallSeries()];
   const workspace = { events, calls, hub: { members: [] } } as unknown as OpenedWorkspace;
   const feed = new LiveFeed({ workspace, series, facts: () => ({}) as GatewayFacts });
   onTestFinished(() => feed.close());

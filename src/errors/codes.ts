@@ -62,6 +62,7 @@ export type ErrorCode =
   | "TOO_MANY_ROUNDS"
   | "SCHEMA_UNSUPPORTED"
   | "TOOL_DROPPED"
+  | "CALLBACK_FAILED"
   | "INTERNAL";
 
 const entry = (exit: number, http: number, jsonrpc: number, hint: string): ErrorProperties => ({
@@ -167,5 +168,6 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     "Portolan does not check the input of this tool; the server does.",
   ),
   TOOL_DROPPED: entry(4, 502, -32603, "Report the malformed definition to the server's author."),
+  CALLBACK_FAILED: entry(1, 500, -32603, "Correct the function; the work went on without it."),
   INTERNAL: entry(70, 500, -32603, "This is a bug in portolan; please report it."),
 };

@@ -1,5 +1,6 @@
 // Public exports of the errors room.
 
+export { callbackFailed, guardCallback } from "./callbacks.ts";
 export { ERROR_CODES, type ErrorCode, type ErrorProperties } from "./codes.ts";
 export { type Diagnostic, hintedMessage, locatedMessage, type Report } from "./diagnostic.ts";
 export {

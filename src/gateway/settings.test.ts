@@ -28,7 +28,7 @@ test("live settings are read with every access", () => {
 });
 
 test("a flood of refused requests costs few events, which count the rest", () => {
-  const bus = new EventBus();
+  const bus = new EventBus(() => {});
   const events: HubEvent[] = [];
   bus.on((event) => events.push(event));
   let now = 0;

@@ -1,7 +1,7 @@
 // Events of a hub on one typed bus, for listeners and as an async iterator.
 
 import type { AuditEvent } from "../contracts/index.ts";
-import type { ErrorCode } from "../errors/index.ts";
+import { type ErrorCode, guardCallback, type Report } from "../errors/index.ts";
 import type { LaunchNews } from "../launch/index.ts";
 import type { ApprovalWay, PinMode, SandboxMode } from "../model/index.ts";
 import type { Redactor } from "../secrets/index.ts";
@@ -282,6 +282,12 @@ export class EventBus implements WorkspaceEvents {
   readonly #closers = new Set<() => void>();
   #callListeners = 0;
   #closed = false;
+  readonly #report: Report;
+
+  /** `report` receives the exceptions of listeners. */
+  constructor(report: Report) {
+    this.#report = report;
+  }
 
   /** True when any listener receives call events; if not, calls are not measured. */
   get hearsCalls(): boolean {
@@ -296,15 +302,9 @@ export class EventBus implements WorkspaceEvents {
 
   /** Registers a listener. Without `calls` it gets no events about single calls, which then cost nothing. */
   on(listener: (event: HubEvent) => void, { calls = true }: { calls?: boolean } = {}): () => void {
+    const guarded = guardCallback("events.on", listener, this.#report);
     const own = (event: HubEvent): void => {
-      if (!calls && isOfCall(event)) return;
-      try {
-        listener(event);
-      } catch (error) {
-        queueMicrotask(() => {
-          throw error;
-        });
-      }
+      if (calls || !isOfCall(event)) guarded(event);
     };
     this.#listeners.add(own);
     if (calls) this.#callListeners += 1;

@@ -84,10 +84,10 @@ export interface OpenedHub {
 }
 
 export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
-  const events = new EventBus();
   const calls = new CallObservers();
   const redactor = createRedactor();
   const report = (diagnostic: Diagnostic): void => options.onDiagnostic?.(redactor.redactValue(diagnostic));
+  const events = new EventBus(report);
   const secrets = options.secrets ?? createSecretStore({ env: process.env, report });
   const logins = options.logins ?? createLoginStore({ report });
   const inventoryStore: InventoryStore =
@@ -113,7 +113,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     for (const member of hub.members) member.pins.compare();
     hub.changed();
   });
-  const onServerRequest = redactServerRequests(toServerRequestHandler(handlers), redactor);
+  const onServerRequest = redactServerRequests(toServerRequestHandler(handlers, report), redactor);
   const shared = {
     pool: new ProcessPool(),
     launchContext: options.launchContext ?? (await import("../launch/index.ts")).createLaunchContext(),

@@ -147,6 +147,33 @@ describe("openWorkspace({ servers })", () => {
   });
 });
 
+it.each(["legacy", "modern"])("functions of the program that throw are diagnostics (%s)", async (era) => {
+  const broken = (name: string) => (): never => {
+    throw new Error(`no ${name}`);
+  };
+  const found: Diagnostic[] = [];
+  const workspace = await openFields(
+    { servers: { demo: { ...stdioCommand(`--era=${era}`), sandbox: "off" } } },
+    {
+      snapshots: false,
+      onDiagnostic: (diagnostic) => void found.push(diagnostic),
+      onEvent: broken("onEvent"),
+      handlers: { elicit: broken("elicit") },
+    },
+  );
+  workspace.events.on(broken("events.on"));
+  await workspace.callTool("demo.ask_form", {});
+  const options = { onProgress: broken("onProgress") };
+  expect(await workspace.callTool("demo.slow", { ms: 300, every: 5 }, options)).toBeDefined();
+  const messages = found.filter(({ code }) => code === "CALLBACK_FAILED").map(({ message }) => message);
+  expect(messages.toSorted()).toEqual([
+    'The function "events.on" of your program failed: no events.on',
+    'The function "handlers.elicit" of your program failed: no elicit',
+    'The function "onEvent" of your program failed: no onEvent',
+    'The function "onProgress" of your program failed: no onProgress',
+  ]);
+});
+
 describe("secrets", () => {
   it("come from the function of the program, and from nowhere else", async () => {
     vi.stubEnv("PORTOLAN_TEST_OTHER", "of the environment");

@@ -123,9 +123,9 @@ export async function resolveCallerTokens(
 }
 
 /** Replaces the header names in messages with the names of callers. */
-function renamed({ missing, problems, ok }: UnresolvedEndpoint): UnresolvedEndpoint {
+function renamed({ missing, problems, ...others }: UnresolvedEndpoint): UnresolvedEndpoint {
   return {
-    ok,
+    ...others,
     missing: missing.map((item) => ({ ...item, where: inGateway(item.where) })),
     problems: problems.map((item) => ({ ...item, where: inGateway(item.where) })),
   };

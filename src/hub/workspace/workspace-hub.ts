@@ -4,7 +4,13 @@ import { isDeepStrictEqual } from "node:util";
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type CatalogChange, loadCatalog, watchCatalog } from "../../catalog/index.ts";
-import { type Diagnostic, locatedMessage, type Report, unknownServer } from "../../errors/index.ts";
+import {
+  type Diagnostic,
+  guardCallback,
+  locatedMessage,
+  type Report,
+  unknownServer,
+} from "../../errors/index.ts";
 import type { LaunchContext } from "../../launch/index.ts";
 import type { GatewaySettings, ServerConfig } from "../../model/index.ts";
 import {
@@ -15,7 +21,7 @@ import {
   type SecretStore,
 } from "../../secrets/index.ts";
 import type { CallObservers } from "../../telemetry/index.ts";
-import { rootFolders } from "../../client/index.ts";
+import { createWarner, rootFolders } from "../../client/index.ts";
 import { createDiagnostics, type KeptDiagnostics } from "./diagnostics.ts";
 import { fromCatalog, readConfig, type WorkspaceConfig, type WorkspaceSource } from "./config.ts";
 import type { EventBus, HubEvent, PinsComparedEvent } from "../events.ts";
@@ -118,8 +124,15 @@ export async function openWorkspaceHub(
   const diagnostics = kept.all;
   const report = (diagnostic: Diagnostic): void => {
     kept.add(diagnostic);
-    options.onDiagnostic?.(diagnostic);
+    notify?.(diagnostic);
   };
+  const warn = createWarner();
+  const notify =
+    options.onDiagnostic &&
+    guardCallback("onDiagnostic", options.onDiagnostic, (failed) => {
+      kept.add(failed);
+      warn(failed);
+    });
   const { reapOrphans } = await import("../../process/index.ts");
   const { FILE_REFUSED_HINT, fileRefusal } = await import("../../sandbox/index.ts");
   const { createIndexRenewal, createLaunchContext } = await import("../../launch/index.ts");
@@ -180,7 +193,8 @@ export async function openWorkspaceHub(
     forget: (isOver) => kept.forget(isOver),
   });
   const { hub, pinBook } = opened;
-  if (options.onEvent !== undefined) opened.events.on(options.onEvent, { calls: options.callEvents });
+  const onEvent = options.onEvent && guardCallback("onEvent", options.onEvent, report);
+  if (onEvent !== undefined) opened.events.on(onEvent, { calls: options.callEvents });
   if (options.reportsFailures === true) opened.events.on(failureReporter(report), { calls: false });
   await pinBook.read(config.lock);
   const { only } = options;

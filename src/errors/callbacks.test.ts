@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { guardCallback } from "./callbacks.ts";
+import type { Diagnostic } from "./diagnostic.ts";
+
+test("an exception and a rejection of a callback are diagnostics, each message once", async () => {
+  const found: Diagnostic[] = [];
+  const report = (diagnostic: Diagnostic): void => void found.push(diagnostic);
+  const throwing = guardCallback(
+    "onEvent",
+    (text: string) => {
+      throw new Error(text);
+    },
+    report,
+  );
+  throwing("a");
+  throwing("a");
+  throwing("b");
+  const rejecting = guardCallback("onStderr", async () => Promise.reject(new Error("c")), report);
+  rejecting();
+  await expect
+    .poll(() => found.map(({ message }) => message))
+    .toEqual([
+      'The function "onEvent" of your program failed: a',
+      'The function "onEvent" of your program failed: b',
+      'The function "onStderr" of your program failed: c',
+    ]);
+  expect(new Set(found.map(({ code }) => code))).toEqual(new Set(["CALLBACK_FAILED"]));
+});
