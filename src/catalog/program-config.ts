@@ -8,7 +8,7 @@ import { absoluteFolders, readLockText } from "./load.ts";
 import { chooseNaming, finishServers, toSettings } from "./settings.ts";
 import { type Catalog, LOCK_NAME } from "./types.ts";
 
-/** Stands for the file in the origin of a server. */
+/** Stands for the file and its format in the origin of a server. */
 const PROGRAM = "program";
 /** Fields of portolan.yaml that name other files of a folder. */
 const ONLY_IN_FILES: readonly string[] = ["sources", "contracts"];
@@ -37,7 +37,8 @@ export async function readProgramConfig(value: unknown, folder: string | undefin
   const { setupInstructions } = parsed.manifest ?? {};
   return {
     folder: top,
-    servers,
+    // Hints then name the fields to write, and no command that would change a file.
+    servers: servers.map((server) => ({ ...server, origin: { ...server.origin, format: PROGRAM } })),
     settings: toSettings(settings, naming, top),
     lock,
     diagnostics: placeless,

@@ -92,3 +92,10 @@ test("no other file words an unknown tool, invalid arguments, or a port in use",
   });
   expect(found).toEqual([]);
 });
+
+test("a program reads settings in place of options", () => {
+  const error = cannotListen("127.0.0.1", 80, { code: "EADDRINUSE" } as NodeJS.ErrnoException, {
+    inProgram: true,
+  });
+  expect(error.hint).toContain("settings.port: 0 is any free one");
+});

@@ -120,9 +120,17 @@ const LISTENING: Readonly<Record<string, readonly [string, string]>> = {
   ENOTFOUND: ["there is no such host", "Give an address of this computer: --host 127.0.0.1"],
 };
 
-/** An address at which nothing can listen, such as a port in use. */
-export function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): PortolanError {
-  const [why, hint] = LISTENING[cause.code ?? ""] ?? [cause.message, "Check --host and --port."];
+/** An address at which nothing can listen, such as a port in use. `inProgram`: the hint names settings in place of options. */
+export function cannotListen(
+  host: string,
+  port: number,
+  cause: NodeJS.ErrnoException,
+  { inProgram = false }: { readonly inProgram?: boolean } = {},
+): PortolanError {
+  const [why, text] = LISTENING[cause.code ?? ""] ?? [cause.message, "Check --host and --port."];
+  const toSetting = (_option: string, name: string, value?: string): string =>
+    value === undefined ? `settings.${name}` : `settings.${name}: ${value}`;
+  const hint = inProgram ? text.replaceAll(/--(host|port)(?: ([\d.]+))?/g, toSetting) : text;
   return new PortolanError("CONFIG_INVALID", `Cannot listen at ${host}:${port}: ${why}.`, { hint, cause });
 }
 

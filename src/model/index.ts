@@ -18,7 +18,7 @@ export {
   toCommandLine,
 } from "./program/program.ts";
 export { describeCommandRights, describeRights, withDefaultSandbox } from "./config/command-rights.ts";
-export { ANYWHERE, grantCommand } from "./sandbox/grant-command.ts";
+export { ANYWHERE, grantCommand, IN_PROGRAM } from "./sandbox/grant-command.ts";
 export {
   type DeniedPath,
   hiddenPathMessage,

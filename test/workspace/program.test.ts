@@ -147,6 +147,22 @@ describe("openWorkspace({ servers })", () => {
   });
 });
 
+it("the hints of a server that a program declares name no file and no command", async () => {
+  const workspace = await openFields({ servers: { demo: { ...SERVER, enabled: false } } });
+  const error = await failure(workspace.callTool("demo.echo", {}));
+  expect(error.hint).toBe("Your program declares it with enabled: false.");
+  const folder = temporary();
+  writeFileSync(join(folder, ".env"), "A=1\n");
+  const other = await openFields({
+    folder,
+    servers: { demo: { ...SERVER, env: { A: "${PORTOLAN_NONE}" } } },
+  });
+  const missing = await failure(other.callTool("demo.echo", {}));
+  expect(missing.hint).toContain(`Portolan has not read ${join(folder, ".env")}`);
+  expect(missing.hint).toContain("envFile: true");
+  expect(missing.hint).not.toContain("--env-file");
+});
+
 it.each(["legacy", "modern"])("functions of the program that throw are diagnostics (%s)", async (era) => {
   const broken = (name: string) => (): never => {
     throw new Error(`no ${name}`);

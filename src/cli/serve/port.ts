@@ -31,7 +31,10 @@ export async function checkPort(
   const isOwn = user.path === path;
   const place = isOwn ? "this workspace" : pathLabeller(io)(user.path);
   throw changedError(error, {
-    message: `Cannot listen at ${host}:${port}: the gateway of ${place} (process ${user.pid}) uses the port.`,
+    message: error.message.replace(
+      "the port is in use",
+      `the gateway of ${place} (process ${user.pid}) uses the port`,
+    ),
     hint: isOwn
       ? `It serves already: portolan status. To stop it: portolan stop. A second gateway needs ${OTHER_PORT}.`
       : `Choose ${OTHER_PORT}. Or stop that gateway: portolan stop ${workspaceOption(user.path, io)}`,

@@ -86,7 +86,9 @@ async function readPem(path: string, what: string): Promise<Buffer> {
 
 function bind(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => reject(cannotListen(host, port, cause)));
+    // The command `serve` checks the port before, so that a program reads this.
+    const fail = (cause: Error): void => reject(cannotListen(host, port, cause, { inProgram: true }));
+    server.once("error", fail);
     server.listen(port, host, resolve);
   });
 }

@@ -396,7 +396,10 @@ export class Member {
 
   #disabled(): PortolanError {
     const { alias, origin } = this.config;
-    const hint = `Its config is in ${origin.file}:${origin.line}; enable it there.`;
+    const hint =
+      origin.format === "program"
+        ? "Your program declares it with enabled: false."
+        : `Its config is in ${origin.file}:${origin.line}; enable it there.`;
     return new PortolanError("SERVER_DISABLED", `${alias} is disabled`, { server: alias, hint });
   }
 

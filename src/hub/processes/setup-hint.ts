@@ -15,27 +15,25 @@ interface Lacking {
   readonly secrets: Pick<SecretStore, "envFile" | "ofProgram">;
 }
 
-/** True for a server that a program passes itself: its origin is no file. */
-function isOfProgram({ file }: ServerConfig["origin"]): boolean {
-  return basename(file) === "program" && !existsSync(file);
-}
-
 /** The same error, with more in its hint. */
 export function withSetup(error: unknown, { config, secrets }: Lacking): unknown {
   if (!isPortolanError(error) || error.code === "CANCELLED") return error;
   const { setup, origin } = config;
   const beside = join(dirname(origin.file), ".env");
   const hints = [error.hint];
+  const isOfProgram = origin.format === "program";
   // `portolan login` finds no server of a program by its name.
   const isLogin = error.code === "AUTH_REQUIRED" && error.data.login !== undefined;
-  if (isLogin && isOfProgram(origin))
+  if (isLogin && isOfProgram)
     return changedError(error, {
       hint: 'Set auth or headers of the server in your program, as in "In a program" of docs/guides/server-login.md.',
     });
   const isUnread = secrets.envFile === undefined && secrets.ofProgram !== true;
   if (error.code === "SECRET_MISSING" && isUnread && existsSync(beside))
     hints.push(
-      `Portolan has not read the .env file beside ${basename(origin.file)}; allow it with --env-file ${beside}, or envFile: true in a program.`,
+      isOfProgram
+        ? `Portolan has not read ${beside}; allow it with the option envFile: true.`
+        : `Portolan has not read the .env file beside ${basename(origin.file)}; allow it with --env-file ${beside}, or envFile: true in a program.`,
     );
   if (setup !== undefined) {
     const where = origin.format === "manifest" ? basename(origin.file) : "the config file";

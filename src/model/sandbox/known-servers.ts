@@ -3,6 +3,7 @@
 
 import { basename, dirname, join } from "node:path";
 import { shellWord } from "../../base/text/command-line.ts";
+import { IN_PROGRAM } from "./grant-command.ts";
 import type { ServerConfig } from "../config/server-definition.ts";
 
 export interface KnownServer {
@@ -97,7 +98,9 @@ export function dataFileAdvice(
   const how =
     command === undefined
       ? `start the server with --env ${data.variable}=${file} --allow-write ${folder}`
-      : `set ${data.variable} to ${file} in its env (${origin.file}:${origin.line}), then: ${command} --write ${folder}`;
+      : command === IN_PROGRAM
+        ? `set env: { ${data.variable}: ${JSON.stringify(data.file)} } and sandbox: { fs: { write: [${JSON.stringify(dirname(data.file))}] } } of the server`
+        : `set ${data.variable} to ${file} in its env (${origin.file}:${origin.line}), then: ${command} --write ${folder}`;
   return {
     message: `The sandbox of server "${alias}" protects its program folder, where ${basename(known.package)} writes its data unless ${data.variable} names another file: tools that write will fail.`,
     hint: `Keep the data elsewhere: mkdir -p ${folder}, ${how}`,

@@ -1,6 +1,7 @@
 // Texts about sandboxes in messages: resource limits as config files write them, and paths that a sandbox hides.
 
 import { shellWord } from "../../base/text/command-line.ts";
+import { IN_PROGRAM } from "./grant-command.ts";
 import type { ResourceLimits } from "./sandbox.ts";
 
 export const LIMIT_NAMES: Readonly<Record<keyof ResourceLimits, string>> = {
@@ -86,6 +87,7 @@ export function pathGrant(
   const word = shellWord(grant);
   const first = isNew && grant === path ? "create it first, then " : "";
   const readsOnly = isForReading && !isReadOnly;
+  if (command === IN_PROGRAM) return `${first}${fsField(readsOnly ? "read" : "write", grant)}`;
   if (command !== undefined)
     return readsOnly
       ? `${first}${command} --read ${word} (or --write, to write it, too)`
@@ -101,6 +103,11 @@ export function pathGrant(
 /** Hint about a script that does not exist. */
 export const MISSING_SCRIPT_HINT = "Correct the path in the server's command. No grant helps.";
 
+/** As a program writes it in the config of a server. */
+function fsField(access: "read" | "write", path: string): string {
+  return `sandbox: { fs: { ${access}: [${JSON.stringify(path)}] } }`;
+}
+
 /** The hint of a message about a denied path. */
 export function pathGrantHint(denied: DeniedPath, command: string | undefined): string {
   if (denied.isNew === true && denied.isScript === true) return MISSING_SCRIPT_HINT;
@@ -110,6 +117,8 @@ export function pathGrantHint(denied: DeniedPath, command: string | undefined): 
 
 /** The hint about a path that the server refuses by itself, too: it was not started with that folder. */
 export function ownFoldersHint({ path, grant = path }: DeniedPath, command: string | undefined): string {
+  if (command === IN_PROGRAM)
+    return `The server refuses it by itself, too. Add its folder to args of the server, and grant it with: ${fsField("read", grant)} (write: to write it)`;
   const how = `${command ?? "the option"} ${command === undefined ? "--allow-read" : "--read"} ${shellWord(grant)}`;
   return `The server refuses it by itself, too. Add its folder to the server's arguments in its config, and grant it with: ${how} (or --${command === undefined ? "allow-" : ""}write, to write it)`;
 }
