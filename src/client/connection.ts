@@ -28,9 +28,10 @@ import {
 } from "../model/index.ts";
 import { type Call, listAll, type Upstream, type UpstreamStats } from "../upstream/index.ts";
 import { toAgentTool, CheckedTool } from "./tools.ts";
+import { fromGateway } from "./gateway-errors.ts";
 import { ListCache, type LoadOptions } from "./list-cache.ts";
 import { exposedName } from "./names.ts";
-import { checkListOptions, checkRequestOptions, requestOptionsError } from "./options.ts";
+import { checkListOptions, checkRequestOptions, kindOf, requestOptionsError } from "./options.ts";
 import { resultText } from "./result-text.ts";
 import { explainUnknown, mayCover } from "./unknown-names.ts";
 import type {
@@ -167,7 +168,8 @@ export class Connection implements McpConnection {
     checkRequestOptions(options);
     this.#need("resources");
     try {
-      return (await from.request(this.#call("resources/read", { uri }, options))) as ReadResourceResult;
+      const call = this.#call("resources/read", { uri }, options);
+      return (await this.#request(call, from)) as ReadResourceResult;
     } catch (error) {
       throw await explainUnknown(error, async (server) => {
         const load = { signal: options.signal, timeoutMs: options.timeoutMs };
@@ -203,7 +205,7 @@ export class Connection implements McpConnection {
     this.#need("prompts");
     try {
       const call = this.#call("prompts/get", { name, arguments: args }, options);
-      return (await this.#upstream.request(call)) as GetPromptResult;
+      return (await this.#request(call)) as GetPromptResult;
     } catch (error) {
       throw await explainUnknown(error, async (server) => {
         const { signal, timeoutMs } = options;
@@ -226,7 +228,7 @@ export class Connection implements McpConnection {
       argument,
       context: context && { arguments: context },
     };
-    const { completion } = (await this.#upstream.request(
+    const { completion } = (await this.#request(
       this.#call("completion/complete", params, options),
     )) as CompleteResult;
     return isObject(completion) && Array.isArray(completion.values) ? completion : { values: [] };
@@ -236,7 +238,7 @@ export class Connection implements McpConnection {
     checkRequestOptions(options);
     // The modern protocol has no ping, so server/discover is the health check.
     const method = this.#upstream.describe().era === "modern" ? "server/discover" : "ping";
-    await this.#upstream.request(this.#call(method, {}, options));
+    await this.#request(this.#call(method, {}, options));
   }
 
   setLogLevel(level: LogLevel): Promise<void> {
@@ -273,7 +275,7 @@ export class Connection implements McpConnection {
   #callChecked(tool: CheckedTool, input: JsonObject, options: RequestOptions): Promise<ToolResult> {
     const { name } = tool.definition;
     const call = this.#call("tools/call", { name, arguments: input }, options, this.#repeatable(tool));
-    return this.#upstream.request(call).then(
+    return this.#request(call).then(
       (result) => {
         tool.checkOutput(result);
         return withText(result);
@@ -319,6 +321,13 @@ export class Connection implements McpConnection {
       options.onProgress && guardCallback("onProgress", options.onProgress, this.#options.report);
     const whole = meta === undefined ? params : { ...params, _meta: meta };
     return { method, params: whole, signal, timeoutMs, maxTimeoutMs, onProgress, repeatable };
+  }
+
+  #request(call: Call, from: Pick<Upstream, "request"> = this.#upstream): Promise<JsonObject> {
+    return from.request(call).catch((thrown: unknown) => {
+      // In a workspace, errors have the alias of the server.
+      throw fromGateway(thrown, { keepsServer: this.#options.serverOf !== undefined });
+    });
   }
 
   /** Fetches a whole list. The entries are not validated here. */
@@ -379,12 +388,6 @@ export class Connection implements McpConnection {
       server: this.#upstream.name,
     });
   }
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "an array";
-  return typeof value === "string" ? "a text" : `of the type ${typeof value}`;
 }
 
 /** `text` is a getter of the prototype, so that the result as JSON is what the server sent. */

@@ -135,3 +135,10 @@ export function checkListOptions(options: object | undefined): void {
   const error = optionsError("the options of the list", options, LIST);
   if (error !== undefined) throw error;
 }
+
+/** The kind of a wrong value, for messages: `an array`. */
+export function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  return typeof value === "string" ? "a text" : `of the type ${typeof value}`;
+}

@@ -6,12 +6,14 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 import { type Gateway, type GatewayOptions, openGateway } from "../../src/gateway/index.ts";
+import { connectMcp } from "../../src/index.ts";
 import type { GatewaySettings } from "../../src/model/index.ts";
 import type { Place } from "../fixtures/clients/front.ts";
 import { v1Http, v1Sse } from "../fixtures/clients/sdk-v1.ts";
 import { v2Http } from "../fixtures/clients/sdk-v2.ts";
 import { startHttpServer } from "../fixtures/http-server.mjs";
-import { started, until } from "../helpers/connect.ts";
+import { stdioCommand } from "../fixtures/processes.mjs";
+import { failure, started, until } from "../helpers/connect.ts";
 import { type Loose, MODERN, RawModern } from "../helpers/raw-clients.ts";
 import { runsFile, type Runs, TOKEN } from "../helpers/raw-gateways.ts";
 
@@ -262,4 +264,22 @@ describe("opening a gateway", () => {
       code: "NOT_SUPPORTED",
     });
   });
+});
+
+it("a client of the library gets the code, hint and server of an error of the gateway", async () => {
+  const servers = { one: { ...stdioCommand("--era=modern"), sandbox: "off" } } as const;
+  const gateway = await openGateway(
+    { servers },
+    {
+      ...{ access: { token: TOKEN }, snapshots: false, settings: { port: 0 } },
+    },
+  );
+  onTestFinished(() => gateway.close());
+  const { url } = await gateway.listen();
+  const mcp = await connectMcp({ transport: "http", url: `${url}/mcp`, headers });
+  onTestFinished(() => mcp.close());
+  const error = await failure(mcp.callTool("mcp_one_crash", {}));
+  expect(error).toMatchObject({ code: "SERVER_CRASHED", server: "one", cause: { code: "RPC_ERROR" } });
+  // The connection to the gateway is not lost.
+  expect((await mcp.callTool("mcp_one_echo", { text: "still here" })).text).toContain("still here");
 });
