@@ -1,6 +1,6 @@
 // Health of each server of a hub, as plain data.
 
-import type { ErrorCode } from "../../errors/index.ts";
+import { ERROR_CODES, type ErrorCode, type PortolanError } from "../../errors/index.ts";
 import { filled } from "../../formats/manifest/index.ts";
 import type { Era, Origin, SandboxBackendName, SandboxMode } from "../../model/index.ts";
 import { type PinHealth, pinHealth } from "../pins/pin-report.ts";
@@ -73,11 +73,25 @@ export function healthOf(member: Member): ServerHealth {
       lastError === undefined || !failing
         ? undefined
         : {
-            ...{ code: lastError.code, message: lastError.message, hint: lastError.hint },
+            code: lastError.code,
+            message: member.lastError.reason().reason ?? lastError.message,
+            hint: serverHint(member, lastError),
             data: filled(lastError.data),
           },
     stderr: (stderr || lastError?.stderr) ?? undefined,
   };
+}
+
+/** The hint of a lost server is about the call that it interrupted. Its health says when it is started again instead. */
+function serverHint({ alias, state, unavailable }: Member, { code, hint }: PortolanError): string {
+  const ofCall = ERROR_CODES[code].hint;
+  if ((code !== "SERVER_CRASHED" && code !== "CONNECTION_LOST") || !hint.startsWith(ofCall)) return hint;
+  const parts = [hint.slice(ofCall.length).trim()];
+  const ms = unavailable?.data.retryAfterMs;
+  if (typeof ms === "number") parts.push(`Portolan tries again in ${Math.max(1, Math.ceil(ms / 1_000))} s.`);
+  else if (state === "reconnecting" || state === "starting") parts.push("Portolan starts it again.");
+  if (code === "SERVER_CRASHED") parts.push(`Its output: portolan logs ${alias}`);
+  return parts.filter((part) => part !== "").join(" ");
 }
 
 /** True when the server runs, is idle, or is disabled. */

@@ -1,0 +1,46 @@
+// The error of a lost server, as its health shows it to an operator.
+
+import { expect, test } from "vitest";
+import { PortolanError } from "../../errors/index.ts";
+import { createRedactor } from "../../secrets/index.ts";
+import { healthOf } from "./health.ts";
+import { LastError } from "./last-error.ts";
+import type { Member } from "./member.ts";
+
+function memberWith(state: string, error: PortolanError, unavailable?: PortolanError): Member {
+  const lastError = new LastError("files", createRedactor());
+  lastError.wrote("starting\nError: the disk is full\n");
+  lastError.note(error);
+  return {
+    ...{ alias: "files", state, unavailable, lastError, since: new Date(0), inventory: { tools: [] } },
+    config: { origin: {}, endpoint: { transport: "stdio" } },
+    processes: { restarts: 4, dedicatedCount: 0 },
+    pins: { state: { mode: "off" } },
+  } as unknown as Member;
+}
+
+const CRASH = new PortolanError("SERVER_CRASHED", "files ended with exit code 1", { data: { exitCode: 1 } });
+
+test("a crash has the last line of stderr, the next try and the command that shows the output", () => {
+  const unavailable = new PortolanError("SERVER_UNAVAILABLE", "files is not running", {
+    data: { retryAfterMs: 7_200 },
+  });
+  expect(healthOf(memberWith("failed", CRASH, unavailable)).error).toMatchObject({
+    message: "files ended with exit code 1: Error: the disk is full",
+    hint: "Portolan tries again in 8 s. Its output: portolan logs files",
+  });
+  expect(healthOf(memberWith("reconnecting", CRASH)).error?.hint).toBe(
+    "Portolan starts it again. Its output: portolan logs files",
+  );
+});
+
+test("hints about the server itself stay", () => {
+  const denied = new PortolanError("SERVER_CRASHED", "files ended", {
+    hint: `${CRASH.hint} The sandbox hides /data.`,
+  });
+  expect(healthOf(memberWith("stopped", denied)).error?.hint).toBe(
+    "The sandbox hides /data. Its output: portolan logs files",
+  );
+  const missing = new PortolanError("SERVER_START_FAILED", "no program", { hint: "Install it." });
+  expect(healthOf(memberWith("failed", missing)).error?.hint).toBe("Install it.");
+});
