@@ -358,6 +358,8 @@ describe("tampering", () => {
     const newer = readFileSync(logFile());
     writeFileSync(logFile(), older);
     expect(await problems()).toEqual(["records 8 to 14 are missing at its end"]);
+    writeFileSync(logFile(), newer.subarray(0, newer.lastIndexOf("\n", newer.length - 2) + 1));
+    expect(await problems()).toEqual(["record 14 is missing at its end"]);
     writeFileSync(logFile(), newer);
     expect(await problems()).toEqual([]);
     rmSync(folders.anchors, { recursive: true });

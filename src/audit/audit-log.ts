@@ -21,7 +21,7 @@ import { type Anchor, AnchorFile } from "./anchor.ts";
 import { type AuditFolders, chainFiles, chainName, currentName, MAX_CHAINS, rotatedName } from "./folders.ts";
 import { type Entry, type Head, START, writeLine } from "./line.ts";
 import { readEnd } from "./read-end.ts";
-import { anchorPath } from "./verify.ts";
+import { anchorPath, missingRecords } from "./verify.ts";
 
 export interface AuditLogOptions {
   readonly folders: AuditFolders;
@@ -368,7 +368,7 @@ export class AuditLog {
 
 /** How the end of the log contradicts its anchor; undefined if it does not. */
 function missingSince({ last, closed }: Anchor, head: Head): string | undefined {
-  if (head.n < last.n) return `records ${head.n + 1} to ${last.n} are missing at its end`;
+  if (head.n < last.n) return `${missingRecords(head.n + 1, last.n)} at its end`;
   if (head.n === last.n)
     return head.h === last.h ? undefined : `record ${last.n} is not the one that was written`;
   return closed ? `records ${last.n + 1} to ${head.n} were added after it was closed` : undefined;

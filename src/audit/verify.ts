@@ -60,7 +60,7 @@ export class ChainVerifier {
     if (head.n !== expected)
       this.#problem(
         head.n > expected
-          ? `records ${expected} to ${head.n - 1} are missing before it`
+          ? `${missingRecords(expected, head.n - 1)} before it`
           : `record ${head.n} stands where record ${expected} belongs`,
         file,
         number,
@@ -93,7 +93,7 @@ export class ChainVerifier {
     if (this.#anchor === undefined && this.#records > 0)
       this.#problem("its anchor is missing or damaged, so missing records at its end cannot be noticed");
     if (anchored !== undefined && this.#last.n < anchored.n)
-      this.#problem(`records ${this.#last.n + 1} to ${anchored.n} are missing at its end`);
+      this.#problem(`${missingRecords(this.#last.n + 1, anchored.n)} at its end`);
     else if (!this.#hasAnchored && this.#problems.length === 0)
       this.#problem(`record ${anchored?.n}, which its anchor names, is missing`);
     return {
@@ -109,6 +109,11 @@ export class ChainVerifier {
   #problem(message: string, file?: string, line?: number): void {
     if (this.#problems.length < MAX_PROBLEMS) this.#problems.push({ chain: this.chain, file, line, message });
   }
+}
+
+/** `record 7 is missing`, `records 7 to 9 are missing` */
+export function missingRecords(first: number, last: number): string {
+  return first === last ? `record ${first} is missing` : `records ${first} to ${last} are missing`;
 }
 
 /** The damage that a gateway recorded at its start. A new anchor hides it, so the record must show it. */

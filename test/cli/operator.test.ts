@@ -1,7 +1,15 @@
 // An operator's day: secrets of a gateway in the background, pins, denials and reloads beside it, and gateways elsewhere.
 
-import { chmodSync, existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { stdioCommand } from "../fixtures/processes.mjs";
@@ -190,6 +198,27 @@ test("an error about settings is forgotten after a good reload, and a limit that
   await rename(`${token}.away`, token);
   expect((await run("reload")).code).toBe(0);
   expect((await run("status", "--text")).out).not.toContain("settings are not in use");
+});
+
+test("a damaged audit log is in the message of a start, until it is moved away with its anchors", async () => {
+  const { top, run } = setUp({ servers: { one: fixture() }, audit: true });
+  const serve = (): Promise<Ran> => run("serve", "--daemon", "--text");
+  expect((await serve()).err).not.toContain("audit log");
+  await run("call", "one.echo", "text=x");
+  await run("stop");
+  const { folder } = JSON.parse((await run("audit", "calls", "--json")).out) as { folder: string };
+  const anchors = join(top, "config/portolan/audit-anchors", basename(folder));
+  const file = join(folder, "calls.jsonl");
+  const lines = readFileSync(file, "utf8").trim().split("\n");
+  writeFileSync(file, `${lines.slice(0, -1).join("\n")}\n`);
+  const damaged = await serve();
+  expect(damaged.code).toBe(0);
+  expect(damaged.err).toMatch(/warning the audit log .*is missing at its end\n hint .*audit calls --verify/);
+  await run("stop");
+  renameSync(folder, join(top, "old-log"));
+  renameSync(anchors, join(top, "old-anchors"));
+  expect((await serve()).err).not.toContain("audit log");
+  expect((await run("audit", "calls", "--verify")).code).toBe(0);
 });
 
 test("a reload uses new secrets: it restarts their servers, and replaces the tokens of callers and of the gateway", async () => {

@@ -56,7 +56,7 @@ export function addAuditCommand({ program, explain, run }: CommandHost): void {
       "portolan audit calls --verify",
     ],
     sections: [
-      "The gateway writes the log if portolan.yaml says audit: true. A record has the caller, the tool, a digest of the arguments, the route, the decision, the outcome and the duration, never the arguments themselves. Refused requests are shown too: wrong tokens, hosts and origins, and exceeded limits. --outcome refused shows only them, and calls of tools that a caller may not use.",
+      "The gateway writes the log if portolan.yaml says audit: true. A record has the caller, the tool, a digest of the arguments, the route, the decision, the outcome and the duration, never the arguments themselves. Refused requests are shown too: wrong tokens, hosts and origins, and exceeded limits. --outcome refused shows only them, and calls that a decision has stopped: tools that a caller may not use, used-up budgets and loops, and approvals that were denied or expired.",
       WORKSPACE,
       exitCodes({
         0: "done; with --verify, the log is intact",

@@ -150,12 +150,16 @@ async function failed(cli: Cli, log: string, logStart: number, code: number | nu
 
 async function report(cli: Cli, gateway: RunningGateway, { folder }: Served): Promise<number> {
   const { io, output } = cli;
-  const { health } = await withGateway(gateway, async (client) => {
+  const { health, diagnostics } = await withGateway(gateway, async (client) => {
     // A failed start is reported here, unless it takes very long.
     const late = delay(cli.options.waitMs ?? WAIT_MS, undefined, { ref: false });
     await Promise.race([client.snapshot({ wait: true }).catch(() => {}), late]);
     return client.snapshot({});
   });
+  for (const { message, hint = "" } of diagnostics.filter(({ code }) => code === "AUDIT_DAMAGED"))
+    output.note(
+      `${output.noteColors.yellow("warning")} ${plainLine(message, 500)}\n ${output.noteColors.cyan("hint")} ${hint}`,
+    );
   const { pid, url, log } = gateway;
   const command = tokenCommand(process.argv[1], io.cwd, folder);
   if (output.form === "json") {

@@ -1,10 +1,11 @@
-// Hint about services that end with the session.
+// Hints about services that end with the session, and machines without one.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { lingerHint } from "./manager.ts";
+import type { CliIo } from "../context.ts";
+import { lingerHint, runAll } from "./manager.ts";
 
 test("the command that keeps services without a session is named only while lingering is off", () => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-linger-"));
@@ -12,4 +13,12 @@ test("the command that keeps services without a session is named only while ling
   writeFileSync(join(folder, "ann"), "");
   expect(lingerHint("ann", folder)).toEqual([]);
   expect(lingerHint("bob", folder)).toEqual([expect.stringContaining("loginctl enable-linger")]);
+});
+
+test("a failed command of the service manager names the ways without one", async () => {
+  const io = { platform: "linux", env: { PATH: process.env["PATH"] } } as unknown as CliIo;
+  await expect(runAll(io, [["sh", "-c", "echo no bus >&2; exit 1"]])).rejects.toMatchObject({
+    message: expect.stringContaining("no bus"),
+    hint: expect.stringMatching(/portolan serve --daemon, or write a system unit/),
+  });
 });
