@@ -5,6 +5,7 @@ import {
   type Gateway,
   type GatewayOptions,
   openGateway as open,
+  undecidableRules,
 } from "./gateway/index.ts";
 import type { WorkspaceSource } from "./hub/index.ts";
 
@@ -33,5 +34,15 @@ export type {
  * your server to `handle` or `fetch`, and close the gateway at the end.
  */
 export async function openGateway(source: WorkspaceSource, options?: GatewayOptions): Promise<Gateway> {
-  return open(source, checkGatewayOptions(options));
+  const checked = checkGatewayOptions(options);
+  const gateway = await open(source, checked);
+  const rules = undecidableRules(gateway.settings.approval, { hasProgram: checked.approve !== undefined });
+  if (rules.length > 0)
+    gateway.workspace.report({
+      code: "CONFIG_INVALID",
+      severity: "warning",
+      message: `Nobody can decide about the calls of ${rules.join(", ")}: they will be refused.`,
+      hint: "Give the option approve, and name program in by of the rule if it has that field. Or name caller in by, for a person at the client.",
+    });
+  return gateway;
 }

@@ -13,6 +13,7 @@ import {
   type OpenedGateway,
   openGateway,
 } from "../../src/gateway/index.ts";
+import { openGateway as openInProgram } from "../../src/gateway.ts";
 import type { HubEvent } from "../../src/hub/index.ts";
 import type { ApprovalRule, GatewaySettings } from "../../src/model/index.ts";
 import { stdioCommand } from "../fixtures/processes.mjs";
@@ -445,13 +446,17 @@ it.each<[string, () => ApprovalDecision, string]>([
     () => {
       throw new Error("the database is down");
     },
-    "It gave this reason: The program could not decide.",
+    "the program that runs this gateway failed to decide about it",
   ],
-  ["returns something else", () => true as never, "It gave this reason: The program could not decide."],
+  [
+    "returns something else",
+    () => true as never,
+    "the program that runs this gateway failed to decide about it",
+  ],
   [
     "does not decide, and nobody else can",
     () => undefined,
-    "needs approval by console or terminal or program",
+    "the program that runs this gateway left the decision to others, and nobody else is there",
   ],
 ])("a program that %s: the call does not run", async (_what, decide, text) => {
   const at = await place();
@@ -497,4 +502,12 @@ it("a program that does not decide leaves the call to the person, whose decision
     expect(signals).toHaveLength(count);
     expect(signals.at(-1)?.aborted).toBe(true);
   }
+});
+
+it("a program is warned at the start about rules that nobody can decide about", async () => {
+  const settings = { approval: [DESTRUCTIVE] };
+  const gateway = await openInProgram({ servers: {} }, { settings, snapshots: false, http: false });
+  onTestFinished(() => gateway.close());
+  const message = "Nobody can decide about the calls of gateway.approval[0]: they will be refused.";
+  expect(gateway.diagnostics.map((one) => one.message)).toContain(message);
 });

@@ -8,13 +8,21 @@ export type Outcome =
   /** The time ended without a decision. */
   | { readonly kind: "expired"; readonly afterMs: number }
   /** No person can decide. */
-  | { readonly kind: "unavailable"; readonly by: readonly ApprovalWay[] }
+  | {
+      readonly kind: "unavailable";
+      readonly by: readonly ApprovalWay[];
+      /** The program left the decision to others. */
+      readonly isLeft?: boolean;
+    }
   /** No approval can be bound to the arguments. */
   | { readonly kind: "unbound" }
   /** The gateway stopped. */
   | { readonly kind: "stopped" };
 
 export type Refused = Exclude<Outcome, { readonly kind: "approved" }>;
+
+/** The reason of a denial because the program failed to decide. */
+export const UNDECIDED = "The program could not decide.";
 
 const DENIALS: Readonly<Record<ApprovalWay, string>> = {
   console: "a person denied the call in the console",
@@ -32,6 +40,8 @@ export function toRefusal(outcome: Refused, tool: string): CallToolResult {
 export function describeRefusal(outcome: Refused): string {
   switch (outcome.kind) {
     case "denied": {
+      if (outcome.by === "program" && outcome.reason === UNDECIDED)
+        return "the call needs approval, and the program that runs this gateway failed to decide about it. Nobody denied it.";
       const who = outcome.by === "program" ? "It" : "The person";
       const reason = outcome.reason === undefined ? "" : ` ${who} gave this reason: ${outcome.reason}`;
       return `${DENIALS[outcome.by]}.${reason || " Do not repeat it without asking the user."}`;
@@ -39,6 +49,8 @@ export function describeRefusal(outcome: Refused): string {
     case "expired":
       return `nobody approved the call within ${formatTime(outcome.afterMs)}. Ask the user to approve it, then send the same call again.`;
     case "unavailable":
+      if (outcome.isLeft === true)
+        return "the call needs approval, the program that runs this gateway left the decision to others, and nobody else is there to decide.";
       return outcome.by.includes("caller")
         ? "the call needs approval, but this client cannot be asked, and nobody else is there to decide."
         : `the call needs approval by ${outcome.by.join(" or ")}, which this gateway does not have.`;

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import type { ApprovalRule, ToolAnnotations } from "../../model/index.ts";
-import { createApprovalPolicy } from "./policy.ts";
+import { createApprovalPolicy, undecidableRules } from "./policy.ts";
 
 const tool = (own: string, annotations?: ToolAnnotations, tags: string[] = []) => ({
   ...{ name: `mcp_files_${own}`, own, alias: "files", tags, annotations },
@@ -43,4 +43,12 @@ test("a rule of contracts is only about calls whose contract asks for approval",
   const policy = createApprovalPolicy([{ contract: true, by: ["console"] }, { tools: ["x.*"] }]);
   expect(policy.forTools?.(tool("write"), "agent")).toBeUndefined();
   expect(policy.forContracts(tool("write"), "agent")).toMatchObject({ by: ["console"], timeoutMs: 300_000 });
+});
+
+test("rules about whose calls nobody can decide in a program", () => {
+  const rules: ApprovalRule[] = [{}, { by: ["console"] }, { by: ["console", "caller"] }, { by: ["program"] }];
+  const named = (...indexes: number[]) => indexes.map((index) => `gateway.approval[${index}]`);
+  expect(undecidableRules(rules, { hasProgram: false })).toEqual(named(0, 1, 3));
+  expect(undecidableRules(rules, { hasProgram: true })).toEqual(named(1));
+  expect(undecidableRules(undefined, { hasProgram: false })).toEqual([]);
 });

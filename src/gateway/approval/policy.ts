@@ -33,6 +33,16 @@ export function defaultWays(hasProgram: boolean): readonly ApprovalWay[] {
   return hasProgram ? [...DEFAULT_WAYS, "program"] : DEFAULT_WAYS;
 }
 
+/** The rules, such as `gateway.approval[0]`, about whose calls nobody can decide in a gateway without console and terminal. */
+export function undecidableRules(
+  rules: readonly ApprovalRule[] = [],
+  { hasProgram }: { readonly hasProgram: boolean },
+): string[] {
+  const isDecidable = ({ by = defaultWays(hasProgram) }: ApprovalRule): boolean =>
+    by.includes("caller") || (hasProgram && by.includes("program"));
+  return rules.flatMap((rule, index) => (isDecidable(rule) ? [] : [`gateway.approval[${index}]`]));
+}
+
 export function createApprovalPolicy(
   rules: readonly ApprovalRule[] = [],
   ways: readonly ApprovalWay[] = DEFAULT_WAYS,

@@ -2,6 +2,7 @@
 
 import { toPortolanError, type Report } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
+import { UNDECIDED } from "./outcome.ts";
 import type { ApproveCall, Verdict, WaitingCall } from "./types.ts";
 
 /** Undefined if the program leaves the decision to others. */
@@ -40,6 +41,6 @@ export async function decideByProgram(
   function failed(message: string): Pick<Verdict, "approve" | "reason"> {
     const hint = 'Return "allow", "deny", { decision: "deny", reason }, or undefined for no decision.';
     if (!signal.aborted) report({ code: "CONFIG_INVALID", severity: "error", server, tool, message, hint });
-    return { approve: false, reason: "The program could not decide." };
+    return { approve: false, reason: UNDECIDED };
   }
 }

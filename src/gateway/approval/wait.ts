@@ -90,7 +90,8 @@ async function decideAtOnce(
   if (program !== undefined && (await program(ended))) return;
   if (ended.aborted) return;
   if (ask !== undefined) await elicit(options, ask, ended, resolve);
-  else if (!hasPerson || mayRunUnattended) resolve({ kind: "unavailable", by });
+  else if (!hasPerson || mayRunUnattended)
+    resolve({ kind: "unavailable", by, isLeft: program !== undefined });
 }
 
 async function elicit(
