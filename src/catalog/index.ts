@@ -9,7 +9,9 @@ export {
   fatalErrors,
   type FindPackagedDrivers,
   type LockText,
+  OWN_NAMES,
   type PackagedDriver,
+  USUAL_NAMES,
 } from "./types.ts";
 export type { ManifestInput, ParseClientFile, WorkspaceInput } from "./formats.ts";
 export { isUndeclared, type UsedPaths, usualConfigPaths } from "./files/sources.ts";

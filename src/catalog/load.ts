@@ -197,7 +197,7 @@ async function findWorkspace(
     return { top, single: { file: full, named }, diagnostics: [] };
   }
   const hint = "A workspace is a folder with config files, or one config file.";
-  const message = `${full} is not there`;
+  const message = "there is no such folder or file";
   return {
     top: full,
     diagnostics: [{ code: "FILE_FAILED", severity: "error", message, file: full, hint }],

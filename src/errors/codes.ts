@@ -138,7 +138,12 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
   AUTH_FAILED: entry(5, 502, -32603, "Ask the operator of the server, or of its authorization server."),
   FORBIDDEN: entry(5, 403, -32603, "Ask the operator of the server for access."),
   RATE_LIMITED: entry(3, 429, -32603, "Wait for the time that the server requests, then try again."),
-  TIMEOUT: entry(124, 504, -32603, "Raise the timeout if the server is known to be slow."),
+  TIMEOUT: entry(
+    124,
+    504,
+    -32603,
+    "Raise the timeout (timeoutMs of the call in a program) if the server is known to be slow.",
+  ),
   CANCELLED: entry(130, 499, -32603, "The caller cancelled the request."),
   BUSY: entry(3, 503, -32603, "The server does not read fast enough; send fewer requests at once."),
   MESSAGE_TOO_LARGE: entry(

@@ -23,7 +23,9 @@ export async function findProgram(command: string, options: FindOptions = {}): P
   const found = await lookUpProgram(command, options);
   if (found === undefined)
     throw startError(command, "no such program", "ENOENT", options.server, {
-      hint: "Check the spelling, install the program, or give its full path.",
+      hint:
+        (await argumentsHint(command, options)) ??
+        "Check the spelling, install the program, or give its full path.",
     });
   if (windows && /\.(?:cmd|bat)$/i.test(found) && options.args?.some((arg) => /["%!^&|<>()\r\n]/.test(arg)))
     throw startError(
@@ -34,6 +36,14 @@ export async function findProgram(command: string, options: FindOptions = {}): P
       { hint: "Name the program that the batch file starts, or leave the special characters out." },
     );
   return found;
+}
+
+/** The hint for a whole command line in place of a program; undefined if its first word is no program either. */
+async function argumentsHint(command: string, options: FindOptions): Promise<string | undefined> {
+  const [first = "", ...rest] = command.trim().split(/\s+/);
+  if (rest.length === 0 || (await lookUpProgram(first, options)) === undefined) return undefined;
+  const args = rest.map((word) => JSON.stringify(word)).join(", ");
+  return `The command is the program alone: put ${rest.join(" ")} into args, as in command: ${JSON.stringify(first)}, args: [${args}].`;
 }
 
 /** Returns undefined if there is no such program. */

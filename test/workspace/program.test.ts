@@ -163,6 +163,33 @@ it("the hints of a server that a program declares name no file and no command", 
   expect(missing.hint).not.toContain("--env-file");
 });
 
+it("a folder without servers is a warning that names the files that Portolan reads", async () => {
+  const { found, ...options } = warningsOf({});
+  const folder = temporary();
+  const workspace = await openWorkspace(folder, options);
+  onTestFinished(() => workspace.close());
+  expect(found).toMatchObject([{ severity: "warning", message: `There are no servers in ${folder}.` }]);
+  expect(found[0]?.hint).toMatch(/portolan\.yaml.*\.mcp\.json/);
+  const error = await failure(openWorkspace(join(folder, "nope"), options));
+  expect(error.message).toBe(`${join(folder, "nope")}: there is no such folder or file`);
+});
+
+it("a whole command line as the command is explained", async () => {
+  const workspace = await openFields({
+    servers: { demo: { command: "node server.mjs --x", sandbox: "off" } },
+  });
+  const error = await failure(workspace.callTool("demo.echo", {}));
+  expect(error.hint).toContain(
+    'put server.mjs --x into args, as in command: "node", args: ["server.mjs", "--x"]',
+  );
+});
+
+it("the error of an unknown tool has the server that its name begins with", async () => {
+  const workspace = await openFields({ servers: { demo: SERVER, other: { ...SERVER, env: { B: "1" } } } });
+  const error = await failure(workspace.callTool("demo.ehco", {}));
+  expect(error).toMatchObject({ code: "TOOL_NOT_FOUND", server: "demo" });
+});
+
 it.each(["legacy", "modern"])("functions of the program that throw are diagnostics (%s)", async (era) => {
   const broken = (name: string) => (): never => {
     throw new Error(`no ${name}`);

@@ -1,7 +1,14 @@
 // `openWorkspace()`: the servers of a folder, a file or a program as one set of tools.
 
+import { OWN_NAMES, USUAL_NAMES } from "../../catalog/index.ts";
 import type { Contracts } from "../../contracts/index.ts";
-import { checkOptions, type Diagnostic, PortolanError, type Report } from "../../errors/index.ts";
+import {
+  checkOptions,
+  type Diagnostic,
+  isPortolanError,
+  PortolanError,
+  type Report,
+} from "../../errors/index.ts";
 import {
   type CompleteResult,
   DEFAULT_LIMITS,
@@ -109,6 +116,13 @@ export async function openWorkspace(
   const onDiagnostic = options.onDiagnostic ?? createWarner();
   const opened = await openWorkspaceHub(source, { reportsFailures: true, ...options, onDiagnostic });
   const { hub, events, diagnostics, report } = opened;
+  if (typeof source === "string" && opened.config.servers.length === 0 && options.reportsFailures !== false)
+    report({
+      code: "SERVER_UNKNOWN",
+      severity: "warning",
+      message: `There are no servers in ${opened.config.folder ?? source}.`,
+      hint: `Declare them in one of these files: ${[...OWN_NAMES, ...USUAL_NAMES].join(", ")}.`,
+    });
   const connection = new Connection(hub, {
     ...{ limits: DEFAULT_LIMITS, retryHinted: false, diagnostics, report },
     serverOf: (tool) => hub.ownName(tool)?.server,
@@ -142,7 +156,11 @@ export async function openWorkspace(
     callTool: async (name, input, request) => {
       const full = hub.toolName(name);
       if (!hub.isKnown(full)) await findOwner(full, request);
-      return connection.callTool(full, input, request);
+      return connection.callTool(full, input, request).catch((thrown: unknown) => {
+        // An unknown tool has no server, but its name may begin with one: `files.raed`.
+        const server = hub.members.find(({ alias }) => name.startsWith(`${alias}.`))?.alias;
+        throw isPortolanError(thrown) ? thrown.at({ server }) : thrown;
+      });
     },
     fullName: (name) => hub.toolName(name),
     contracts: () => hub.contracts(),

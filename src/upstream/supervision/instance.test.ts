@@ -209,6 +209,14 @@ describe("transitions", () => {
     expect(delays).toEqual([4_000, 30_000]);
   });
 
+  it("looks a missing secret up less and less often", () => {
+    const delays = [0, 1, 2, 3, 9].map((failures) => {
+      const [{ state }] = reduceInstance(at(STARTING, { failures }), openFailed(NO_SECRET), FACTS, EAGER);
+      return state.kind === "blocked" ? state.retryAt - FACTS.now : undefined;
+    });
+    expect(delays).toEqual([4_000, 8_000, 16_000, 30_000, 30_000]);
+  });
+
   it("replaces a forgotten session at once, and does not count it as a crash", () => {
     const event: InstanceEvent = { type: "lost", session: 1, fault: FORGOTTEN };
     const [next, effects] = reduceInstance(at(READY, { crashes: [1, 2, 3, 4] }), event, FACTS, EAGER);

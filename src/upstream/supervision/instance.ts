@@ -93,7 +93,7 @@ const MAX_CRASHES = 5;
 const CRASH_WINDOW_MS = 60_000;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
-/** A missing secret is looked up often, because that costs little. */
+/** The first delay until a missing secret is looked up again. It doubles, because a function of the program may look it up. */
 const SECRET_RECHECK_MS = 4_000;
 export const MAX_WAITING = 1_000;
 
@@ -207,7 +207,7 @@ function startFailed(
 function cannotStart(one: Instance, fault: Fault, { now, jitter }: Facts, policy: Policy): Step {
   const failures = one.failures + 1;
   const isBlocked = fault.kind === "blocking";
-  const retryAt = now + (isBlocked ? recheckMs(fault) : backOff(failures)) * jitter;
+  const retryAt = now + (isBlocked ? recheckMs(fault, failures) : backOff(failures)) * jitter;
   return [
     { ...one, failures, state: { kind: isBlocked ? "blocked" : "failed", fault, retryAt } },
     [
@@ -301,8 +301,9 @@ function isNotRunning({ kind }: InstanceState): boolean {
   return kind === "idle" || kind === "failed" || kind === "blocked";
 }
 
-function recheckMs({ error: { code } }: Fault): number {
-  return code === "SECRET_MISSING" || code === "SECRET_STORE_FAILED" ? SECRET_RECHECK_MS : MAX_DELAY_MS;
+function recheckMs({ error: { code } }: Fault, failures: number): number {
+  const isSecret = code === "SECRET_MISSING" || code === "SECRET_STORE_FAILED";
+  return isSecret ? backoffMs(failures - 1, SECRET_RECHECK_MS, MAX_DELAY_MS) : MAX_DELAY_MS;
 }
 
 function backOff(count: number): number {

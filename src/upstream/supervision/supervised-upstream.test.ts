@@ -112,6 +112,24 @@ test("four crashes restart the server, the fifth within a minute fails fast with
   await upstream.close();
 });
 
+test("a close by the program has no reason, also after a crash", async () => {
+  const { sessions, upstream } = setUp();
+  const states: unknown[] = [];
+  upstream.on("stateChanged", (state, reason) => void states.push([state, reason?.code]));
+  await upstream.start();
+  sessions[0]?.crash();
+  const waits = upstream.request({ method: "tools/call" });
+  await vi.advanceTimersByTimeAsync(600);
+  await waits;
+  await upstream.close();
+  expect(states).toEqual([
+    ["ready", undefined],
+    ["reconnecting", "SERVER_CRASHED"],
+    ["ready", undefined],
+    ["closed", undefined],
+  ]);
+});
+
 test("calls wait for one restart; when it fails they fail, and so do later ones at once", async () => {
   const { sessions, upstream, failsWith } = setUp({ restarts: true, keepsTrying: false });
   await upstream.start();

@@ -49,6 +49,8 @@ export class SupervisedUpstream implements Upstream {
   #pastStats: UpstreamStats = NO_STATS;
   #logLevel: LogLevel | undefined;
   #publicState: UpstreamState = "reconnecting";
+  /** True when this program stops the instance: no error is the reason. */
+  #isClosing = false;
 
   constructor(options: SupervisionOptions) {
     const { name, policy, requestTimeoutMs, event, changed, busy, open, opened } = options;
@@ -185,10 +187,12 @@ export class SupervisedUpstream implements Upstream {
 
   /** Finishes the calls in flight and rejects others. Resolves when the instance has stopped. */
   drain(): Promise<void> {
+    this.#isClosing = true;
     return this.#runner.drain();
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true;
     await this.#runner.stop();
     this.#emitter.clear();
   }
@@ -293,7 +297,8 @@ export class SupervisedUpstream implements Upstream {
     const shown = publicStateOf(state);
     if (shown === undefined || shown === this.#publicState) return;
     this.#publicState = shown;
-    this.#emitter.emit("stateChanged", shown, shown === "ready" ? undefined : this.lastFault?.error);
+    const isFault = shown !== "ready" && !(shown === "closed" && this.#isClosing);
+    this.#emitter.emit("stateChanged", shown, isFault ? this.lastFault?.error : undefined);
   }
 }
 
