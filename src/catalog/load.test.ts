@@ -375,7 +375,7 @@ describe("sources", () => {
 test("a folder that is not there is told", async () => {
   const catalog = await loadCatalog("/nowhere/at/all");
   expect(catalog.diagnostics).toMatchObject([
-    { code: "FILE_FAILED", message: "/nowhere/at/all is not there" },
+    { code: "FILE_FAILED", file: "/nowhere/at/all", message: "there is no such folder or file" },
   ]);
 });
 
