@@ -13,7 +13,6 @@ import {
   type OpenedGateway,
   openGateway,
 } from "../../src/gateway/index.ts";
-import { openGateway as openInProgram } from "../../src/gateway.ts";
 import type { HubEvent } from "../../src/hub/index.ts";
 import type { ApprovalRule, GatewaySettings } from "../../src/model/index.ts";
 import { stdioCommand } from "../fixtures/processes.mjs";
@@ -502,12 +501,4 @@ it("a program that does not decide leaves the call to the person, whose decision
     expect(signals).toHaveLength(count);
     expect(signals.at(-1)?.aborted).toBe(true);
   }
-});
-
-it("a program is warned at the start about rules that nobody can decide about", async () => {
-  const settings = { approval: [DESTRUCTIVE] };
-  const gateway = await openInProgram({ servers: {} }, { settings, snapshots: false, http: false });
-  onTestFinished(() => gateway.close());
-  const message = "Nobody can decide about the calls of gateway.approval[0]: they will be refused.";
-  expect(gateway.diagnostics.map((one) => one.message)).toContain(message);
 });

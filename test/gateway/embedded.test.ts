@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 import { type Gateway, type GatewayOptions, openGateway } from "../../src/gateway/index.ts";
+import { openGateway as openInProgram } from "../../src/gateway.ts";
 import { connectMcp } from "../../src/index.ts";
 import type { GatewaySettings } from "../../src/model/index.ts";
 import type { Place } from "../fixtures/clients/front.ts";
@@ -282,4 +283,24 @@ it("a client of the library gets the code, hint and server of an error of the ga
   expect(error).toMatchObject({ code: "SERVER_CRASHED", server: "one", cause: { code: "RPC_ERROR" } });
   // The connection to the gateway is not lost.
   expect((await mcp.callTool("mcp_one_echo", { text: "still here" })).text).toContain("still here");
+});
+
+it("a program is warned at the start about rules that nobody can decide about", async () => {
+  const settings = { approval: [{ tools: ["*"] }] };
+  const gateway = await openInProgram({ servers: {} }, { settings, snapshots: false, http: false });
+  onTestFinished(() => gateway.close());
+  const message = "Nobody can decide about the calls of gateway.approval[0]: they will be refused.";
+  expect(gateway.diagnostics.map((one) => one.message)).toContain(message);
+});
+
+it("a WebSocket that a gateway refuses names the HTTP status and the setting", async () => {
+  const options = { access: { token: TOKEN }, snapshots: false, settings: { port: 0 } } as const;
+  const gateway = await openGateway({ servers: {} }, options);
+  onTestFinished(() => gateway.close());
+  const { url } = await gateway.listen();
+  const error = await failure(
+    connectMcp({ transport: "websocket", url: `${url.replace("http", "ws")}/mcp`, headers }),
+  );
+  expect(error.message).toMatch(/HTTP \d{3}/);
+  expect(error.hint).toContain("transports.websocket");
 });

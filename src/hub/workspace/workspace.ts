@@ -158,7 +158,7 @@ export async function openWorkspace(
       if (!hub.isKnown(full)) await findOwner(full, request);
       return connection.callTool(full, input, request).catch((thrown: unknown) => {
         // An unknown tool has no server, but its name may begin with one: `files.raed`.
-        const server = hub.members.find(({ alias }) => name.startsWith(`${alias}.`))?.alias;
+        const server = hub.members.find(({ alias }) => String(name).startsWith(`${alias}.`))?.alias;
         throw isPortolanError(thrown) ? thrown.at({ server }) : thrown;
       });
     },

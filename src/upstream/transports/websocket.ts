@@ -17,6 +17,10 @@ import {
 
 const CLOSE_GRACE_MS = 1_000;
 
+/** The hint for an HTTP status in place of a WebSocket, which a server without them answers. */
+const NOT_OFFERED_HINT =
+  'Check the URL. A Portolan gateway offers WebSocket with the setting transports.websocket; otherwise use transport: "http".';
+
 export class WebSocketTransport implements Transport {
   readonly name = "websocket";
   readonly perRequestStreams = false;
@@ -76,12 +80,14 @@ export class WebSocketTransport implements Transport {
         this.#receive(events, isBinary ? undefined : (data as Buffer).toString()),
       );
       socket.on("error", (cause: Error) => {
-        failure = cause;
+        // Terminating a refused connection is an error, too.
+        failure ??= cause;
       });
       socket.once("unexpected-response", (_request, response) => {
         const status = response.statusCode ?? 0;
         failure = new PortolanError(REFUSALS[status] ?? "HTTP_ERROR", `${server} answered HTTP ${status}`, {
           server,
+          hint: REFUSALS[status] === undefined ? NOT_OFFERED_HINT : undefined,
           data: { status, challenge: response.headers["www-authenticate"] },
         });
         socket.terminate();
