@@ -445,18 +445,10 @@ it.each<[string, () => ApprovalDecision, string]>([
     () => {
       throw new Error("the database is down");
     },
-    "the program that runs this gateway failed to decide about it",
+    "failed to decide about it",
   ],
-  [
-    "returns something else",
-    () => true as never,
-    "the program that runs this gateway failed to decide about it",
-  ],
-  [
-    "does not decide, and nobody else can",
-    () => undefined,
-    "the program that runs this gateway left the decision to others, and nobody else is there",
-  ],
+  ["returns something else", () => true as never, "failed to decide about it"],
+  ["does not decide, and nobody else can", () => undefined, "left the decision to others"],
 ])("a program that %s: the call does not run", async (_what, decide, text) => {
   const at = await place();
   const served = await serve(at, [DESTRUCTIVE], {}, async () => decide());

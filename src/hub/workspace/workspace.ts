@@ -157,9 +157,9 @@ export async function openWorkspace(
       const full = hub.toolName(name);
       if (!hub.isKnown(full)) await findOwner(full, request);
       return connection.callTool(full, input, request).catch((thrown: unknown) => {
+        if (!isPortolanError(thrown) || thrown.code !== "TOOL_NOT_FOUND") throw thrown;
         // An unknown tool has no server, but its name may begin with one: `files.raed`.
-        const server = hub.members.find(({ alias }) => String(name).startsWith(`${alias}.`))?.alias;
-        throw isPortolanError(thrown) ? thrown.at({ server }) : thrown;
+        throw thrown.at({ server: hub.members.find(({ alias }) => name.startsWith(`${alias}.`))?.alias });
       });
     },
     fullName: (name) => hub.toolName(name),
