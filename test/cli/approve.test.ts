@@ -87,7 +87,7 @@ describe("portolan approve", () => {
     const first = agent.post("tools/call", CALL);
     const { id } = await place.firstWaiting();
     const listed = await place.run("approve", "--text");
-    expect(listed.out).toContain(`${id}  main.give for agent`);
+    expect(listed.out).toContain(`${id}  main.give for agent · raw`);
     expect(listed.out).toContain(`Arguments: ${JSON.stringify(RESULT)}`);
     expect(listed.out).toContain(`portolan approve ${id}, or --for up to 10 minutes`);
     const elsewhere = await portolan(["approve", "--text", "-w", place.cwd], {
@@ -102,7 +102,7 @@ describe("portolan approve", () => {
     expect((await place.run("approve", id, "--for", "11m")).err).toContain("600 seconds at most");
     expect(await place.run("approve", id, "--text")).toMatchObject({
       code: 0,
-      out: "Approved once: main.give for agent.\n",
+      out: "Approved once: main.give for agent · raw.\n",
     });
     expect(textOf(await first.answer())).toBe("given");
     expect(await place.run("approve", id)).toMatchObject({ code: 2 });

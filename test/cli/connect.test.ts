@@ -329,6 +329,11 @@ describe("connect at a terminal", needs("a terminal"), () => {
     const listed = await run("connect").done;
     expect(listed.screen).toContain("To give it one gateway: portolan connect cursor --import");
 
+    const dry = await run("connect cursor --dry-run").done;
+    expect(dry.code).toBe(0);
+    expect(dry.screen).toContain("+ echo");
+    expect(existsSync(join(folder, "portolan.yaml"))).toBe(false);
+
     const stopped = run("connect cursor");
     await stopped.shows("2 servers of these clients are not in this workspace yet.");
     stopped.press(KEYS.ctrlC);

@@ -56,6 +56,34 @@ describe("commands beside a gateway", () => {
     expect((await place.json<Status>("status")).gateway).toBeNull();
   });
 
+  it("add prints the state of the added server, and fails if it cannot start", async () => {
+    const place = setUp();
+    await place.serve("--no-auth");
+    const good = await place.run("add", "more", "--text", "--", process.execPath, SERVER, "--era=modern");
+    expect(good).toMatchObject({ code: 0, out: expect.stringMatching(/^more ready: \d+ tools$/m) as string });
+    const bad = await place.run("add", "bad", "--text", "--", process.execPath, "-e", "process.exit(1)");
+    expect(bad).toMatchObject({ code: 3, out: expect.stringContaining("has applied the change") as string });
+    expect(bad.out).toMatch(
+      /^bad \w+: .*\[SERVER_START_FAILED\]\n {2}hint .*\nMore about it: portolan why bad$/m,
+    );
+  });
+
+  it("serve --daemon names the console, whose link says how long it works", async () => {
+    const place = setUp(yaml({ good: entry("--era=modern"), "much-longer": entry("--era=legacy") }));
+    onTestFinished(async () => void (await place.run("stop", "--all")));
+    const served = await place.run("serve", "--daemon", "--port", "0", "--text");
+    expect(served.out).toMatch(/^ {2}good {9}ready {2}\d+ tools\n {2}much-longer {2}ready {2}\d+ tools$/m);
+    expect(served.out).toContain("Console: portolan console\n");
+    const link = await place.run("console", "--text");
+    expect(link).toMatchObject({ code: 0, err: "The link works once, within five minutes.\n" });
+    expect(link.out).toMatch(/^http:\S+\n$/);
+    expect((await place.run("stop")).code).toBe(0);
+    const none = await place.run("stop", "--all", "--text");
+    expect(none.out).toContain(
+      "No gateway runs for this workspace. --all stops only those of this workspace.",
+    );
+  });
+
   it("errors, progress and cancelled calls pass through", async () => {
     const place = setUp();
     await place.serve("--no-auth");

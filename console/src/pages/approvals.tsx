@@ -74,8 +74,8 @@ function WaitingCall(props: {
         <Badge tone={one.isConnected ? "warn" : "idle"}>{one.isConnected ? "waits" : "client is away"}</Badge>
       </div>
       <p class="muted">
-        Called by {one.caller} at {formatTime(one.time)}. Expires in{" "}
-        {formatAge(Date.parse(one.expires) - now)}.
+        Called by {one.client === undefined ? one.caller : `${one.caller} · ${one.client}`} at{" "}
+        {formatTime(one.time)}. Expires in {formatAge(Date.parse(one.expires) - now)}.
       </p>
       <p>{one.reason}.</p>
       <ShownArguments text={one.arguments} cut={one.cut} />

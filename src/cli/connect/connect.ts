@@ -134,12 +134,14 @@ async function chooseImport(
 ): Promise<CopyPlan | undefined> {
   const missing = plans.flatMap((plan) => plan.missing);
   if (missing.length === 0) return undefined;
-  const asks = options.import === undefined && options.yes !== true && options.dryRun !== true;
-  if (options.import !== true && !(asks && answersRequests(cli, false))) return undefined;
+  const asks = options.import === undefined && options.yes !== true && answersRequests(cli, false);
+  // A dry run asks nothing, and shows the suggested answer.
+  const isImported = options.import === true || (asks && options.dryRun === true);
+  if (!isImported && !asks) return undefined;
   const different = missing.filter(
     (server, index) => !missing.slice(0, index).some((before) => isSameServer(before, server)),
   ).length;
-  if (options.import !== true && !(await askImport(cli, different, place))) return undefined;
+  if (!isImported && !(await askImport(cli, different, place))) return undefined;
   const files = plans.map(({ client, file, missing: servers, diagnostics }): ImportedFile => ({
     ...{ client, file, servers, scope: "user", diagnostics },
   }));

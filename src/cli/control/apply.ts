@@ -2,8 +2,10 @@
 
 import type { RunningGateway } from "../../control/index.ts";
 import { toPortolanError } from "../../errors/index.ts";
+import type { ServerHealth } from "../../hub/index.ts";
 import type { Cli } from "../context.ts";
 import { withSpinner } from "../output/progress.ts";
+import { describeHealth } from "../output/server-state.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { type GatewayField, gatewayLabel, toGatewayField } from "../workspace/running.ts";
 import { findControlled, withGateway } from "./find.ts";
@@ -16,11 +18,15 @@ export const AS_A_WHOLE =
 interface AppliedGateway extends GatewayField {
   /** True if the gateway uses the changed file, and no new call is served with the config from before. */
   readonly applied: boolean;
+  /** The state of the server that was added. */
+  readonly health?: ServerHealth;
 }
 
 interface Outcome {
   readonly field: AppliedGateway;
   readonly text: string;
+  /** The state of the added server. */
+  readonly state?: string;
   /** The exit code of the command. */
   readonly code: 0 | 2 | 3;
 }
@@ -34,26 +40,34 @@ export interface AppliedChange {
   print(): void;
 }
 
-/** Lets the gateways read their files again. Resolves when the servers of the change have taken over or have failed. */
-export async function applyToGateways(cli: Cli): Promise<AppliedChange> {
+/**
+ * Lets the gateways read their files again. Resolves when the servers of the change have taken over or have failed. With the
+ * alias of an added server, its state is part of the outcome.
+ */
+export async function applyToGateways(cli: Cli, added?: string): Promise<AppliedChange> {
   const { output } = cli;
   const gateways = await findControlled(cli, {});
   const outcomes = await withSpinner(cli, async (spinner) => {
     if (gateways.length > 0) spinner.start("waiting for the running gateway to apply the change");
-    return Promise.all(gateways.map((gateway) => applyTo(cli, gateway)));
+    return Promise.all(gateways.map((gateway) => applyTo(cli, gateway, added)));
   });
   return {
     fields: outcomes.length === 0 ? {} : { gateways: outcomes.map(({ field }) => field) },
     code: Math.max(0, ...outcomes.map(({ code }) => code)),
     print: () => {
-      for (const { text, code } of outcomes)
-        if (code === 0) output.print(output.colors.dim(text));
+      for (const { text, code, state } of outcomes)
+        if (state !== undefined) output.print(`${output.colors.dim(text)}\n${state}`);
+        else if (code === 0) output.print(output.colors.dim(text));
         else output.note(`${output.noteColors.yellow("warning")} ${text}`);
     },
   };
 }
 
-async function applyTo({ interrupt }: Cli, gateway: RunningGateway): Promise<Outcome> {
+async function applyTo(
+  { interrupt, output }: Cli,
+  gateway: RunningGateway,
+  added: string | undefined,
+): Promise<Outcome> {
   const label = gatewayLabel(gateway);
   const failed = (code: 2 | 3, problems: readonly string[], text: string): Outcome => ({
     field: { ...toGatewayField(gateway, { problems }), applied: false },
@@ -77,14 +91,30 @@ async function applyTo({ interrupt }: Cli, gateway: RunningGateway): Promise<Out
         problems,
         `The gateway ${label} has not applied the changes below. ${AS_A_WHOLE}\n${problems.map((one) => `- ${plainLine(one, 1_000)}`).join("\n")}`,
       );
+    const text = `The running gateway ${label} has applied the change.`;
+    const field = { ...toGatewayField(gateway), applied: true };
+    const health = added === undefined ? undefined : await healthOf(gateway, added);
+    if (health === undefined) return { field, text, code: 0 };
     return {
-      field: { ...toGatewayField(gateway), applied: true },
-      text: `The running gateway ${label} has applied the change.`,
-      code: 0,
+      field: { ...field, health },
+      text,
+      state: describeHealth(health, output.colors),
+      code: isUsable(health) ? 0 : 3,
     };
   } catch (thrown) {
     const { message } = toPortolanError(thrown);
     const text = `The gateway ${label} did not confirm the change (${plainLine(message, 300)}), and may still use the config from before. Try again: portolan reload --pid ${gateway.pid}`;
     return failed(3, [message], text);
   }
+}
+
+async function healthOf(gateway: RunningGateway, alias: string): Promise<ServerHealth | undefined> {
+  const { health } = await withGateway(gateway, (client) => client.snapshot({}));
+  return health.find((one) => one.alias === alias);
+}
+
+/** A missing secret or login is the next step of the person, not a failure of the command. */
+function isUsable({ state, error }: ServerHealth): boolean {
+  const isNext = error?.code === "AUTH_REQUIRED" || error?.code === "SECRET_MISSING";
+  return isNext || error === undefined || state === "ready" || state === "idle";
 }

@@ -117,8 +117,9 @@ function list({ io, output }: Cli, all: readonly FoundCall[]): number {
   return 0;
 }
 
-function nameOf({ server, tool, caller }: WaitingCall): string {
-  return `${plainLine(server, 60)}.${plainLine(tool, 80)} for ${plainLine(caller, 80)}`;
+function nameOf({ server, tool, caller, client }: WaitingCall): string {
+  const who = client === undefined ? caller : `${caller} · ${client}`;
+  return `${plainLine(server, 60)}.${plainLine(tool, 80)} for ${plainLine(who, 160)}`;
 }
 
 function describeDecision({ deny }: RawApproveOptions, forMs: number | undefined): string {

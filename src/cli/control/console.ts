@@ -12,7 +12,10 @@ export async function showConsole(cli: Cli, raw: RawConsoleOptions): Promise<num
   const gateway = await requireGateway(cli, raw);
   const link = await withGateway(gateway, (client) => client.consoleLink());
   if (output.form === "json") output.json({ url: link });
-  else output.print(link);
+  else {
+    output.print(link);
+    output.note(output.noteColors.dim("The link works once, within five minutes."));
+  }
   if (raw.open === true && !(await io.openBrowser(link))) output.note("No browser could be opened.");
   return 0;
 }

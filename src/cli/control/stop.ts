@@ -40,7 +40,7 @@ export async function stop(cli: Cli, raw: RawStopOptions): Promise<number> {
       output.print(
         [
           ...ended.map((gateway) => `The gateway ${gatewayLabel(gateway)} had crashed or was killed.`),
-          `No gateway runs for this workspace.${elsewhere.length === 0 ? "" : " Those of other workspaces:"}`,
+          `No gateway runs for this workspace.${raw.all === true ? " --all stops only those of this workspace." : ""}${elsewhere.length === 0 ? "" : " Those of other workspaces:"}`,
           ...elsewhere.map((one) => `  portolan stop ${one}`),
         ].join("\n"),
       );

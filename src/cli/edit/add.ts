@@ -59,7 +59,7 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
   for (const { message, hint } of warnings)
     output.note(`${output.noteColors.yellow("warning")} ${message}. ${hint ?? ""}`.trim());
   const { file, label, after, text } = changed;
-  const applied = options.dryRun === true ? undefined : await applyToGateways(cli);
+  const applied = options.dryRun === true ? undefined : await applyToGateways(cli, alias);
   const added = options.dryRun === true ? undefined : urlServer(alias, fields, file);
   const { findLoginCommand, offerLogin } = await import("../login/server-login.ts");
   const login = added && (await findLoginCommand(cli, added));
@@ -74,7 +74,9 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
   else {
     const what =
       text === undefined ? `Created ${label} with the server ${alias}.` : `Added ${alias} to ${label}.`;
-    output.print(`${what}\n${output.colors.dim(`See its state: portolan status ${alias}`)}`);
+    output.print(what);
+    if (applied?.fields.gateways === undefined)
+      output.print(output.colors.dim(`See its state: portolan status ${alias}`));
     applied?.print();
     if (added !== undefined && login !== undefined) await offerLogin(cli, added, login);
   }

@@ -33,8 +33,11 @@ export function requestProgress({ interrupt }: Pick<Cli, "interrupt">, spinner: 
     return {
       signal: interrupt.signal,
       onProgress: ({ progress, total, message }) => {
-        const amount = total === undefined ? `${progress}` : `${progress} of ${total}`;
-        spinner.update(message === undefined ? amount : `${amount}, ${message}`);
+        const amount = total === undefined ? [] : [`${progress} of ${total}`];
+        // Without a total, the number only says that the server works.
+        spinner.update(
+          message === undefined ? (amount[0] ?? `${progress}`) : [...amount, message].join(", "),
+        );
       },
     };
   };

@@ -32,6 +32,17 @@ export function nextCommand({ alias, withheld = 0, error, pins }: ServerHealth):
   return withheld === 0 ? undefined : `See them: portolan ${isUnpinned ? "pin" : "pins diff"} ${alias}`;
 }
 
+/** The state of a server, the hint of its error, and the next command. */
+export function describeHealth(health: ServerHealth, colors: Colors): string {
+  const hint = plainLine(health.error?.hint ?? "", 1_000);
+  const next = nextCommand(health);
+  return [
+    serverLine(health, colors),
+    ...(hint === "" ? [] : [`  ${colors.cyan("hint")} ${hint}`]),
+    ...(next === undefined ? [] : [next]),
+  ].join("\n");
+}
+
 /** `enforce (by default), enforced by bubblewrap` */
 export function sandboxLabel({ mode, by, backend }: { mode: string; by: string; backend: string }): string {
   const setter = by === "config" ? "its config" : by === SANDBOX_VARIABLE ? by : `the ${by}`;

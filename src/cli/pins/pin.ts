@@ -78,7 +78,8 @@ async function pinServer(
     output.print([head, ...server.tools.map((tool) => describeTool(tool, output))].join("\n"));
   }
   if (canAsk(cli) && options.yes !== true) {
-    const question = `Approve ${server.tools.length === 1 ? "this tool" : `these ${server.tools.length} tools`} of ${name} as they are now?`;
+    const isOne = server.tools.length === 1;
+    const question = `Approve ${isOne ? "this tool" : `these ${server.tools.length} tools`} of ${name} as ${isOne ? "it is" : "they are"} now?`;
     if (!(await confirm(cli, question))) {
       output.print(`${name} is not pinned.`);
       return undefined;

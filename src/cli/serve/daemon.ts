@@ -14,13 +14,13 @@ import { withGateway } from "../control/find.ts";
 import { withSpinner } from "../output/progress.ts";
 import { unlockForGateway } from "../secrets/vault-of-gateway.ts";
 import { stateLabel } from "../output/server-state.ts";
-import { count } from "../terminal/layout.ts";
+import { count, displayWidth } from "../terminal/layout.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
 import { optionFor } from "../workspace/elsewhere.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { gatewayLabel } from "../workspace/running.ts";
 import { BACKGROUND } from "./control.ts";
-import { publicNotes, tokenCommand } from "./greeting.ts";
+import { consoleUrl, publicNotes, tokenCommand } from "./greeting.ts";
 import { overSettings, type ServeOptions } from "./options.ts";
 import { checkPort } from "./port.ts";
 import { findServed, type Served } from "./served.ts";
@@ -148,7 +148,7 @@ async function failed(cli: Cli, log: string, logStart: number, code: number | nu
   return code === null || code === 0 ? 3 : code;
 }
 
-async function report(cli: Cli, gateway: RunningGateway, { folder }: Served): Promise<number> {
+async function report(cli: Cli, gateway: RunningGateway, { folder, config }: Served): Promise<number> {
   const { io, output } = cli;
   const { health, diagnostics } = await withGateway(gateway, async (client) => {
     // A failed start is reported here, unless it takes very long.
@@ -170,19 +170,26 @@ async function report(cli: Cli, gateway: RunningGateway, { folder }: Served): Pr
     return 0;
   }
   const { colors } = output;
+  const isConsoleServed = url !== undefined && consoleUrl(url, config.gateway ?? {}) !== undefined;
+  const widthOf = (texts: readonly string[]): number => Math.max(0, ...texts.map(displayWidth));
+  const names = widthOf(health.map(({ alias }) => plainLine(alias, 40)));
+  const states = widthOf(health.map(({ state }) => state));
   const lines = health.map(({ alias, state, tools, withheld, error }) => {
     const held = withheld === undefined ? "" : `, ${withheld} withheld (portolan pins ${alias})`;
     const what =
       error === undefined
         ? `${count(tools, "tool")}${held}`
         : `${plainLine(error.message, 300)} [${error.code}]`;
-    return `  ${colors.bold(plainLine(alias, 40))}  ${stateLabel(state, colors)}  ${what}`;
+    const name = plainLine(alias, 40);
+    const gap = " ".repeat(names - displayWidth(name));
+    return `  ${colors.bold(name)}${gap}  ${stateLabel(state, colors)}${" ".repeat(states - state.length)}  ${what}`;
   });
   output.print(
     [
       `The gateway runs in the background at ${colors.bold(colors.cyan(url ?? ""))} (process ${pid})`,
       ...lines,
       `Token: ${command}`,
+      ...(isConsoleServed ? [`Console: portolan console${optionFor(gateway.path, io)}`] : []),
       ...(log === undefined ? [] : [`Log: ${pathLabeller(io)(log)}`]),
       `Stop it: portolan stop${optionFor(gateway.path, io)}`,
     ].join("\n"),

@@ -36,7 +36,10 @@ interface WantedCall {
   readonly tool: string;
   readonly input: unknown;
   readonly requirement: Requirement;
-  readonly call: Pick<Call, "signal" | "onProgress" | "onWaiting" | "observation" | "onServerRequest">;
+  readonly call: Pick<
+    Call,
+    "signal" | "onProgress" | "onWaiting" | "caller" | "observation" | "onServerRequest"
+  >;
   /** The text of an elicitation. */
   readonly message: (shown: string) => string;
   /** True for a call that runs if the client cannot be asked. */
@@ -64,6 +67,7 @@ const ID_LENGTH = 8;
 const MAX_SHOWN_CHARS = 8_000;
 const MAX_ELICITED_CHARS = 1_000;
 const MAX_REASON_CHARS = 500;
+const MAX_CLIENT_CHARS = 80;
 
 export class Approvals {
   readonly #workspace: Workspace;
@@ -234,6 +238,7 @@ export class Approvals {
     if (waiting === undefined) {
       waiting = {
         ...{ id: createId(), ...subject, arguments: shown.text, cut: shown.cut, reason, rule, by, maxForMs },
+        client: call.caller?.clientInfo?.name.slice(0, MAX_CLIENT_CHARS),
         time: new Date(this.#now()).toISOString(),
         expires: new Date(this.#now() + timeoutMs).toISOString(),
       };

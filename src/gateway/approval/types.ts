@@ -16,6 +16,8 @@ export interface ApprovalSubject {
 /** A call that waits for a person. */
 export interface WaitingCall extends ApprovalSubject {
   readonly id: string;
+  /** The name that the client of the call gave itself. */
+  readonly client?: string;
   /** ISO times. */
   readonly time: string;
   readonly expires: string;

@@ -37,7 +37,7 @@ const WORDS: readonly Words[] = [
     rule: "conceal",
     severity: "warning",
     pattern:
-      /\b(do not|don't|never|without|must not|avoid)\s+(\w+\s+){0,3}(tell|telling|mention|mentioning|inform|informing|reveal|notify|show|disclose|alert)\w*\b|\b(ignore|disregard|forget|override)\s+(\w+\s+){0,3}(previous|prior|above|earlier|all|other)\s+(\w+\s+){0,2}(instruction|prompt|rule|message|direction)s?|\b(secretly|silently|covertly)\b|<(important|system|secret|hidden|instructions?)>/i,
+      /\b(do not|don't|never|without|must not|avoid)\s+(\w+\s+){0,3}(tell|telling|mention|mentioning|inform|informing|reveal|notify|show|disclose|alert)\w*\b|\b(ignore|disregard|forget|override)\s+(\w+\s+){0,3}(previous|prior|above|earlier|all|other)\s+(\w+\s+){0,2}(instruction|prompt|rule|message|direction)s?|\b(secretly|covertly)\b|\bsilently\s+(\w+\s+){0,2}(send|forward|upload|post|copy|read|pass|include|call|use|run|execute|add|attach|append|log|record|collect|store|save|delete|change|replace)\w*\b|<(important|system|secret|hidden|instructions?)>/i,
     message: "asks a model to hide something or to ignore other instructions",
   },
   {
