@@ -246,12 +246,11 @@ describe("secrets", () => {
     const failures = workspace.diagnostics.filter(({ server }) => server === "bad" || server === "worse");
     expect(failures.map(({ message }) => message).join("\n")).toMatch(/PORTOLAN_TEST_OTHER/);
     expect(JSON.stringify(failures)).toContain("return PORTOLAN_TEST_OTHER from the secrets function");
-    expect(JSON.stringify(failures)).toContain("failed for BROKEN: the vault is sealed with");
-    expect(JSON.stringify(failures)).not.toContain("s3cret-value");
+    expect(JSON.stringify(failures)).toContain("that your program passed to Portolan failed for BROKEN");
+    expect(JSON.stringify(failures)).not.toContain("sealed");
     const thrown = await failure(workspace.callTool("worse.echo", { text: "x" }));
-    expect(thrown.message).toContain("the vault is sealed with");
     expect(thrown.cause).toMatchObject({ message: expect.stringContaining("the vault is sealed with") });
-    expect(JSON.stringify([thrown.message, String(thrown.cause)])).not.toContain("s3cret-value");
+    expect(String(thrown.cause)).not.toContain("s3cret-value");
   });
 });
 

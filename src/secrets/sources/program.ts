@@ -30,11 +30,11 @@ async function call(lookup: SecretLookup, name: string): Promise<unknown> {
   try {
     return await lookup(name);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    // The message of the program may contain values, and messages reach the clients of a gateway.
     throw new PortolanError(
       "SECRET_STORE_FAILED",
-      `The function "secrets" that your program passed to Portolan failed for ${name}: ${reason}`,
-      { cause: error, hint: "Correct the function, or the store that it reads." },
+      `The function "secrets" that your program passed to Portolan failed for ${name}.`,
+      { cause: error, hint: "The cause of this error is the exception of the function." },
     );
   }
 }
