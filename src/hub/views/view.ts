@@ -93,8 +93,8 @@ export class HubView implements Upstream {
   readonly #lists: ListResults;
   #merged: Merged | undefined;
   #kept = new WeakMap<Member, KeptTools>();
-  /** The settings of the hub with which the tools were named and admitted. */
-  #keptFor: MergeSettings | undefined;
+  /** The settings with which the tools were named, and those of the hub, whose names the access rules read. */
+  #keptFor: { readonly own: MergeSettings; readonly hub: MergeSettings } | undefined;
 
   constructor(options: ViewOptions, source: ViewSource) {
     this.name = options.name;
@@ -112,9 +112,7 @@ export class HubView implements Upstream {
   /** The merged lists and routing tables. */
   get table(): Merged {
     if (this.#merged === undefined) {
-      const { settings } = this.#source;
-      if (this.#keptFor !== settings) this.#kept = new WeakMap();
-      this.#keptFor = settings;
+      this.#checkKept();
       this.#merged = merge(this.members, this.#settings, {
         ...this.#options,
         kept: this.#kept,
@@ -123,6 +121,14 @@ export class HubView implements Upstream {
       this.#source.merged(this, this.#merged.diagnostics);
     }
     return this.#merged;
+  }
+
+  /** Kept tools are of no use with other settings, also when the view has only one server from now on. */
+  #checkKept(): void {
+    const [own, hub] = [this.#settings, this.#source.settings];
+    if (this.#keptFor?.own === own && this.#keptFor.hub === hub) return;
+    this.#kept = new WeakMap();
+    this.#keptFor = { own, hub };
   }
 
   /** A server's lists or state changed. */
