@@ -156,7 +156,7 @@ describe.each(["legacy", "modern"] as const)("a %s client", (era) => {
     await mcp.listTools();
     const call = mcp.callTool("mcp_good_hang", {});
     const failed = expect(call).rejects.toMatchObject({
-      code: "RPC_ERROR",
+      code: "CONNECTION_LOST",
       message: expect.stringContaining("the gateway stopped while this request was running") as string,
     });
     await until(async () => (await callsOf(other, "hang")) === 1);
