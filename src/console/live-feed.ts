@@ -69,7 +69,7 @@ export class LiveFeed {
   /** Sends the present state to a page, then every change. */
   open(response: HttpResponse, lastEventId: string | undefined): void {
     if (this.#pages.size >= MAX_PAGES) return void response.destroy();
-    // What waits to be sent is part of the state that this page gets.
+    // Sends the waiting events to the other pages: the new page gets them with the present state.
     this.#flush();
     const page = new EventWriter(response, { "x-content-type-options": "nosniff" });
     this.#pages.add(page);

@@ -102,7 +102,7 @@ function aboutServer({ change, reason, runs }: PlannedServer, notCopied: string 
 
 interface DoneView extends Pick<Cli, "io" | "output"> {
   readonly isRunning: boolean;
-  /** What the servers still need; their tools fail without it. */
+  /** Grants that the servers still need; their tools fail without them. */
   readonly grants: readonly OpenGrant[];
 }
 

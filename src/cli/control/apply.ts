@@ -10,7 +10,7 @@ import { plainLine } from "../terminal/safe-text.ts";
 import { type GatewayField, gatewayLabel, toGatewayField } from "../workspace/running.ts";
 import { findControlled, withGateway } from "./find.ts";
 
-/** What a gateway does with a change that it cannot use. */
+/** The rule by which a gateway applies a changed file that has an error. */
 export const AS_A_WHOLE =
   "It applies a file as a whole or not at all: of a file with an error, the earlier version stays in use.";
 

@@ -8,7 +8,7 @@ import { plainLine } from "../terminal/safe-text.ts";
 /** Callers that every gateway has; no rule refuses them anything. */
 const BUILT_IN: readonly string[] = ["local", "stdio", "anyone"];
 
-/** The callers of these settings with their rules, without their tokens. With `auth: none`, nobody is told apart. */
+/** The callers of these settings with their rules, without their tokens. With `auth: none`, the gateway knows no callers. */
 export function callersIn({ auth, callers = [] }: GatewaySettings = {}): readonly CallerAccess[] {
   return auth === "none" ? [] : callers.map(({ name, allow, deny }) => ({ name, allow, deny }));
 }

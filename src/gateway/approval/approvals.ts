@@ -285,7 +285,7 @@ export class Approvals {
             this.#emit("gateway.approval_withdrawn", waiting, {});
         },
       });
-      // Nobody can decide about it any more.
+      // The call has ended, so that no approval may be given for it later.
       if (outcome.kind === "unavailable" || outcome.kind === "denied") await store.remove(id);
       return outcome;
     } finally {

@@ -8,7 +8,7 @@ import { ownFoldersHint, pathGrantHint } from "./messages.ts";
 
 const server = {
   alias: "memory",
-  origin: { file: "/work/program", format: "program", line: 1, column: 1 },
+  origin: { file: "/srv/agent/program", format: "program", line: 1, column: 1 },
   endpoint: { transport: "stdio", command: "npx", args: ["@modelcontextprotocol/server-memory"] },
 } as const;
 

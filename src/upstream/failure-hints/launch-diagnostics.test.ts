@@ -294,7 +294,7 @@ test("the suggested grant is for reading if the tool only reads, or if only read
   expect(grantOf("other", "ENOENT: no such file or directory, open '/srv/a'")).toBe(write);
   const hint = explain(failure("RPC_ERROR"), performance.now(), call("show")).hint;
   expect(hint).toBe(`The sandbox hides /srv/a; grant it with: ${read}`);
-  // What may be read already can only lack the right to write.
+  // The sandbox grants /ro for reading, so that the server can only lack the right to write.
   expect(explain(new PortolanError("RPC_ERROR", "EROFS: '/ro/a'"), 0, call("show", "x")).hint).toContain(
     "--write /ro/a",
   );
