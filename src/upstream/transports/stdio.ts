@@ -75,7 +75,7 @@ export class StdioTransport implements Transport {
     if (this.#outboxChars + child.stdin.writableLength + text.length > this.#options.maxQueuedBytes) {
       throw new PortolanError(
         "BUSY",
-        `${this.#options.server} does not read its stdin: too much data waits for it`,
+        `${this.#options.server} reads its stdin too slowly: too much data waits for it, and this request was not sent`,
         {
           server: this.#options.server,
           stderr: this.stderrTail(),

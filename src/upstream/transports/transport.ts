@@ -91,9 +91,13 @@ export class SendQueue {
   check(text: string): void {
     if (this.#bytes + text.length <= this.#max) return;
     const server = this.#server;
-    throw new PortolanError("BUSY", `${server} does not accept its input: too much data waits for it`, {
-      server,
-    });
+    throw new PortolanError(
+      "BUSY",
+      `${server} reads its input too slowly: too much data waits for it, and this request was not sent`,
+      {
+        server,
+      },
+    );
   }
 
   /** Counts the text until the returned function is called. */

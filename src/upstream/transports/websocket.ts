@@ -113,9 +113,13 @@ export class WebSocketTransport implements Transport {
         }),
       );
     if (socket.bufferedAmount + text.length > maxQueuedBytes) {
-      throw new PortolanError("BUSY", `${server} does not read its input: too much data waits for it`, {
-        server,
-      });
+      throw new PortolanError(
+        "BUSY",
+        `${server} reads its input too slowly: too much data waits for it, and this request was not sent`,
+        {
+          server,
+        },
+      );
     }
     socket.send(text, () => {});
   }
