@@ -16,7 +16,7 @@ export function createProgramSource(lookup: SecretLookup): SecretSource {
       if (typeof value === "string") return new Secret(value);
       throw new PortolanError(
         "SECRET_STORE_FAILED",
-        `The function "secrets" that your program passed to Portolan returned no text for ${name}, but a ${typeof value}.`,
+        `The function "secrets" that your program passed to Portolan returned a value of type ${typeof value} for ${name} instead of a string.`,
         { hint: "Return the value as a string, or undefined." },
       );
     },
