@@ -1,5 +1,6 @@
 // Builds dist/: made beside it and swapped in whole, so a failed or a parallel build never leaves half of one.
 // Types come from the compiler, code from the bundler: a start loads about twenty files instead of some hundred, and little that it does not need.
+// The library consists of ES modules. The command is built apart from it, as scripts that its loader runs with stored compiled code.
 
 import { spawnSync } from "node:child_process";
 import {
@@ -20,7 +21,8 @@ import { rolldown } from "rolldown";
 import { reachableFiles } from "./lib/declarations.mjs";
 import { builtinsWithoutFacade } from "./lib/builtins.mjs";
 import { directImports } from "./lib/direct-imports.mjs";
-import { startChunks } from "./lib/start-chunks.mjs";
+import { loaderFormat } from "./lib/loader-format.mjs";
+import { COMMAND_STARTS, LIBRARY_STARTS, startChunks } from "./lib/start-chunks.mjs";
 import { thirdPartyNotices } from "./lib/third-party.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -36,9 +38,7 @@ const entries = Object.values(exports).flatMap((entry) =>
   typeof entry === "string" ? [] : [entry.default.replace(/^\.\/dist\/|\.js$/g, "")],
 );
 
-const STARTS = ["cli/main", ...entries];
-
-/** Packages that most commands load: each has many small files, so that they are bundled. Their types still come from npm. */
+/** Packages that most programs load: each has many small files, so that they are bundled. Their types still come from npm. */
 const BUNDLED = new Set([
   "@cfworker/json-schema",
   "chokidar",
@@ -50,8 +50,13 @@ const BUNDLED = new Set([
   "smol-toml",
   "yaml",
 ]);
+/** Packages that only the command bundles: their compiled code is stored with that of the command. */
+const BUNDLED_BY_COMMAND = new Set([...BUNDLED, "@clack/prompts", "modern-tar", "undici", "ws"]);
+
 /** Packages that are loaded from node_modules, when they are needed. */
-const LOADED = Object.keys({ ...dependencies, ...optionalDependencies }).filter((name) => !BUNDLED.has(name));
+function loadedPackages(bundled) {
+  return Object.keys({ ...dependencies, ...optionalDependencies }).filter((name) => !bundled.has(name));
+}
 
 /**
  * Of the modules that no quick start needs, those that at least so many entries (commands, public entries, dynamic imports) need together go into one file, with
@@ -70,7 +75,8 @@ try {
   process.exitCode = declareTypes();
   if (process.exitCode === 0) {
     removeInternalTypes();
-    const modules = [...(await bundle()), ...(await buildConsole())];
+    const files = [...(await bundleLibrary()), ...(await bundleCommand()), ...(await buildConsole())];
+    const modules = files.flatMap(({ moduleIds = [] }) => moduleIds);
     writeFileSync(join(fresh, "THIRD-PARTY-NOTICES.txt"), thirdPartyNotices(modules));
     copyPrograms();
     markExecutable();
@@ -102,27 +108,57 @@ function removeInternalTypes() {
   for (const file of found) if (file.endsWith(".d.ts") && !needed.has(file)) rmSync(file);
 }
 
-/** Returns the paths of the bundled modules. */
-async function bundle() {
-  const { plugin, groups } = startChunks(root, STARTS);
+async function bundleLibrary() {
+  return bundle({
+    input: Object.fromEntries(entries.map((name) => [name, `src/${name}.ts`])),
+    starts: LIBRARY_STARTS,
+    folder: fresh,
+    names: "chunks/[name]-[hash].js",
+    bundled: BUNDLED,
+    plugins: [],
+  });
+}
+
+/** The loader of the command, and the files that it loads. */
+async function bundleCommand() {
+  const files = await bundle({
+    input: { start: "src/cli/start.ts" },
+    starts: COMMAND_STARTS,
+    folder: join(fresh, "command"),
+    entryNames: "[name]-[hash].js",
+    names: "[name]-[hash].js",
+    bundled: BUNDLED_BY_COMMAND,
+    plugins: [loaderFormat()],
+  });
+  const first = files.find(({ isEntry }) => isEntry).fileName;
+  const loader = readFileSync(join(root, "src", "cli", "main.cjs"), "utf8");
+  writeFileSync(join(fresh, "cli", "main.js"), loader.replace('"start.js"', JSON.stringify(first)));
+  writeFileSync(join(fresh, "cli", "package.json"), '{ "type": "commonjs" }\n');
+  return files;
+}
+
+async function bundle({ input, starts, folder, entryNames = "[name].js", names, bundled, plugins }) {
+  const loaded = loadedPackages(bundled);
+  const { plugin, groups } = startChunks(root, starts, Object.values(input));
   const build = await rolldown({
     cwd: root,
-    input: Object.fromEntries(STARTS.map((name) => [name, `src/${name}.ts`])),
+    input,
     platform: "node",
-    plugins: [directImports(), plugin, builtinsWithoutFacade()],
+    plugins: [directImports(), plugin, builtinsWithoutFacade(), ...plugins],
     // ES modules, of which only the used parts are bundled. (The `main` of jsonc-parser cannot be bundled.)
     resolve: { mainFields: ["module", "main"] },
-    external: (id) => isBuiltin(id) || LOADED.some((name) => id === name || id.startsWith(`${name}/`)),
+    external: (id) => isBuiltin(id) || loaded.some((name) => id === name || id.startsWith(`${name}/`)),
     onLog: (level, log) => {
       if (level === "warn" && !EXPECTED_WARNINGS.has(log.code)) console.warn(log.message);
     },
   });
   const { output } = await build.write({
-    dir: fresh,
+    dir: folder,
     format: "esm",
     sourcemap: true,
     comments: { annotation: true, jsdoc: false, legal: true },
-    chunkFileNames: "chunks/[name]-[hash].js",
+    entryFileNames: entryNames,
+    chunkFileNames: names,
     codeSplitting: {
       groups: [
         ...groups,
@@ -131,12 +167,11 @@ async function bundle() {
     },
   });
   await build.close();
-  return output.flatMap(({ moduleIds = [] }) => moduleIds);
+  return output;
 }
 
 /**
- * The page of the console, with compressed copies of its files: the gateway sends them as they are. Returns the paths of the
- * bundled modules.
+ * The page of the console, with compressed copies of its files: the gateway sends them as they are.
  */
 async function buildConsole() {
   const { build } = await import("vite");
@@ -152,7 +187,7 @@ async function buildConsole() {
     writeFileSync(`${file}.gz`, gzipSync(content, { level: 9 }));
     writeFileSync(`${file}.br`, brotliCompressSync(content));
   }
-  return output.flatMap(({ moduleIds = [] }) => moduleIds);
+  return output;
 }
 
 // Files that Node loads by their path, the relay inside of sandboxes and the module hooks: looked for beside the code that uses

@@ -8,7 +8,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root, runNpm } from "./lib/install-once.mjs";
 
-const MAX_PACKED_KB = 2048;
+const MAX_PACKED_KB = 3072;
 const MAX_FILES = 800;
 
 const [kind, ...options] = process.argv.slice(2);

@@ -2,6 +2,7 @@
 
 export {
   type Access,
+  type AuthOutcome,
   type BindingDefinition,
   type BuildArgumentsArgs,
   type CallContext,

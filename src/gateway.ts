@@ -1,5 +1,6 @@
 // Entry `portolan/gateway`: a gateway inside of another program.
 
+import { createWarner } from "./client/index.ts";
 import {
   checkGatewayOptions,
   type Gateway,
@@ -20,12 +21,21 @@ export {
   type GatewayOptions,
   openAccess,
 } from "./gateway/index.ts";
-export type { BridgeManifest, WorkspaceConfig, WorkspaceFields, WorkspaceSource } from "./hub/index.ts";
 export type {
+  BridgeManifest,
+  ServerHealth,
+  WorkspaceConfig,
+  WorkspaceFields,
+  WorkspaceSource,
+} from "./hub/index.ts";
+export type {
+  ApprovalRule,
   BudgetAmount,
   GatewayBudget,
   GatewayCaller,
+  GatewayLimits,
   GatewayLoops,
+  GatewayRate,
   GatewaySettings,
 } from "./model/index.ts";
 
@@ -35,14 +45,15 @@ export type {
  */
 export async function openGateway(source: WorkspaceSource, options?: GatewayOptions): Promise<Gateway> {
   const checked = checkGatewayOptions(options);
-  const gateway = await open(source, checked);
+  const onDiagnostic = checked.onDiagnostic ?? createWarner();
+  const gateway = await open(source, { reportsFailures: true, ...checked, onDiagnostic });
   const rules = undecidableRules(gateway.settings.approval, { hasProgram: checked.approve !== undefined });
   if (rules.length > 0)
     gateway.workspace.report({
       code: "CONFIG_INVALID",
       severity: "warning",
       message: `Nobody can decide about the calls of ${rules.join(", ")}: they will be refused.`,
-      hint: "Give the option approve, and name program in by of the rule if it has that field. Or name caller in by, for a person at the client.",
+      hint: 'Pass the option "approve" to openGateway(). If the rule has the field "by", add "program" to it. Or add "caller" to "by", for a person at the client.',
     });
   return gateway;
 }

@@ -23,6 +23,7 @@ export {
   type LivePin,
   type LoopStoppedEvent,
   openWorkspace,
+  type OwnName,
   type PinDifference,
   type PinHealth,
   type PinsComparedEvent,
@@ -42,7 +43,18 @@ export {
   type WorkspaceOptions,
   type WorkspaceSource,
 } from "./hub/index.ts";
-export type { InvokedEvent, ResolvedEvent, SecretEvent } from "./contracts/index.ts";
+export type {
+  AuthOutcome,
+  CallContext,
+  ContractCall,
+  Contracts,
+  Dispatched,
+  DriverReport,
+  InvokedEvent,
+  Resolution,
+  ResolvedEvent,
+  SecretEvent,
+} from "./contracts/index.ts";
 export type { LaunchPlan } from "./launch/index.ts";
 export type {
   AuthHeaders,
@@ -68,6 +80,7 @@ export type {
   PinMode,
   ServerConfig,
   ElicitFormRequest,
+  FormSchema,
   ElicitRequest,
   ElicitResult,
   ElicitUrlRequest,
@@ -128,4 +141,4 @@ export {
   type ToolResult,
 } from "./client/index.ts";
 export type { SecretLookup } from "./secrets/index.ts";
-export type { UpstreamStats } from "./upstream/index.ts";
+export { type SandboxDenial, sandboxDenials, type UpstreamStats } from "./upstream/index.ts";

@@ -28,7 +28,12 @@ export function startLoad() {
 }
 
 /** Rejects when it cannot be started; `connect(url)` is tried until the gateway answers. */
-export async function startGateway({ start, path = "/mcp", readyPath }, upstreams, connect, execArgv = []) {
+export async function startGateway(
+  { start, path = "/mcp", readyPath, opened = async () => {} },
+  upstreams,
+  connect,
+  execArgv = [],
+) {
   const folder = mkdtempSync(join(tmpdir(), "portolan-bench-"));
   const port = await findPort();
   const { node, args } = await start({ port, folder, upstreams });
@@ -37,6 +42,7 @@ export async function startGateway({ start, path = "/mcp", readyPath }, upstream
   try {
     if (readyPath) await retry(gateway, () => expectOk(origin + readyPath));
     await retry(gateway, () => connect(origin + path));
+    await opened({ origin, folder });
   } catch (error) {
     const words = gateway.isOver() && gateway.lastWords();
     await gateway.stop();

@@ -72,12 +72,20 @@ const ROWS = [
     quick: true,
     ...portolan({ isPinned: true }),
   },
-  // Takes part with --observe: what metrics and the audit log cost.
+  // Take part with --observe: what metrics and the audit log cost, without and with an open console.
   {
     name: "portolan observed, modern client",
     role: "observed",
     era: "modern",
     quick: true,
+    ...portolan({ isObserved: true }),
+  },
+  {
+    name: "portolan observed and console open, modern client",
+    role: "observed",
+    era: "modern",
+    quick: true,
+    opened: watchConsole,
     ...portolan({ isObserved: true }),
   },
   { name: "portolan, legacy client", role: "ours", era: "legacy", quick: true, ...portolan() },
@@ -163,6 +171,25 @@ function portolan({ isPinned = false, isObserved = false } = {}) {
       return { args: [PORTOLAN, "serve", workspace, "--port", `${port}`, "--no-auth"] };
     },
   };
+}
+
+/** Signs in to the console, as its page does, and reads its event stream until the gateway ends. */
+async function watchConsole({ origin, folder }) {
+  const env = { PATH: process.env.PATH, HOME: folder };
+  const { stdout } = await run(process.execPath, [PORTOLAN, "console", "-w", join(folder, "workspace")], {
+    env,
+  });
+  const [, code] = /#code=([\w-]+)/.exec(stdout) ?? [];
+  const headers = { origin, "sec-fetch-site": "same-origin", "content-type": "application/json" };
+  const signIn = await fetch(`${origin}/console/api/sign-in`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ code }),
+  });
+  const [cookie] = signIn.headers.getSetCookie();
+  const stream = await fetch(`${origin}/console/api/stream`, { headers: { ...headers, cookie } });
+  if (!stream.ok) throw new Error(`the console refused the stream: HTTP ${stream.status}`);
+  void stream.body.pipeTo(new WritableStream()).catch(() => {});
 }
 
 function sdkBridge() {

@@ -112,7 +112,10 @@ async function post(method: string, params: object, signal?: AbortSignal): Promi
 }
 
 async function problemOf(response: Response): Promise<Problem> {
-  const fallback = { code: String(response.status), message: `The gateway answered ${response.status}.` };
+  const fallback = {
+    code: String(response.status),
+    message: `The gateway returned the HTTP status ${response.status}.`,
+  };
   const body = (await response.json().catch(() => ({}))) as { error?: Problem };
   return body.error ?? fallback;
 }

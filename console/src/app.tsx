@@ -201,8 +201,8 @@ function ConnectionNote(): JSX.Element | null {
     );
   if (connection.value !== "lost") return null;
   return (
-    <Message tone="warn" title="The gateway does not answer.">
-      <p>The page connects again as soon as it runs. What you see may be out of date.</p>
+    <Message tone="warn" title="The gateway does not respond.">
+      <p>This page reconnects when the gateway runs again. Until then, it may show old data.</p>
     </Message>
   );
 }
@@ -235,7 +235,7 @@ function CurrentPage(): JSX.Element {
     default:
       return (
         <Page title="Not found">
-          <Empty title="There is no such page.">
+          <Empty title="This page does not exist.">
             <a href={href("servers")}>Servers</a>
           </Empty>
         </Page>

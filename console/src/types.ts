@@ -1,7 +1,7 @@
 // Types that the page shares with the gateway.
 
 export type { DriverReport } from "../../src/contracts/index.ts";
-export type { GatewayFacts } from "../../src/control/index.ts";
+export type { GatewayFacts, SandboxResult } from "../../src/control/index.ts";
 export type { ShownApproval } from "../../src/gateway/index.ts";
 export type { HubEvent, ServerHealth, ServerPins } from "../../src/hub/index.ts";
 export type { LaunchPlan } from "../../src/launch/index.ts";

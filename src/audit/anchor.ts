@@ -113,8 +113,12 @@ async function keyOf(folder: string): Promise<Buffer> {
   }
   const key = await readFile(path);
   if (key.length !== KEY_BYTES)
-    throw new PortolanError("FILE_FAILED", `the key ${path} has ${key.length} bytes, not ${KEY_BYTES}`, {
-      hint: `Restore ${path}. Without it, earlier records cannot be verified; move it away to begin with a new key.`,
-    });
+    throw new PortolanError(
+      "FILE_FAILED",
+      `the key of the audit log, ${path}, has ${key.length} bytes, not ${KEY_BYTES}`,
+      {
+        hint: `Restore ${path} from a backup. Or remove it: Portolan then creates a new key, and cannot detect whether the last records of the log are missing.`,
+      },
+    );
   return key;
 }

@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -90,14 +91,17 @@ test("calls are found by time, caller, tool and outcome, the newest ones first t
   expect([matched, calls.map(({ id }) => id)]).toEqual([20, ["x-16", "x-17", "x-18", "x-19"]]);
 });
 
-test("a line is on the disk when sync resolves, and in the file before that", async () => {
+test("a line is in the file when sync resolves, soon without it, and when the process exits", async () => {
   await using log = await open();
+  const lines = (): number => readFileSync(log.path, "utf8").split("\n").length;
   append(log, 1);
   await log.sync();
-  expect(readFileSync(log.path, "utf8").split("\n")).toHaveLength(3);
+  expect(lines()).toBe(3);
   append(log, 1);
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(readFileSync(log.path, "utf8").split("\n")).toHaveLength(4);
+  await vi.waitFor(() => expect(lines()).toBe(4));
+  append(log, 1);
+  for (const listener of process.listeners("exit")) if (listener.name === "runAll") listener(0);
+  expect(lines()).toBe(5);
 });
 
 test("two gateways of one workspace write two chains", async () => {
@@ -141,6 +145,50 @@ test("a log that was shortened while no gateway ran is reported at the start, an
 });
 
 test.each([
+  ["its file was removed", "missing", (): void => rmSync(logFile())],
+  ["it was shortened", "missing", (): void => truncateSync(logFile(), 0)],
+  [
+    "its file was replaced",
+    "it is not a line of an audit log",
+    (): void => {
+      // As `sed -i` does it, here with an incomplete last line.
+      writeFileSync(`${logFile()}.new`, readFileSync(logFile(), "utf8").slice(0, -20));
+      renameSync(`${logFile()}.new`, logFile());
+    },
+  ],
+])(
+  "while a gateway runs, a log is continued at its path and reported once: %s",
+  async (damaged, shown, harm) => {
+    const log = await open();
+    append(log, 10);
+    await log.sync();
+    harm();
+    append(log, 3);
+    await log.sync();
+    append(log, 3);
+    await log.close();
+    expect(reported).toMatchObject([
+      {
+        code: "AUDIT_DAMAGED",
+        message: expect.stringContaining(damaged),
+        hint: expect.stringContaining("audit.keep"),
+      },
+    ]);
+    // The six calls, the lines of the damage and of the end.
+    const lines = readFileSync(logFile(), "utf8").trim().split("\n").slice(-8);
+    expect(lines.map((line) => (JSON.parse(line) as { n: number }).n)).toEqual([
+      12, 13, 14, 15, 16, 17, 18, 19,
+    ]);
+    expect(await problems()).toEqual(
+      expect.arrayContaining([expect.stringContaining(shown), expect.stringContaining(damaged)]),
+    );
+    reported = [];
+    await written(1);
+    expect(reported).toEqual([]);
+  },
+);
+
+test.each([
   ["missing", (): void => rmSync(folders.anchors, { recursive: true })],
   ["damaged", (): void => writeFileSync(join(folders.anchors, "calls.anchor"), "{}")],
 ])("an anchor that is %s is reported at the start, and stays visible", async (_state, harm) => {
@@ -157,7 +205,7 @@ test.each([
   expect(chain?.problems).toEqual([
     {
       ...{ chain: "calls", file: "calls.jsonl", line: 6 },
-      message: `the gateway found damage when it opened the log here: ${lost}`,
+      message: `the gateway recorded here that the log was damaged: ${lost}`,
     },
   ]);
 });
@@ -364,7 +412,7 @@ describe("tampering", () => {
     expect(await problems()).toEqual([]);
     rmSync(folders.anchors, { recursive: true });
     expect(await problems()).toEqual([
-      "its anchor is missing or damaged, so missing records at its end cannot be noticed",
+      "its anchor is missing or damaged, so missing records at its end cannot be detected",
     ]);
   });
 
@@ -380,7 +428,10 @@ test("a key of another length is an error with the file to restore", async () =>
   mkdirSync(folders.anchors, { recursive: true });
   writeFileSync(join(folders.anchors, "key"), "short");
   await expect(open()).rejects.toMatchObject({
-    ...{ code: "FILE_FAILED", message: expect.stringMatching(/^the key .*key has 5 bytes, not/) as string },
-    hint: expect.stringContaining(`Restore ${join(folders.anchors, "key")}.`) as string,
+    ...{
+      code: "FILE_FAILED",
+      message: expect.stringMatching(/^the key of the audit log, .*key, has 5 bytes, not/) as string,
+    },
+    hint: expect.stringContaining(`Restore ${join(folders.anchors, "key")} from a backup.`) as string,
   });
 });

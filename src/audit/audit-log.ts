@@ -1,5 +1,5 @@
-// Audit log: an append-only file of hash-chained lines. Lines are written at once, and flushed to the disk together; the anchor in
-// another folder follows each flush.
+// Audit log: an append-only file of hash-chained lines. Lines of a few milliseconds are written together, and flushed to the disk
+// together; the anchor in another folder follows each flush.
 
 import {
   closeSync,
@@ -8,8 +8,10 @@ import {
   ftruncateSync,
   mkdirSync,
   openSync,
+  readSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from "node:fs";
 import { basename, join } from "node:path";
@@ -17,6 +19,7 @@ import { promisify } from "node:util";
 import { holdFileLock } from "../base/files/file-lock.ts";
 import { PortolanError, type Report } from "../errors/index.ts";
 import type { AuditSettings } from "../model/index.ts";
+import { atExit } from "../process/index.ts";
 import { type Anchor, AnchorFile } from "./anchor.ts";
 import { type AuditFolders, chainFiles, chainName, currentName, MAX_CHAINS, rotatedName } from "./folders.ts";
 import { type Entry, type Head, START, writeLine } from "./line.ts";
@@ -30,11 +33,18 @@ export interface AuditLogOptions {
 }
 
 const MAX_BYTES = 64 * 1024 * 1024;
+/** A write waits for this long, so that one system call writes many lines under load. A killed process loses no more. */
+const WRITE_MS = 5;
 /** A flush waits for this long, or for this many lines, so that one flush serves them all. */
-const FLUSH_MS = 50;
-const FLUSH_LINES = 100;
+const FLUSH_MS = 100;
+const FLUSH_LINES = 5_000;
 /** Lines that are kept while the disk accepts none. */
 const MAX_WAITING = 10_000;
+
+interface MadeLine {
+  readonly line: string;
+  readonly head: Head;
+}
 
 const flushFile = promisify(fdatasync);
 
@@ -47,9 +57,13 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
       const opened = await tryChain(chainName(slot), options);
       if (opened !== undefined) return opened;
     }
-    throw new PortolanError("BUSY", `${MAX_CHAINS} gateways write to the audit log ${log} already`, {
-      hint: "Stop one of them, or set another audit.folder in portolan.yaml.",
-    });
+    throw new PortolanError(
+      "BUSY",
+      `the audit log ${log} cannot be opened: ${MAX_CHAINS} gateways already write to it`,
+      {
+        hint: "Stop one of these gateways, or set another audit.folder in portolan.yaml.",
+      },
+    );
   } catch (error) {
     if (error instanceof PortolanError) throw error;
     throw new PortolanError(
@@ -57,7 +71,7 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
       `the audit log ${log} cannot be used: ${(error as Error).message}`,
       {
         cause: error,
-        hint: "Set audit.folder in portolan.yaml to a folder that this user can write.",
+        hint: "Set audit.folder and audit.anchors in portolan.yaml to folders that this user can write.",
       },
     );
   }
@@ -82,16 +96,20 @@ export class AuditLog {
   readonly #anchor: AnchorFile;
   readonly #release: () => Promise<void>;
   readonly #maxBytes: number;
+  /** Writes the lines of the last moment when this process exits without `close()`. */
+  readonly #offExit = atExit(() => this.#write());
   #fd: number;
   #bytes: number;
   /** The last line that was made, that was written, and the line before the first one that is kept. */
   #head: Head;
   #written: Head;
   #first: Head;
-  #waiting: { readonly line: string; readonly head: Head }[] = [];
+  #waiting: MadeLine[] = [];
   #unflushed = 0;
   /** Full files that are still open, because they are not flushed yet. */
   readonly #full: number[] = [];
+  /** The full file was renamed, and the next one could not be opened yet. */
+  #isRenamed = false;
   #timer: NodeJS.Timeout | undefined;
   #isWriteScheduled = false;
   #flushing: Promise<void> = Promise.resolve();
@@ -175,7 +193,7 @@ export class AuditLog {
     return this.#head;
   }
 
-  /** Adds a line. It is written in the same turn of the event loop, and flushed together with others. */
+  /** Adds a line. It is written and flushed together with others. */
   append(entry: Entry): void {
     if (this.#isClosed) return;
     if (this.#waiting.length >= MAX_WAITING) {
@@ -187,10 +205,10 @@ export class AuditLog {
     this.#waiting.push(made);
     if (this.#isWriteScheduled) return;
     this.#isWriteScheduled = true;
-    setImmediate(() => {
+    setTimeout(() => {
       this.#write();
       this.#scheduleFlush();
-    });
+    }, WRITE_MS).unref();
   }
 
   /** Resolves when every line so far is on the disk. Rejects if it cannot be written. */
@@ -221,6 +239,7 @@ export class AuditLog {
       this.#failed(error);
     } finally {
       await this.#flushing.catch(() => {});
+      this.#offExit();
       for (const fd of [...this.#full, this.#fd]) closeSync(fd);
       this.#anchor.close();
       await this.#release();
@@ -235,6 +254,7 @@ export class AuditLog {
   #write(): void {
     this.#isWriteScheduled = false;
     try {
+      if (this.#waiting.length > 0) this.#checkFile();
       while (this.#waiting.length > 0) this.#writeSome();
       this.#recovered();
     } catch (error) {
@@ -247,26 +267,57 @@ export class AuditLog {
     }
   }
 
+  /** Continues in the file at the path if another program replaced, removed or shortened the file. */
+  #checkFile(): void {
+    if (this.#isRenamed) return;
+    const found = statSync(this.path, { throwIfNoEntry: false });
+    const own = fstatSync(this.#fd);
+    const isSame = found?.ino === own.ino && found.dev === own.dev;
+    if (isSame && found.size >= this.#bytes) return;
+    const damaged = isSame
+      ? "it was shortened"
+      : `its file was ${found === undefined ? "removed" : "replaced"}`;
+    if (isSame) this.#bytes = found.size;
+    else {
+      const next = openSync(this.path, "a+", 0o600);
+      this.#full.push(this.#fd);
+      this.#fd = next;
+      this.#bytes = fstatSync(next).size;
+    }
+    // The next line must not become a part of an incomplete one.
+    if (this.#bytes > 0 && !endsWithLineBreak(this.#fd, this.#bytes))
+      this.#bytes += writeSync(this.#fd, "\n");
+    this.append({ type: "opened", time: new Date().toISOString(), pid: process.pid, damaged });
+    this.#options.report({
+      code: "AUDIT_DAMAGED",
+      severity: "error",
+      message: `the audit log ${this.path} was changed from outside while the gateway ran: ${damaged}`,
+      hint: "See which records are affected: portolan audit calls --verify. Other programs must not edit or rotate this file: audit.max_size and audit.keep in portolan.yaml limit its size.",
+    });
+  }
+
   /** Writes as many lines as fit into the file, at least one. */
   #writeSome(): void {
-    const lines = this.#waiting;
-    let count = 0;
-    let size = 0;
-    for (const { line } of lines) {
-      const length = Buffer.byteLength(line);
-      if (count > 0 && this.#bytes + size + length > this.#maxBytes) break;
-      count += 1;
-      size += length;
+    let taken = this.#waiting;
+    let bytes = bytesOf(taken);
+    if (this.#bytes + bytes.length > this.#maxBytes) {
+      taken = taken.slice(0, this.#fitting(taken));
+      bytes = bytesOf(taken);
+      if (this.#bytes > 0 && this.#bytes + bytes.length > this.#maxBytes) return this.#rotate();
     }
-    if (this.#bytes > 0 && this.#bytes + size > this.#maxBytes) return this.#rotate();
-    const taken = lines.slice(0, count);
-    const bytes = Buffer.from(taken.map(({ line }) => line).join(""));
     let at = 0;
     while (at < bytes.length) at += writeSync(this.#fd, bytes, at);
     this.#bytes += bytes.length;
-    this.#unflushed += count;
+    this.#unflushed += taken.length;
     this.#written = taken.at(-1)?.head ?? this.#written;
-    this.#waiting = lines.slice(count);
+    this.#waiting = this.#waiting.slice(taken.length);
+  }
+
+  /** The number of lines that fit into the file, at least one. */
+  #fitting(lines: readonly MadeLine[]): number {
+    let size = this.#bytes;
+    const count = lines.findIndex(({ line }) => (size += Buffer.byteLength(line)) > this.#maxBytes);
+    return Math.max(1, count);
   }
 
   /** Records the number of calls that were lost while the disk was full. */
@@ -324,7 +375,9 @@ export class AuditLog {
       // An earlier rotation renamed the file, but could not open the next one.
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     }
+    this.#isRenamed = true;
     const next = openSync(this.path, "a+", 0o600);
+    this.#isRenamed = false;
     // The old file is flushed in the background; a flush that is under way keeps its file open.
     this.#full.push(this.#fd);
     this.#fd = next;
@@ -350,7 +403,12 @@ export class AuditLog {
         this.append({ type: "pruned", time: new Date().toISOString(), through: head.n });
       }
     } catch (error) {
-      this.#failed(error);
+      this.#options.report({
+        code: "FILE_FAILED",
+        severity: "error",
+        message: `an old file of the audit log ${this.path} cannot be removed: ${(error as Error).message}`,
+        hint: "Calls are still served and recorded. Portolan tries again when the present file is full.",
+      });
     }
   }
 
@@ -361,9 +419,21 @@ export class AuditLog {
       code: "FILE_FAILED",
       severity: "error",
       message: `the audit log ${this.path} cannot be written: ${(error as Error).message}`,
-      hint: "Calls are still served. Portolan keeps up to 10000 records in memory, and writes them when the disk has space again.",
+      hint: "Calls are still served, except calls that were approved. Portolan keeps up to 10000 records in memory, and writes them when the file can be written again.",
     });
   }
+}
+
+function bytesOf(lines: readonly MadeLine[]): Buffer {
+  let text = "";
+  for (const { line } of lines) text += line;
+  return Buffer.from(text);
+}
+
+function endsWithLineBreak(fd: number, size: number): boolean {
+  const last = Buffer.alloc(1);
+  readSync(fd, last, 0, 1, size - 1);
+  return last.toString() === "\n";
 }
 
 /** How the end of the log contradicts its anchor; undefined if it does not. */
@@ -371,5 +441,5 @@ function missingSince({ last, closed }: Anchor, head: Head): string | undefined 
   if (head.n < last.n) return `${missingRecords(head.n + 1, last.n)} at its end`;
   if (head.n === last.n)
     return head.h === last.h ? undefined : `record ${last.n} is not the one that was written`;
-  return closed ? `records ${last.n + 1} to ${head.n} were added after it was closed` : undefined;
+  return closed ? `records after record ${last.n} were added after it was closed` : undefined;
 }

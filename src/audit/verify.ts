@@ -61,22 +61,22 @@ export class ChainVerifier {
       this.#problem(
         head.n > expected
           ? `${missingRecords(expected, head.n - 1)} before it`
-          : `record ${head.n} stands where record ${expected} belongs`,
+          : `record ${expected} is expected here, not record ${head.n}`,
         file,
         number,
       );
     else if (prev !== this.#last.h && this.#last.h !== "")
-      this.#problem("it does not continue the line before it", file, number);
+      this.#problem("its hash of the line before does not match", file, number);
     const anchored = this.#anchor?.last;
     if (head.n === anchored?.n) {
       if (head.h === anchored.h) this.#hasAnchored = true;
-      else this.#problem("it is another record than the anchor says", file, number);
+      else this.#problem("it differs from the record that the anchor names", file, number);
     }
     if (anchored !== undefined && this.#anchor?.closed === true && head.n > anchored.n)
       this.#problem("it was added after the log was closed", file, number);
     const damage = damageOf(line);
     if (damage !== undefined)
-      this.#problem(`the gateway found damage when it opened the log here: ${damage}`, file, number);
+      this.#problem(`the gateway recorded here that the log was damaged: ${damage}`, file, number);
     this.#last = head;
   }
 
@@ -85,13 +85,13 @@ export class ChainVerifier {
     const isAnchored =
       this.#anchor === undefined || this.#last.n < this.#anchor.last.n || this.#anchor.closed;
     // A gateway that is writing, or that crashed, leaves half of a line that no anchor covers.
-    if (isAnchored) this.#problem("it is incomplete", file, number);
+    if (isAnchored) this.#problem("the line is incomplete", file, number);
   }
 
   end(files: number): VerifiedChain {
     const anchored = this.#anchor?.last;
     if (this.#anchor === undefined && this.#records > 0)
-      this.#problem("its anchor is missing or damaged, so missing records at its end cannot be noticed");
+      this.#problem("its anchor is missing or damaged, so missing records at its end cannot be detected");
     if (anchored !== undefined && this.#last.n < anchored.n)
       this.#problem(`${missingRecords(this.#last.n + 1, anchored.n)} at its end`);
     else if (!this.#hasAnchored && this.#problems.length === 0)

@@ -115,7 +115,7 @@ describe("found by their usual names", () => {
     expect(told(broken).filter((line) => line.startsWith("error mcp.json:"))).not.toEqual([]);
     expect(told(broken).filter((line) => line.startsWith("error .cursor/mcp.json:"))).not.toEqual([]);
     expect(told(await loadCatalog(workspace({ "mcp.json": '{"x": 1}' })))).toEqual([
-      "error mcp.json:1:1 mcp.json is not a config file that Portolan knows",
+      "error mcp.json:1:1 Portolan does not know the format of mcp.json",
     ]);
   });
 
@@ -207,17 +207,17 @@ servers: {files: {command: x}}
     expect(diagnostics.map(({ severity, message, hint }) => [severity, message, hint])).toEqual([
       [
         "warning",
-        'the pattern "echo" matches no tool: no server has this name',
-        "Write the server too, such as files.echo, or *echo.",
+        'the pattern "echo" matches no tool: it does not begin with the name of a server',
+        "Add the name of the server, such as files.echo, or *echo.",
       ],
       [
         "warning",
-        'the pattern "fles.write_file" matches no tool: no server has this name',
+        'the pattern "fles.write_file" matches no tool: it does not begin with the name of a server',
         'Did you mean "files"?',
       ],
       [
         "warning",
-        'the pattern "filse.read" matches no tool: no server has this name',
+        'the pattern "filse.read" matches no tool: it does not begin with the name of a server',
         'Did you mean "files"?',
       ],
     ]);
@@ -270,7 +270,7 @@ enabled_servers: [own, a, bb]
     const catalog = await loadCatalog(folder);
     expect(catalog.settings.naming).toBe("{tool}");
     expect(told(catalog)).toEqual([
-      "warning manifest.yml:undefined:undefined naming is {tool} in manifest.yaml, and x_{tool} in manifest.yml; the first is used",
+      "warning manifest.yml:undefined:undefined naming is {tool} in manifest.yaml, but x_{tool} in manifest.yml; Portolan uses {tool}",
     ]);
   });
 
@@ -298,7 +298,7 @@ enabled_servers: [own, a, bb]
     const catalog = await loadCatalog(folder);
     expect(commands(catalog)).toEqual(["a x"]);
     expect(told(catalog)).toEqual([
-      "warning portolan.yml:undefined:undefined portolan.yaml is used, portolan.yml is not",
+      "warning portolan.yml:undefined:undefined Portolan uses portolan.yaml and ignores portolan.yml",
     ]);
   });
 });
@@ -339,10 +339,10 @@ describe("sources", () => {
     const catalog = await loadCatalog(folder);
     expect(told(catalog)).toEqual([
       "warning portolan.yaml:8:5 no file matches none/*.yaml",
-      "error portolan.yaml:2:5 the source missing.yaml is not there",
+      "error portolan.yaml:2:5 the source missing.yaml does not exist",
       "error folder:undefined:undefined folder cannot be read: it is a folder",
       "error pipe:undefined:undefined pipe cannot be read: it is not a regular file",
-      "error notes.txt:1:1 notes.txt is not a config file that Portolan knows",
+      "error notes.txt:1:1 Portolan does not know the format of notes.txt",
       "error large.yaml:undefined:undefined large.yaml cannot be read: it has 1048578 bytes; a config file has at most 1048576",
       "error bytes.yaml:undefined:undefined bytes.yaml cannot be read: it is not UTF-8 text",
     ]);
@@ -356,7 +356,7 @@ describe("sources", () => {
     });
     symlinkSync(folder, join(folder, "s/loop"));
     const catalog = await loadCatalog(folder);
-    expect(told(catalog)[0]).toContain("warning s/a.yaml:1:4 s/a.yaml is left out: not valid YAML");
+    expect(told(catalog)[0]).toContain("warning s/a.yaml:1:4 Portolan ignores s/a.yaml: not valid YAML");
     expect(commands(catalog)).toEqual(["b from-manifest"]);
   });
 
@@ -397,14 +397,14 @@ describe("a single file", () => {
     expect(commands(catalog)).toEqual(["m from-manifest", "other x", "own x"]);
     expect(catalog.settings.naming).toBe("{tool}");
     expect(told(catalog)).toEqual([
-      "warning other/portolan.yaml:2:11 sources of other/portolan.yaml are not followed",
+      "warning other/portolan.yaml:2:11 Portolan ignores the sources that other/portolan.yaml lists",
     ]);
   });
 
   test("that is no config file is reported", async () => {
     const folder = workspace({ "notes.txt": "hello" });
     expect(told(await loadCatalog(join(folder, "notes.txt")))).toEqual([
-      "error notes.txt:1:1 notes.txt is not a config file that Portolan knows",
+      "error notes.txt:1:1 Portolan does not know the format of notes.txt",
     ]);
   });
 });
@@ -416,10 +416,7 @@ test("a broken own file: what is right in it is used, everything wrong is told",
   const catalog = await loadCatalog(folder);
   expect(commands(catalog)).toEqual(["good x"]);
   expect(catalog.settings.naming).toBe("{tool}");
-  expect(told(catalog)).toEqual([
-    "error portolan.yaml:3:3 servers.bad says neither command nor url",
-    'error portolan.yaml:3:9 unknown key "comand" in servers.bad',
-  ]);
+  expect(told(catalog)).toEqual(['error portolan.yaml:3:9 unknown key "comand" in servers.bad']);
   expect(catalog.files).toMatchObject([{ valid: false }]);
 });
 
@@ -475,13 +472,15 @@ describe("mcpfiles", () => {
     ]);
     expect(diagnostics.map(({ message }) => message)).toEqual([
       expect.stringMatching(/^not valid YAML/) as string,
-      "the version is missing: neither kind and schemaVersion nor mcpFileVersion is there",
+      "the version is missing: the file has neither kind and schemaVersion nor mcpFileVersion",
     ]);
   });
 
   test("two names that become one alias", async () => {
     const catalog = await loadCatalog(workspace({ "mcpfile.yml": many("a b", "a_b") }));
-    expect(told(catalog)).toEqual(['error mcpfile.yml:4:3 server "a_b" becomes a_b, as "a b" does']);
+    expect(told(catalog)).toEqual([
+      'error mcpfile.yml:4:3 the servers "a_b" and "a b" would have the same alias, a_b',
+    ]);
     expect(catalog.servers).toMatchObject([
       { alias: "a_b", endpoint: { server: { info: { name: "a b" } } } },
     ]);

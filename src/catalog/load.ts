@@ -167,8 +167,8 @@ function withContracts(
   if (taken === undefined) return mergeServers([servers, [contracts]]).servers;
   const { file, line, column } = taken.origin;
   const { alias } = contracts;
-  const message = `the server ${alias} has the alias that is reserved for contracts: no contract is offered and no driver is used`;
-  const hint = `Give this server another name than ${alias}.`;
+  const message = `the server ${alias} uses the alias that is reserved for contracts, so Portolan offers no contracts and uses no drivers`;
+  const hint = `Rename the server ${alias}.`;
   diagnostics.push({
     code: "NAME_AMBIGUOUS",
     severity: "error",
@@ -220,8 +220,8 @@ async function findSources(
 function unfollowed({ file, parsed }: ReadSource): Diagnostic[] {
   if (parsed?.workspace?.sources === undefined) return [];
   const [{ line, column } = {}] = parsed.workspace.sources;
-  const message = `sources of ${file} are not followed`;
-  const hint = "List them in the workspace's own portolan.yaml.";
+  const message = `Portolan ignores the sources that ${file} lists`;
+  const hint = "List these sources in the portolan.yaml of the workspace.";
   return [{ code: "FILE_INVALID", severity: "warning", message, file, line, column, hint }];
 }
 
@@ -243,7 +243,7 @@ async function readOwn(
     diagnostics.push({
       code: "NAME_AMBIGUOUS",
       severity: "warning",
-      message: `${first.file} is used, ${second.file} is not`,
+      message: `Portolan uses ${first.file} and ignores ${second.file}`,
       file: second.file,
       hint: "Keep one of the two files.",
     });

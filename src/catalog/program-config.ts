@@ -51,9 +51,9 @@ function onlyInFiles(value: unknown): Diagnostic[] {
   return ONLY_IN_FILES.filter((key) => Object.hasOwn(value, key)).map((key) => ({
     code: "CONFIG_INVALID",
     severity: "error",
-    message: `${key} needs config files`,
+    message: `${key} works only in a config file`,
     path: `/${key}`,
-    hint: "Open the folder itself: openWorkspace(folder).",
+    hint: "Write it into portolan.yaml, and open the folder of that file: openWorkspace(folder).",
   }));
 }
 

@@ -35,7 +35,7 @@ export async function readSource(
     memory.delete(file);
     if (named === undefined) return { file, parsed: undefined, diagnostics: [], valid: true };
     const { line, column } = named;
-    const message = `the source ${named.text} is not there`;
+    const message = `the source ${named.text} does not exist`;
     const hint = "Correct the path, or remove it from sources.";
     const missing: Diagnostic = {
       code: "FILE_FAILED",
@@ -81,7 +81,7 @@ export async function readSource(
 /** An internal error in one file must not affect the others. */
 export function unparsed(thrown: unknown, file: string): ParsedFile {
   const { code, message: reason, hint } = toPortolanError(thrown);
-  const message = `${file} cannot be understood: ${reason}`;
+  const message = `${file} cannot be parsed: ${reason}`;
   return { format: FAULTY, servers: [], diagnostics: [{ code, severity: "error", message, file, hint }] };
 }
 
@@ -101,17 +101,17 @@ function unknownFormat(file: string, text: string): Diagnostic {
   return {
     code: "FILE_INVALID",
     severity: "error",
-    message: `${file} is not a config file that Portolan knows`,
+    message: `Portolan does not know the format of ${file}`,
     file,
     line: 1,
     column: 1,
-    hint: `Known are ${KNOWN_FORMATS}.`,
+    hint: `Portolan reads ${KNOWN_FORMATS}.`,
   };
 }
 
 function skipped(file: string, [first]: readonly Diagnostic[]): Diagnostic {
   const { line, column } = first ?? {};
-  const message = `${file} is left out: ${first?.message ?? "it cannot be read"}`;
+  const message = `Portolan ignores ${file}: ${first?.message ?? "it cannot be read"}`;
   return { code: "FILE_INVALID", severity: "warning", message, file, line, column };
 }
 
@@ -127,9 +127,9 @@ function keepOld(
   const kept: Diagnostic = {
     code: "FILE_INVALID",
     severity: "warning",
-    message: `${file} is not valid now; its last valid content stays in use`,
+    message: `${file} is not valid any more; Portolan keeps using its last valid content`,
     file,
-    hint: "Correct the file; it is read again when it changes.",
+    hint: "Correct the file. Portolan reads it again when it changes.",
   };
   return { file, parsed: old, diagnostics: [...diagnostics, kept], valid: false };
 }

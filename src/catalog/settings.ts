@@ -24,7 +24,7 @@ export function chooseNaming(
     diagnostics.push({
       code: "NAME_AMBIGUOUS",
       severity: "warning",
-      message: `naming is ${first.template} in ${first.file}, and ${other.template} in ${other.file}; the first is used`,
+      message: `naming is ${first.template} in ${first.file}, but ${other.template} in ${other.file}; Portolan uses ${first.template}`,
       file: other.file,
       hint: "Set naming once, in portolan.yaml.",
     });
@@ -138,12 +138,12 @@ function warnOfUnknownTools(
     diagnostics.push({
       code: "FILE_INVALID",
       severity: "warning",
-      message: `the pattern ${JSON.stringify(text)} matches no tool: no server has this name`,
+      message: `the pattern ${JSON.stringify(text)} matches no tool: it does not begin with the name of a server`,
       file: own,
       ...{ line, column },
       hint: text.includes(".")
         ? hintFor(server, aliases)
-        : `Write the server too, such as ${aliases[0] ?? "server"}.${text}, or *${text}.`,
+        : `Add the name of the server, such as ${aliases[0] ?? "server"}.${text}, or *${text}.`,
     });
   }
 }

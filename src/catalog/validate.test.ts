@@ -46,14 +46,34 @@ test("every problem of every file", async () => {
   );
   expect(told).toEqual([
     'bad.yaml:4:18 config.servers[0].transport cannot be "stido"',
-    "odd.yaml:1:1 odd.yaml is not a config file that Portolan knows",
+    "odd.yaml:1:1 Portolan does not know the format of odd.yaml",
     "broken.json:1:2 not valid JSON: a closing } is expected here",
-    "text.txt:1:1 text.txt is not a config file that Portolan knows",
+    "text.txt:1:1 Portolan does not know the format of text.txt",
     "manifest.yaml:1:1 config is missing",
     "manifest.yml:2:1 config has no servers",
-    "missing.yaml:undefined:undefined missing.yaml is not there",
+    "missing.yaml:undefined:undefined missing.yaml does not exist",
   ]);
   expect(result.diagnostics[1]?.hint).toContain("portolan.yaml");
+});
+
+test("an unknown caller of a gateway rule does not hide the unknown server of the rule", async () => {
+  const file = join(folder, "rules", "portolan.yaml");
+  mkdirSync(join(folder, "rules"));
+  writeFileSync(
+    file,
+    `gateway:
+  callers: [{name: agent, token: "\${A}"}]
+  approval: [{callers: [agnet], servers: [ow]}]
+servers: {own: {command: x}}
+`,
+  );
+  const { diagnostics } = await validateFiles([join(folder, "rules")]);
+  expect(
+    diagnostics.map(({ line, column, message, hint }) => `${line}:${column} ${message}. ${hint}`),
+  ).toEqual([
+    '3:25 no caller has the name "agnet". Did you mean "agent"?',
+    '3:43 there is no server "ow". Did you mean "own"?',
+  ]);
 });
 
 test("a folder is checked as a workspace", async () => {

@@ -84,7 +84,7 @@ async function validatePath(
   options: ValidateOptions,
 ): Promise<Omit<Validation, "valid">> {
   const stats = await stat(path).catch(() => undefined);
-  if (stats === undefined) return nothing(failed(path, `${written} is not there`, "Correct the path."));
+  if (stats === undefined) return nothing(failed(path, `${written} does not exist`, "Correct the path."));
   if (stats.isDirectory()) {
     const { workspace, checked } = await validateFolder(path, options);
     const found = { ...join(checked), workspaces: [workspace] };

@@ -4,12 +4,14 @@ import { Command } from "commander";
 import { expect, test } from "vitest";
 import { COMMANDS } from "./program.ts";
 
-test("the names of each entry are those of the commands that it defines", () => {
-  const defined = COMMANDS.map(([, add]) => {
+test("the names of each entry are those of the commands that it defines", async () => {
+  const defined: string[] = [];
+  for (const [, load] of COMMANDS) {
     const program = new Command();
+    const add = await load();
     add({ program, server: undefined, explain: (command) => command, run: async () => {} });
-    return program.commands.map((command) => command.name()).join(" ");
-  });
+    defined.push(program.commands.map((command) => command.name()).join(" "));
+  }
   // All commands are defined for `completion`, which prints their words.
   expect(defined.at(-1)).toBe("completion");
   expect(COMMANDS.map(([names]) => names)).toEqual([...defined.slice(0, -1), ""]);

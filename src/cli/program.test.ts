@@ -165,6 +165,9 @@ describe("the program", () => {
     const help = await portolan(["--help"]);
     expect(help.code).toBe(0);
     expect(help.out).toMatch(/First use:\n {2}add, remove +[^]*Machine:\n/);
+    expect(help.out).toContain(
+      "If stdout is not a terminal, most commands print JSON; --text prints text there.\n",
+    );
     for (const command of ["list", "call", "read", "prompt"]) {
       const { code, out } = await portolan([command, "--help"]);
       expect(code).toBe(0);
@@ -278,7 +281,7 @@ describe("targets and options", () => {
     [["list", URL_TARGET, "server.js", "--flag"], "USAGE", /unknown option/],
     [["list", URL_TARGET, "echo", "more"], "USAGE", /unexpected argument/],
     [["list", "npx", "-y", "server"], "USAGE", /unknown option '-y'/],
-    [["list", "--"], "TARGET_INVALID", /No command/],
+    [["list", "--"], "TARGET_INVALID", /There is no command after --/],
     [["list", "node x | y"], "TARGET_INVALID", /shell/],
     [["list", URL_TARGET, "--env", "A=1", "--cwd", "."], "USAGE", /--env[^]*--cwd/],
     [["list", "node x", "--header", "A: b", "--transport", "sse"], "USAGE", /--header[^]*--transport/],
@@ -425,7 +428,7 @@ describe("call", () => {
     expect(await portolan(["call", URL_TARGET, "echo", "message=x"])).toMatchObject({ code: 1, err: "" });
     const shown = await portolan(["call", URL_TARGET, "echo", "message=x"], { tty: true });
     expect(shown).toMatchObject({ code: 1, out: "no such thing\n" });
-    expect(shown.err).toContain("echo reported a failure");
+    expect(shown.err).toContain("echo returned an error");
   });
 
   test("bytes are saved where --out says, also beside JSON", async () => {
@@ -489,7 +492,7 @@ describe("read and prompt", () => {
     const wrong = await portolan(["prompt", URL_TARGET, "greet", "hw=1", "how:=2"]);
     expect(wrong.code).toBe(2);
     expect(error(wrong)["message"]).toBe(
-      'The arguments of greet are not valid:\n- hw is not known. Did you mean "how"?\n- how is text; write key=value\n- who is required',
+      'The arguments of greet are not valid:\n- hw is not known. Did you mean "how"?\n- how must be text: write key=value, not key:=value\n- who is required',
     );
   });
 });

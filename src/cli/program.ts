@@ -2,75 +2,55 @@
 
 import { Command, CommanderError, Help } from "commander";
 import { PortolanError, toPortolanError } from "../errors/index.ts";
-import { addAuditCommand } from "./audit/command.ts";
-import { addAuthorCommand } from "./author/command.ts";
-import { addCallCommands } from "./call/command.ts";
-import { addCompletionCommand } from "./completion/command.ts";
 import type { CliIo, CommandHost } from "./context.ts";
-import { addControlCommands } from "./control/command.ts";
-import { addConnectCommands } from "./connect/command.ts";
-import { addConvertCommands } from "./convert/command.ts";
-import { addDoctorCommand } from "./doctor/command.ts";
-import { addDriverCommands } from "./drivers/command.ts";
-import { addEditCommands } from "./edit/command.ts";
-import { addExportCommand } from "./export/command.ts";
-import { addGrantCommands } from "./grants/command.ts";
-import { addImportCommand } from "./import/command.ts";
-import { addInstallCommand } from "./install/command.ts";
-import { addListCommand } from "./list/command.ts";
-import { addLoginCommands } from "./login/command.ts";
 import type { RawOptions } from "./options/parse.ts";
 import { commandGroups } from "./output/command-groups.ts";
 import { fitHelp } from "./output/help.ts";
 import { createOutput, exitCodeOf } from "./output/output.ts";
-import { addPackCommand } from "./pack/command.ts";
-import { addPackageCommands } from "./packages/command.ts";
-import { addPinCommands } from "./pins/command.ts";
-import { addRegistryCommands } from "./registry/command.ts";
-import { addRunCommand } from "./run/command.ts";
-import { addSecretsCommands } from "./secrets/command.ts";
-import { addServeCommands } from "./serve/command.ts";
-import { addServiceCommands } from "./service/command.ts";
-import { addStatusCommands } from "./status/command.ts";
-import { addTokensCommand } from "./tokens/command.ts";
-import { addValidateCommand } from "./validate/command.ts";
-import { addWhyCommand } from "./why/command.ts";
 
 /**
  * Every command, with the names that a command line may begin with: for one of these, only its
- * entry is defined, because the options of all commands take longer to define than many commands take to run.
+ * entry is loaded and defined, because the options of all commands take longer to define than many commands take to run.
  * `completion` prints the words of all commands, and so has no name here.
  */
-export const COMMANDS: readonly (readonly [names: string, add: (host: CommandHost) => void])[] = [
-  ["list", addListCommand],
-  ["call read prompt", addCallCommands],
-  ["run", addRunCommand],
-  ["serve token", addServeCommands],
-  ["approve restart logs reload console stop", addControlCommands],
-  ["service", addServiceCommands],
-  ["status events", addStatusCommands],
-  ["tokens", addTokensCommand],
-  ["why", addWhyCommand],
-  ["doctor", addDoctorCommand],
-  ["add remove", addEditCommands],
-  ["grant revoke", addGrantCommands],
-  ["update", addPackageCommands],
-  ["audit", addAuditCommand],
-  ["install", addInstallCommand],
-  ["pin pins", addPinCommands],
-  ["validate", addValidateCommand],
-  ["connect disconnect", addConnectCommands],
-  ["import", addImportCommand],
-  ["export", addExportCommand],
-  ["secrets", addSecretsCommands],
-  ["login logout accounts", addLoginCommands],
-  ["init convert", addConvertCommands],
-  ["resolve diff test drivers", addDriverCommands],
-  ["author", addAuthorCommand],
-  ["pack", addPackCommand],
-  ["search info versions advisories publish deprecate unpublish star registry", addRegistryCommands],
-  ["", addCompletionCommand],
+export const COMMANDS: readonly (readonly [names: string, load: () => Promise<AddCommands>])[] = [
+  ["list", async () => (await import("./list/command.ts")).addListCommand],
+  ["call read prompt", async () => (await import("./call/command.ts")).addCallCommands],
+  ["run", async () => (await import("./run/command.ts")).addRunCommand],
+  ["serve token", async () => (await import("./serve/command.ts")).addServeCommands],
+  [
+    "approve restart logs reload console stop",
+    async () => (await import("./control/command.ts")).addControlCommands,
+  ],
+  ["service", async () => (await import("./service/command.ts")).addServiceCommands],
+  ["status events", async () => (await import("./status/command.ts")).addStatusCommands],
+  ["tokens", async () => (await import("./tokens/command.ts")).addTokensCommand],
+  ["why", async () => (await import("./why/command.ts")).addWhyCommand],
+  ["doctor", async () => (await import("./doctor/command.ts")).addDoctorCommand],
+  ["add remove", async () => (await import("./edit/command.ts")).addEditCommands],
+  ["grant revoke", async () => (await import("./grants/command.ts")).addGrantCommands],
+  ["update", async () => (await import("./packages/command.ts")).addPackageCommands],
+  ["audit", async () => (await import("./audit/command.ts")).addAuditCommand],
+  ["install", async () => (await import("./install/command.ts")).addInstallCommand],
+  ["pin pins", async () => (await import("./pins/command.ts")).addPinCommands],
+  ["validate", async () => (await import("./validate/command.ts")).addValidateCommand],
+  ["connect disconnect", async () => (await import("./connect/command.ts")).addConnectCommands],
+  ["import", async () => (await import("./import/command.ts")).addImportCommand],
+  ["export", async () => (await import("./export/command.ts")).addExportCommand],
+  ["secrets", async () => (await import("./secrets/command.ts")).addSecretsCommands],
+  ["login logout accounts", async () => (await import("./login/command.ts")).addLoginCommands],
+  ["init convert", async () => (await import("./convert/command.ts")).addConvertCommands],
+  ["resolve diff test drivers", async () => (await import("./drivers/command.ts")).addDriverCommands],
+  ["author", async () => (await import("./author/command.ts")).addAuthorCommand],
+  ["pack", async () => (await import("./pack/command.ts")).addPackCommand],
+  [
+    "search info versions advisories publish deprecate unpublish star registry",
+    async () => (await import("./registry/command.ts")).addRegistryCommands,
+  ],
+  ["", async () => (await import("./completion/command.ts")).addCompletionCommand],
 ];
+
+type AddCommands = (host: CommandHost) => void;
 
 /** Runs one command line (without `node` and the script) and returns the exit code. Never throws. */
 export async function run(argv: readonly string[], io: CliIo): Promise<number> {
@@ -78,7 +58,8 @@ export async function run(argv: readonly string[], io: CliIo): Promise<number> {
   const words = cut < 0 ? argv : argv.slice(0, cut);
   const state: State = { io, server: cut < 0 ? undefined : argv.slice(cut + 1), code: 0 };
   try {
-    await createProgram(state, words[0]).parseAsync([...words], { from: "user" });
+    const program = await createProgram(state, words[0]);
+    await program.parseAsync([...words], { from: "user" });
     return state.code;
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0;
@@ -115,7 +96,7 @@ interface State {
   code: number;
 }
 
-function createProgram(state: State, first: string | undefined): Command {
+async function createProgram(state: State, first: string | undefined): Promise<Command> {
   const { io } = state;
   const outWidth = io.stdout.columns || 100;
   const errWidth = io.stderr.columns || 100;
@@ -167,10 +148,17 @@ function createProgram(state: State, first: string | undefined): Command {
       "portolan call files.list_directory path=.",
       "portolan connect cursor claude-code --import",
     ],
-    sections: [...commandGroups(), "Run portolan <command> --help for the options of a command."],
+    sections: [
+      ...commandGroups(),
+      `Run portolan <command> --help for the options of a command.
+If stdout is not a terminal, most commands print JSON; --text prints text there.`,
+    ],
   });
+  // The version needs no command.
+  if (first === "--version" || first === "-V") return program;
   const named = COMMANDS.filter(([names]) => first !== undefined && names.split(" ").includes(first));
-  for (const [, addCommand] of named.length > 0 ? named : COMMANDS) addCommand(host);
+  const loaded = await Promise.all((named.length > 0 ? named : COMMANDS).map(([, load]) => load()));
+  for (const addCommands of loaded) addCommands(host);
   return program;
 }
 

@@ -2,12 +2,14 @@
 
 import {
   ERROR_CODES,
+  START_TIMEOUT_HINT,
   type ErrorCode,
   isPortolanError,
   PortolanError,
   toPortolanError,
 } from "../errors/index.ts";
 import { isObject } from "../model/index.ts";
+import { HARD_LIMIT_HINT } from "../upstream/index.ts";
 import type { Cli, CliIo, RunOptions } from "./context.ts";
 import { parseServerOptions, type RawOptions } from "./options/parse.ts";
 import { createOutput, exitCodeOf } from "./output/output.ts";
@@ -15,18 +17,21 @@ import { createInterrupt } from "./terminal/interrupt.ts";
 
 /** Hints for the command line, in place of the library's hints about handlers and settings. */
 const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
-  AUTH_REQUIRED: 'Give a valid credential: --header "Authorization: Bearer …"',
-  TIMEOUT: "Give it more time: --timeout, or --max-time if it reports progress.",
-  MESSAGE_TOO_LARGE: "Ask for less at once.",
+  TIMEOUT:
+    "Increase the time limit: --timeout, or --max-time if the server reports progress. For a server of the workspace, you can also set timeouts in its config.",
+  MESSAGE_TOO_LARGE: "Request less data in one call.",
   TOOL_NOT_FOUND: "List the tools with portolan list.",
 };
+
+const CREDENTIAL_HINT =
+  'Send a valid credential. For a URL on the command line: --header "Authorization: Bearer …". For a server of the workspace: headers in its config.';
 
 /** Runs a command and returns the exit code of the process. Never throws. */
 export async function runCommand(
   io: CliIo,
   raw: RawOptions,
   work: (cli: Cli) => Promise<number>,
-  { cancelling = "Cancelling. Press Ctrl-C again to leave at once.", exitCodes }: RunOptions = {},
+  { cancelling = "Cancelling. Press Ctrl-C again to quit immediately.", exitCodes }: RunOptions = {},
 ): Promise<number> {
   const output = createOutput(io, raw);
   const interrupt = createInterrupt(
@@ -38,7 +43,7 @@ export async function runCommand(
   );
   try {
     if (raw.json === true && raw.text === true)
-      throw new PortolanError("USAGE", "--json and --text exclude each other.");
+      throw new PortolanError("USAGE", "--json cannot be used with --text.");
     const code = await work({ io, output, interrupt, options: parseServerOptions(raw, io.env) });
     return interrupt.exitCode ?? code;
   } catch (thrown) {
@@ -63,21 +68,25 @@ export function withShellHint(error: PortolanError): PortolanError {
   return hinted;
 }
 
-function hintFor({ code, hint, data }: PortolanError): string | undefined {
+function hintFor({ code, hint, data, server }: PortolanError): string | undefined {
   const isUsual = hint === ERROR_CODES[code]?.hint;
   if (
     code === "SERVER_START_FAILED" &&
     data["startTimeoutMs"] !== undefined &&
-    (isUsual || hint === ERROR_CODES.TIMEOUT.hint)
+    (isUsual || hint === START_TIMEOUT_HINT)
   )
-    return "Give it more time with --start-timeout if it is known to be slow.";
+    return "If the server is known to start slowly, increase the limit with --start-timeout.";
+  if (hint === HARD_LIMIT_HINT)
+    return "If the call is known to take long, increase the limit with --max-time. For a server of the workspace, you can also set timeouts.max in its config.";
   if (!isUsual) return undefined;
+  // An error without a server is one of a registry, which has other options.
+  if (code === "AUTH_REQUIRED") return server === undefined ? undefined : CREDENTIAL_HINT;
   return code === "CAPABILITY_MISSING" ? capabilityHint(data["rpcData"]) : HINTS[code];
 }
 
 function capabilityHint(data: unknown): string {
   const wanted = isObject(data) && isObject(data["requiredCapabilities"]) ? data["requiredCapabilities"] : {};
-  if (Object.hasOwn(wanted, "roots")) return "Offer the server a directory: --root <dir>";
+  if (Object.hasOwn(wanted, "roots")) return "The server needs a root directory: --root <dir>";
   if (Object.hasOwn(wanted, "sampling"))
     return "The server requests sampling, and this command has no language model.";
   return "The server sends a request that this command cannot answer.";

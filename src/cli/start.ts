@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 import { PortolanError } from "../errors/index.ts";
 import type { CliIo } from "./context.ts";
+import type { Prompter } from "./terminal/prompter.ts";
 import { hasTerminal, openTerminal } from "./terminal/session-terminal.ts";
 import { reportFailure, run } from "./program.ts";
 
@@ -30,6 +31,8 @@ export async function start(): Promise<never> {
   // library do not keep the loop alive. This timer does, until the command has its result.
   setInterval(() => {}, 2 ** 30);
   const code = await run(words, io);
+  // The process only ends from here on: a further signal must not keep it from ending the servers that it started.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(code));
   await Promise.all(
     [process.stdout, process.stderr].map(
       (stream) => new Promise<void>((resolve) => void stream.write("", () => resolve())),
@@ -42,6 +45,7 @@ function createIo(): CliIo {
   const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
     version: string;
   };
+  let prompter: Prompter | undefined;
 
   return {
     get stdin() {
@@ -58,7 +62,7 @@ function createIo(): CliIo {
       off: (signal, listener) => process.off(signal, listener),
       exit: (code) => process.exit(code),
     },
-    connect: async (config) => (await import("../client/index.ts")).connectMcp(config),
+    connect: async (config) => (await import("../client/index.ts")).connectServer(config),
     openWorkspace: async (source, options) =>
       (await import("../hub/index.ts")).openWorkspace(source, options),
     findGateways: async (path) => (await import("../control/index.ts")).findGateways(path),
@@ -74,8 +78,13 @@ function createIo(): CliIo {
     importClients: async (options) => (await import("../formats/clients/index.ts")).importClients(options),
     createPrompter: async (color) => {
       const { createClackPrompter } = await import("./terminal/prompter.ts");
-      const input = process.stdin.isTTY ? process.stdin : (openTerminal() ?? process.stdin);
-      return createClackPrompter(input, process.stderr, color);
+      // All prompts share one stream: a second one would lose the keys that the first has read.
+      prompter ??= createClackPrompter(
+        process.stdin.isTTY ? process.stdin : (openTerminal() ?? process.stdin),
+        process.stderr,
+        color,
+      );
+      return prompter;
     },
     hasTerminal,
     openBrowser: async (url) => (await import("./terminal/open-browser.ts")).openBrowser(url),

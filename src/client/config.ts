@@ -11,7 +11,7 @@ import {
   type ServerDefinition,
   toCommandLine,
 } from "../model/index.ts";
-import { HTTP_CONFIG, STDIO_CONFIG } from "./options.ts";
+import { ANY_CONFIG, HTTP_CONFIG, STDIO_CONFIG } from "./options.ts";
 import type { McpConfig, McpStdioConfig } from "./types.ts";
 
 const PROTOCOLS: ReadonlyMap<string, readonly string[]> = new Map([
@@ -25,7 +25,9 @@ export function toServerDefinition(config: McpConfig): ServerDefinition {
     ? []
     : config.transport === "stdio"
       ? problemsOf(config, STDIO_CONFIG)
-      : problemsOf(config, HTTP_CONFIG);
+      : PROTOCOLS.has(config.transport)
+        ? problemsOf(config, HTTP_CONFIG)
+        : problemsOf(config, ANY_CONFIG);
   const problems = inTable.map(({ message }) => message);
   const endpoint = readEndpoint(config, problems);
   const limits = readLimits(config?.limits, problems);
@@ -70,9 +72,9 @@ function readEndpoint(config: McpConfig, problems: string[]): Endpoint | undefin
       args !== undefined &&
       !(Array.isArray(args) && args.every((arg) => typeof arg === "string" && !arg.includes("\0")))
     ) {
-      problems.push("args must be a list of strings");
+      problems.push("args must be a list of strings without NUL");
     }
-    if (env !== undefined && !isStringMap(env)) problems.push("env must map names to strings");
+    if (env !== undefined && !isStringMap(env)) problems.push("env must map names to strings without NUL");
     if (cwd !== undefined && typeof cwd !== "string") problems.push("cwd must be a folder");
     return { transport: "stdio", command, args, env, cwd };
   }
@@ -89,12 +91,12 @@ function readEndpoint(config: McpConfig, problems: string[]): Endpoint | undefin
     problems.push("a WebSocket url must not have a fragment");
   }
   if (headers !== undefined && !isStringMap(headers)) {
-    problems.push("headers must map names to strings");
+    problems.push("headers must map names to strings without NUL");
   } else if (headers !== undefined) {
     for (const [name, value] of Object.entries(headers)) {
       // eslint-disable-next-line no-control-regex -- exactly the characters that a header must not carry
       if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name) || !/^[\t\x20-\x7E\x80-\xFF]*$/.test(value))
-        problems.push(`header "${name}" is not a legal header`);
+        problems.push(`the header "${name}" has a character that HTTP does not allow in its name or value`);
     }
   }
   return { transport: config.transport, url, headers };

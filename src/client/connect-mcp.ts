@@ -1,7 +1,7 @@
 // `connectMcp()`: connects to one MCP server.
 
 import { type Diagnostic, guardCallback } from "../errors/index.ts";
-import type { Implementation } from "../model/index.ts";
+import { IN_PROGRAM, type Implementation } from "../model/index.ts";
 import { createEraMemory, openUpstream } from "../upstream/index.ts";
 import { toRequestAuth } from "./auth.ts";
 import { toServerDefinition } from "./config.ts";
@@ -25,8 +25,16 @@ const MAX_DIAGNOSTICS = 200;
  * const { text } = await mcp.callTool("get_chart", { year: 2025 });
  * ```
  */
-export async function connectMcp(config: McpConfig): Promise<McpConnection> {
-  const definition = { ...toServerDefinition(config), roots: await rootFolders(config.handlers ?? {}) };
+export function connectMcp(config: McpConfig): Promise<McpConnection> {
+  return connectServer(config, IN_PROGRAM);
+}
+
+/** Like `connectMcp()`. Without `grantCommand`, hints about the sandbox name options of the command line. */
+export async function connectServer(config: McpConfig, grantCommand?: string): Promise<McpConnection> {
+  const given = toServerDefinition(config);
+  const launch =
+    grantCommand === undefined && given.launch ? { ...given.launch, modeName: "" } : given.launch;
+  const definition = { ...given, launch, roots: await rootFolders(config.handlers ?? {}) };
   const diagnostics: Diagnostic[] = [];
   const seen = new Set<string>();
   const warn = createWarner();
@@ -61,6 +69,7 @@ export async function connectMcp(config: McpConfig): Promise<McpConnection> {
     },
     createAuth: (onSecrets) => toRequestAuth(config, definition.name, onSecrets),
     signal: config.signal,
+    grantCommand,
   });
   return new Connection(upstream, {
     limits: definition.limits,

@@ -2,6 +2,7 @@
 
 import type * as Zod from "zod";
 import {
+  changedError,
   type Diagnostic,
   guardCallback,
   invalidArguments,
@@ -58,6 +59,7 @@ interface Listed<T> {
 }
 
 export class Connection implements McpConnection {
+  #isClosed = false;
   readonly #upstream: Upstream;
   readonly #options: ConnectionOptions;
   readonly #tools: ListCache<Map<string, CheckedTool>>;
@@ -132,8 +134,10 @@ export class Connection implements McpConnection {
 
   callTool(name: string, input: object = {}, options: RequestOptions = {}): Promise<ToolResult> {
     if (typeof name !== "string") {
-      const message = `The name of a tool is a text, not ${kindOf(name)}.`;
-      return Promise.reject(new PortolanError("INPUT_INVALID", message, { server: this.#upstream.name }));
+      const message = `The name of a tool must be a string, not ${kindOf(name)}.`;
+      const hint = "Pass the name first, and the arguments after it: callTool(name, input).";
+      const { name: server } = this.#upstream;
+      return Promise.reject(new PortolanError("INPUT_INVALID", message, { server, hint }));
     }
     if (!isObject(input)) return Promise.reject(this.#noObject(name, input));
     const wrong = requestOptionsError(options);
@@ -188,7 +192,7 @@ export class Connection implements McpConnection {
   async subscribe(uri: string): Promise<() => Promise<void>> {
     if (this.#upstream.describe().capabilities.resources?.subscribe !== true)
       throw this.#unsupported("resource subscriptions");
-    return this.#upstream.subscribe(uri);
+    return this.#fromGateway(this.#upstream.subscribe(uri));
   }
 
   async listPrompts(options: Parameters<McpConnection["listPrompts"]>[0] = {}): Promise<PromptDefinition[]> {
@@ -242,7 +246,7 @@ export class Connection implements McpConnection {
   }
 
   setLogLevel(level: LogLevel): Promise<void> {
-    return this.#upstream.setLogLevel(level);
+    return this.#fromGateway(this.#upstream.setLogLevel(level));
   }
 
   on<E extends keyof ConnectionEvents>(
@@ -253,6 +257,7 @@ export class Connection implements McpConnection {
   }
 
   close(): Promise<void> {
+    this.#isClosed = true;
     return this.#upstream.close();
   }
 
@@ -306,7 +311,9 @@ export class Connection implements McpConnection {
     return invalidArguments({
       ...{ server: this.#serverOf(tool), tool },
       problems: [isText ? "they are a JSON text, not an object" : `they are ${kindOf(input)}, not an object`],
-      hint: isText ? "Parse the text first: JSON.parse(text)." : undefined,
+      hint: isText
+        ? "Parse the text first: JSON.parse(text)."
+        : "Pass an object with the arguments of the tool.",
     });
   }
 
@@ -324,7 +331,15 @@ export class Connection implements McpConnection {
   }
 
   #request(call: Call, from: Pick<Upstream, "request"> = this.#upstream): Promise<JsonObject> {
-    return from.request(call).catch((thrown: unknown) => {
+    return this.#fromGateway(from.request(call));
+  }
+
+  /** The answer of an upstream that may be a gateway. */
+  #fromGateway<T>(answer: Promise<T>): Promise<T> {
+    return answer.catch((thrown: unknown) => {
+      // The program closed this connection. Portolan itself opens a connection again that it has stopped.
+      if (this.#isClosed && isPortolanError(thrown) && thrown.code === "CONNECTION_CLOSED")
+        throw changedError(thrown, { hint: CLOSED_HINT });
       // In a workspace, errors have the alias of the server.
       throw fromGateway(thrown, { keepsServer: this.#options.serverOf !== undefined });
     });
@@ -339,7 +354,8 @@ export class Connection implements McpConnection {
   ): Promise<Listed<JsonObject>> {
     const { era, capabilities } = this.#upstream.describe();
     if (capabilities[capability] === undefined) return { value: [], ttlMs: Infinity };
-    const { items, ttlMs } = await listAll(this.#upstream, field, this.#call(method, {}, load), {
+    const source = { name: this.#upstream.name, request: (call: Call) => this.#request(call) };
+    const { items, ttlMs } = await listAll(source, field, this.#call(method, {}, load), {
       maxPages: this.#options.limits.maxPages,
       onLoop: (message) =>
         this.#options.report({
@@ -365,7 +381,7 @@ export class Connection implements McpConnection {
           severity: "error",
           server: this.#upstream.name,
           tool: definition.name,
-          message: `tool "${definition.name}" is left out: its exposed name "${name}" is taken by "${other}"`,
+          message: `tool "${definition.name}" is left out: its exposed name "${name}" is the same as that of "${other}"`,
         });
         continue;
       }
@@ -389,6 +405,8 @@ export class Connection implements McpConnection {
     });
   }
 }
+
+const CLOSED_HINT = "The program has closed this connection; connect again.";
 
 /** `text` is a getter of the prototype, so that the result as JSON is what the server sent. */
 const WITH_TEXT = {

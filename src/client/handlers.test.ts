@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import type { ElicitRequest } from "../model/index.ts";
-import { toServerRequestHandler } from "./handlers.ts";
+import { rootFolders, toServerRequestHandler } from "./handlers.ts";
 
 test("a form of an earlier revision, which has no mode, gets the mode and the defaults of its fields", async () => {
   const requests: ElicitRequest[] = [];
@@ -20,4 +20,28 @@ test("a form of an earlier revision, which has no mode, gets the mode and the de
     content: { city: "Oslo" },
   });
   expect(requests).toEqual([{ mode: "form", ...params }]);
+});
+
+test("an exception of roots, and a wrong URI, are errors of Portolan", async () => {
+  const thrown = new Error("no folder is open");
+  const failing = [
+    () => {
+      throw thrown;
+    },
+    () => Promise.reject(thrown),
+  ];
+  for (const roots of failing)
+    await expect(rootFolders({ roots })).rejects.toMatchObject({
+      name: "PortolanError",
+      code: "CALLBACK_FAILED",
+      message: 'The function "handlers.roots" of your program failed: no folder is open',
+      cause: thrown,
+    });
+  const wrong = [{ uri: "file:///a%2Fb" }];
+  await expect(rootFolders({ roots: () => wrong })).rejects.toMatchObject({ code: "CALLBACK_FAILED" });
+  await expect(rootFolders({ roots: wrong })).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+  expect(await rootFolders({ roots: () => [{ uri: "file:///a" }, { uri: "https://example.com" }] })).toEqual([
+    "/a",
+  ]);
+  expect(await rootFolders({})).toEqual([]);
 });

@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from "node:url";
 import { type ElicitRequest, isObject, type JsonObject, type SampleRequest } from "../model/index.ts";
-import { callbackFailed, type Report } from "../errors/index.ts";
+import { callbackFailed, PortolanError, type Report } from "../errors/index.ts";
 import type { ServerRequestHandler } from "../upstream/index.ts";
 import type { McpHandlers } from "./types.ts";
 
@@ -58,10 +58,23 @@ function answerWith(handlers: McpHandlers): ServerRequestHandler {
   };
 }
 
-/** The folders of `handlers.roots`, which the sandbox of a server grants. */
-export async function rootFolders({ roots }: McpHandlers): Promise<string[]> {
-  const granted = typeof roots === "function" ? await roots() : (roots ?? []);
-  return granted.flatMap(({ uri }) => (/^file:\/\/\//i.test(uri) ? [fileURLToPath(uri)] : []));
+/** The folders of `handlers.roots`, which the sandbox of a server grants. Without them, no server can be started as intended. */
+export async function rootFolders({ roots = [] }: McpHandlers): Promise<string[]> {
+  try {
+    const granted = typeof roots === "function" ? await roots() : roots;
+    return granted.flatMap(({ uri }) => (/^file:\/\/\//i.test(uri) ? [fileURLToPath(uri)] : []));
+  } catch (cause) {
+    if (typeof roots !== "function")
+      throw new PortolanError("CONFIG_INVALID", `handlers.roots is not valid: ${String(cause)}`, {
+        hint: 'Write a list of roots such as { uri: "file:///workspace" }.',
+        cause,
+      });
+    const { code, message } = callbackFailed("handlers.roots", cause);
+    throw new PortolanError(code, message, {
+      hint: "Correct the function in your program: Portolan needs its result before it starts a server.",
+      cause,
+    });
+  }
 }
 
 /** Fills fields that the user left empty with the defaults of the form. */

@@ -1,6 +1,6 @@
 // Public exports of the client room: `connectMcp()` and the connection that it returns.
 
-export { connectMcp } from "./connect-mcp.ts";
+export { connectMcp, connectServer } from "./connect-mcp.ts";
 export { Connection } from "./connection.ts";
 export { rootFolders, toServerRequestHandler, toCapabilities } from "./handlers.ts";
 export { checkRequestOptions, HANDLERS_KIND, REQUEST_OPTIONS } from "./options.ts";

@@ -98,13 +98,21 @@ const OAUTH: OptionTable<McpOAuth> = {
 
 /** A provider of the program has members of its own choice. */
 const provider: OptionKind = (value, path) =>
-  isObject(value) && typeof value.headers === "function" ? [] : [{ message: `${path} has no headers()` }];
+  isObject(value) && typeof value.headers === "function"
+    ? []
+    : [{ message: `${path} must be an object with a function headers()` }];
 
 export const HTTP_CONFIG: OptionTable<McpHttpConfig> = {
   ...COMMON,
   url: anything,
   headers: anything,
   auth: either(provider, fields(OAUTH)),
+};
+
+/** The options of every transport, for a config whose transport is missing or wrong. */
+export const ANY_CONFIG: OptionTable<Omit<McpStdioConfig, "transport"> & McpHttpConfig> = {
+  ...STDIO_CONFIG,
+  ...HTTP_CONFIG,
 };
 
 export const REQUEST_OPTIONS: OptionTable<RequestOptions> = {

@@ -33,9 +33,9 @@ it("falls back to structured content when there is no other", () => {
 
 it("survives malformed and bottomless content", () => {
   expect(resultText({ content: [null, { type: "text" }, { type: "resource" }] as never })).toBe(
-    "[malformed content]\n[text without text]\n[malformed resource]",
+    "[malformed content]\n[malformed text]\n[malformed resource]",
   );
   let deep: unknown = 1;
   for (let i = 0; i < 100_000; i += 1) deep = [deep];
-  expect(resultText({ structuredContent: deep })).toBe("[structured content too deep to show]");
+  expect(resultText({ structuredContent: deep })).toBe("[structured content is nested too deeply to show]");
 });

@@ -12,7 +12,7 @@ export function blockText(block: ContentBlock): string {
   if (!isObject(block)) return "[malformed content]";
   switch (block.type) {
     case "text":
-      return typeof block.text === "string" ? block.text : "[text without text]";
+      return typeof block.text === "string" ? block.text : "[malformed text]";
     case "image":
     case "audio":
       return `[${block.type}: ${media(block.mimeType)}, ${base64Bytes(block.data)} bytes]`;
@@ -45,6 +45,6 @@ function json(value: unknown): string {
   try {
     return JSON.stringify(value) ?? "";
   } catch {
-    return "[structured content too deep to show]";
+    return "[structured content is nested too deeply to show]";
   }
 }

@@ -54,9 +54,9 @@ export interface McpOptions {
   logLevel?: LogLevel;
   /** Receive notifications of changed lists and resources. `false` saves a stream in one-shot programs. Default: true. */
   watch?: boolean;
-  /** After a crash, repeat calls of tools whose annotations declare them read-only or idempotent. Default: false. */
+  /** After a crash, a lost connection or a 5xx, repeat calls of tools whose annotations declare them read-only or idempotent. Default: false. */
   retryHinted?: boolean;
-  /** Aborts connecting. */
+  /** Aborts connecting: it rejects at once with `CANCELLED`, and a process that was started ends in the background. */
   signal?: AbortSignal;
   /** Receives warnings. Default: `process.emitWarning`. */
   onDiagnostic?: (diagnostic: Diagnostic) => void;
@@ -125,7 +125,10 @@ export interface Tool {
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema | undefined;
   readonly annotations: ToolAnnotations | undefined;
-  /** The definition as the server sent it, unknown fields included. */
+  /**
+   * The definition as the server sent it, unknown fields included. In a workspace, its `name` is the full name of the tool;
+   * `toolNames()` has the server's own.
+   */
   readonly definition: ToolDefinition;
   /** Calls the tool and returns its result as text. Throws TOOL_FAILED when the tool reports an error. */
   readonly execute: ToolExecute;
@@ -143,7 +146,7 @@ export interface ToolCallOptions extends RequestOptions {
   abortSignal?: AbortSignal;
 }
 
-/** A whole tool result, with its text form beside it. */
+/** A whole tool result, with its text form beside it. `text` is an inherited getter: a copy such as `{ ...result }` lacks it. */
 export type ToolResult = CallToolResult & { readonly text: string };
 
 /** The facts about a server after negotiation: identity, era, revision, transport and capabilities. */

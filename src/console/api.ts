@@ -37,7 +37,13 @@ export class ConsoleApi {
 
   /** Runs the request of a page that is signed in. It is cancelled when the page closes the connection. */
   async run(method: string, request: HttpRequest, response: HttpResponse): Promise<void> {
-    if (this.#running >= MAX_RUNNING) return sendProblem(response, 503, "LIMIT_REACHED", "too many requests");
+    if (this.#running >= MAX_RUNNING)
+      return sendProblem(
+        response,
+        503,
+        "LIMIT_REACHED",
+        "the console already handles too many requests; try again",
+      );
     this.#running += 1;
     const ended = new AbortController();
     response.on("close", () => ended.abort());

@@ -46,7 +46,7 @@ const API = "/console/api/";
 const MAX_SIGN_INS = 20;
 const CHECK_SESSIONS_MS = 5_000;
 const NOT_HERE =
-  "The console is for browsers of the gateway's computer. To serve it elsewhere, set gateway.console to all in portolan.yaml.";
+  "The console opens only in a browser on the gateway's own computer, at localhost or 127.0.0.1, and not through a proxy. To allow other addresses, set gateway.console to all in portolan.yaml.";
 
 /** The methods of the control interface that the page uses. It cannot stop the gateway. */
 const CONTROL_METHODS: ReadonlySet<string> = new Set([
@@ -125,7 +125,7 @@ class ConsoleSite implements Console {
 
   async #handlePage(request: HttpRequest, response: HttpResponse, path: string): Promise<void> {
     if (request.method !== "GET" && request.method !== "HEAD")
-      return sendProblem(response, 405, "METHOD_NOT_ALLOWED", "the console's pages support GET only");
+      return sendProblem(response, 405, "METHOD_NOT_ALLOWED", "the pages of the console support only GET");
     this.#assets ??= loadAssets();
     const assets = await this.#assets;
     const asset = assets.get(path);
@@ -197,7 +197,12 @@ class ConsoleSite implements Console {
     refuse: Refuse,
   ): Promise<void> {
     if (this.#signIns >= MAX_SIGN_INS)
-      return sendProblem(response, 503, "LIMIT_REACHED", "too many browsers sign in at the same time");
+      return sendProblem(
+        response,
+        503,
+        "LIMIT_REACHED",
+        "too many browsers sign in at the same time; try again",
+      );
     this.#signIns += 1;
     try {
       const given: JsonObject = await readJson(request, SIGN_IN_BODY).catch(() => ({}));

@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { PassThrough } from "node:stream";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { GatewayFacts } from "../control/index.ts";
 import type { HttpResponse } from "../gateway/index.ts";
 import { EventBus, type OpenedWorkspace } from "../hub/index.ts";
@@ -9,7 +10,8 @@ import { CallSeries } from "./series.ts";
 
 function setUp() {
   const [events, calls, series] = [new EventBus(() => {}), new CallObservers(), new CallSeries()];
-  const workspace = { events, calls, hub: { members: [] } } as unknown as OpenedWorkspace;
+  const members: unknown[] = [];
+  const workspace = { events, calls, hub: { members } } as unknown as OpenedWorkspace;
   const feed = new LiveFeed({ workspace, series, facts: () => ({}) as GatewayFacts });
   onTestFinished(() => feed.close());
   /** Calls a tool as the gateway does: nothing is measured while nobody observes. */
@@ -20,7 +22,12 @@ function setUp() {
     observation.routed("files", tool);
     observation.finish();
   };
-  return { feed, calls, series, events, call };
+  return { feed, calls, series, events, call, members };
+}
+
+/** The process group of this test. */
+function ownGroup(): number {
+  return Number(/\) \S \d+ (\d+)/.exec(readFileSync("/proc/self/stat", "latin1"))?.[1]);
 }
 
 /** Opens a page, and returns the messages that it has got, by name. */
@@ -65,6 +72,58 @@ test("a page gets the calls and events from before it was opened, each once", as
   expect(toolsOf(second.read("history"))).toEqual([["read", "write", "later", "between"]]);
 });
 
+test.runIf(process.platform === "linux")(
+  "a server that starts while memory is measured is not forgotten",
+  async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const groups = new Set<number>();
+    let isStarted = false;
+    const processes = {
+      main: { stats: () => ({ inFlight: 0 }) },
+      get groups() {
+        // The first reader is the measurement, which takes longer than this.
+        if (!isStarted) queueMicrotask(() => groups.add(ownGroup()));
+        isStarted = true;
+        return groups;
+      },
+    };
+    const member = { alias: "files", config: { origin: {}, endpoint: {} }, processes };
+    const { feed, members } = setUp();
+    const page = openPage(feed);
+    members.push(member);
+    const sample = async (): Promise<unknown> => {
+      const before = page.read("sample").length;
+      vi.advanceTimersByTime(2_000);
+      await expect.poll(() => page.read("sample").length).toBe(before + 1);
+      return page.read("sample").at(-1);
+    };
+    expect(await sample()).toMatchObject({ servers: [{ alias: "files", processes: [] }] });
+    expect(await sample()).toMatchObject({
+      servers: [{ memory: expect.any(Number), processes: [{ pid: ownGroup() }] }],
+    });
+  },
+);
+
+test("the latency of a tool does not contain the time that calls waited for approval", () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { feed, calls, series } = setUp();
+  const page = openPage(feed);
+  const start = { method: "tools/call", params: { name: "write" }, requestId: 1, caller: "me" } as const;
+  const observation = calls.begin({ ...start, transport: "http", era: "modern", revision: "r" });
+  observation.routed("files", "write");
+  observation.waits();
+  vi.advanceTimersByTime(60_000);
+  observation.resumed();
+  vi.advanceTimersByTime(8);
+  observation.finish();
+  const [tool] = series.tools();
+  expect(tool).toMatchObject({ calls: 1 });
+  expect(tool?.p99).toBeLessThan(20);
+  page.close();
+});
+
 test("without a page, a busy gateway is not measured; an open page measures every call", () => {
   const { feed, calls, call } = setUp();
   for (let number = 0; number < 50; number += 1) call(`t${number}`);
@@ -78,10 +137,25 @@ test("without a page, a busy gateway is not measured; an open page measures ever
 
 test("the calls that are kept are bounded", () => {
   const { feed, call } = setUp();
-  openPage(feed);
-  for (let number = 0; number < 1_000; number += 1) call(`t${number}`);
-  const second = openPage(feed);
-  return expect.poll(() => toolsOf(second.read("history"))[0]).toHaveLength(300);
+  // Opening a page sends the waiting calls to the pages before it.
+  for (let part = 0; part < 10; part += 1) {
+    openPage(feed);
+    for (let number = 0; number < 40; number += 1) call(`t${number}`);
+  }
+  const last = openPage(feed);
+  return expect.poll(() => toolsOf(last.read("history"))[0]).toHaveLength(300);
+});
+
+test("a page of a busy gateway gets a part of the calls, without the cost of showing the others, and all are counted", async () => {
+  const { feed, calls, call, series } = setUp();
+  const page = openPage(feed);
+  expect(calls.needs.phases).toBe(true);
+  for (let number = 0; number < 500; number += 1) call("busy");
+  expect(calls.needs.phases).toBe(false);
+  await expect.poll(() => toolsOf(page.read("calls"))[0]).toHaveLength(50);
+  expect(series.tools()).toMatchObject([{ tool: "busy", calls: 500 }]);
+  call("after");
+  await expect.poll(() => toolsOf(page.read("calls"))[1]).toEqual(["after"]);
 });
 
 test("after the end, nothing is observed", () => {

@@ -2,7 +2,7 @@
 
 import type { GatewayFacts } from "../control/index.ts";
 import { EventWriter, type HttpResponse } from "../gateway/index.ts";
-import { healthOf, type HubEvent, type OpenedWorkspace } from "../hub/index.ts";
+import { type HubEvent, type OpenedWorkspace, readHealth } from "../hub/index.ts";
 import { measureMemory } from "../process/index.ts";
 import type { CallRecord } from "../telemetry/index.ts";
 import type { CallSeries } from "./series.ts";
@@ -13,6 +13,8 @@ const MAX_RECENT = 500;
 const MAX_CALLS = 300;
 /** More events than this in one message are dropped, and counted. */
 const MAX_BATCH = 500;
+/** Most calls in one message. A busier gateway shows a part of its calls, because nobody reads as fast, and counts all. */
+const MAX_SHOWN_CALLS = 50;
 const MAX_PAGES = 50;
 /** Calls are still counted for a while after the last page was closed, because it may be opened again. */
 const LINGER_MS = 60_000;
@@ -45,10 +47,11 @@ export class LiveFeed {
   #number = Date.now();
   #statesChanged = false;
   #listsChanged = false;
-  #offCalls: (() => void) | undefined;
+  /** Set while all calls are counted. */
+  #offCounted: (() => void) | undefined;
+  /** Set while calls are shown. */
+  #offShown: (() => void) | undefined;
   #offDrivers: (() => void) | undefined;
-  /** False while no page was open for a while. */
-  #isWatched = false;
   /** The calls of one second without a page. */
   #unwatched = { since: 0, calls: 0 };
   #pause: NodeJS.Timeout | undefined;
@@ -59,7 +62,7 @@ export class LiveFeed {
   constructor(options: LiveFeedOptions) {
     this.#options = options;
     this.#offEvents = options.workspace.events.on((event) => this.#add(event), { calls: false });
-    this.#observeCalls();
+    this.#showCalls();
   }
 
   get recent(): readonly HubEvent[] {
@@ -86,8 +89,7 @@ export class LiveFeed {
   close(): void {
     this.#offEvents();
     this.#rest();
-    clearTimeout(this.#pause);
-    this.#offCalls?.();
+    this.#hideCalls();
     for (const page of this.#pages) page.end();
   }
 
@@ -95,15 +97,17 @@ export class LiveFeed {
     this.#pages.delete(page);
     if (this.#pages.size > 0) return;
     for (const timer of this.#timers.splice(0)) clearInterval(timer);
+    this.#newCalls = [];
+    this.#showCalls();
     this.#lingering = setTimeout(() => this.#rest(), LINGER_MS).unref();
   }
 
   /** Every call is measured only while somebody looks. */
   #watch(): void {
     clearTimeout(this.#lingering);
-    this.#isWatched = true;
-    this.#observeCalls();
     const { workspace } = this.#options;
+    this.#offCounted ??= workspace.calls.add({ ended: (record) => this.#count(record) });
+    this.#showCalls();
     // Only contracts have events about single calls that the records do not contain.
     if (workspace.hub.members.some(({ config }) => config.endpoint.transport === "contracts"))
       this.#offDrivers ??= workspace.events.on((event) => {
@@ -119,38 +123,52 @@ export class LiveFeed {
   #rest(): void {
     for (const timer of this.#timers.splice(0)) clearInterval(timer);
     clearTimeout(this.#lingering);
-    this.#isWatched = false;
+    this.#offCounted?.();
+    this.#offCounted = undefined;
     this.#offDrivers?.();
     this.#offDrivers = undefined;
   }
 
-  #observeCalls(): void {
-    clearTimeout(this.#pause);
-    this.#offCalls ??= this.#options.workspace.calls.add({ ended: (record) => this.#addCall(record) });
+  /** A part of the calls would be a wrong number, so they are counted only while every call is. */
+  #count({ method, server, tool = "", durationMs, waitedMs = 0, outcome }: CallRecord): void {
+    if (method !== "tools/call" || server === undefined) return;
+    // The time that a person took to approve the call says nothing about the server.
+    const serverMs = durationMs - waitedMs;
+    this.#options.series.count({ server, tool, failed: FAILED.has(outcome), durationMs: serverMs });
   }
 
-  #countUnwatched(): void {
+  #showCalls(): void {
+    clearTimeout(this.#pause);
+    this.#offShown ??= this.#options.workspace.calls.add({
+      needs: { phases: true },
+      ended: (record) => this.#show(record),
+    });
+  }
+
+  #hideCalls(): void {
+    clearTimeout(this.#pause);
+    this.#offShown?.();
+    this.#offShown = undefined;
+  }
+
+  #show(record: CallRecord): void {
+    if (this.#offCounted === undefined) this.#limitUnwatched();
+    if (!SHOWN.has(record.method)) return;
+    this.#calls.push(record);
+    if (this.#calls.length > MAX_CALLS) this.#calls.shift();
+    if (this.#pages.size === 0) return;
+    this.#newCalls.push(record);
+    // Until the next message.
+    if (this.#newCalls.length >= MAX_SHOWN_CALLS) this.#hideCalls();
+  }
+
+  #limitUnwatched(): void {
     const now = performance.now();
     if (now - this.#unwatched.since > 1_000) this.#unwatched = { since: now, calls: 0 };
     this.#unwatched.calls += 1;
     if (this.#unwatched.calls < UNWATCHED_CALLS) return;
-    this.#offCalls?.();
-    this.#offCalls = undefined;
-    this.#pause = setTimeout(() => this.#observeCalls(), PAUSE_MS).unref();
-  }
-
-  #addCall(record: CallRecord): void {
-    const { method, server, tool, durationMs, outcome } = record;
-    if (!this.#isWatched) this.#countUnwatched();
-    // A part of the calls would be a wrong number.
-    else if (method === "tools/call" && server !== undefined)
-      this.#options.series.count({ server, tool: tool ?? "", durationMs, failed: FAILED.has(outcome) });
-    if (!SHOWN.has(method)) return;
-    this.#calls.push(record);
-    if (this.#calls.length > MAX_CALLS) this.#calls.shift();
-    if (this.#pages.size === 0) return;
-    if (this.#newCalls.length < MAX_BATCH) this.#newCalls.push(record);
-    else this.#dropped += 1;
+    this.#hideCalls();
+    this.#pause = setTimeout(() => this.#showCalls(), PAUSE_MS).unref();
   }
 
   #add(event: HubEvent): void {
@@ -176,6 +194,7 @@ export class LiveFeed {
     if (this.#newCalls.length > 0) {
       this.#send("calls", JSON.stringify(this.#newCalls));
       this.#newCalls = [];
+      this.#showCalls();
     }
     if (this.#waiting.length === 0) return;
     const events = this.#waiting.map(({ event }) => event);
@@ -188,9 +207,10 @@ export class LiveFeed {
   async #sample(): Promise<void> {
     const { series, workspace } = this.#options;
     const groups = workspace.hub.members.map(({ processes }) => processes.groups);
-    const memory = await measureMemory(new Set(groups.flatMap((ids) => [...ids])));
-    // Processes that have ended are forgotten.
-    for (const ids of groups) for (const id of ids) if (!memory.has(id)) ids.delete(id);
+    const measured = new Set(groups.flatMap((ids) => [...ids]));
+    const memory = await measureMemory(measured);
+    // Processes that have ended are forgotten, but not those that were started meanwhile.
+    for (const ids of groups) for (const id of measured) if (!memory.has(id)) ids.delete(id);
     const servers = workspace.hub.members.map((member) => {
       const last = series.points(member.alias).at(-1);
       const isNew = last !== undefined && last.time > Date.now() - 2 * SAMPLE_MS - 10_000;
@@ -199,7 +219,10 @@ export class LiveFeed {
         latencyMs: member.latencyMs,
         p50: isNew ? last.p50 : undefined,
         memory: sumOf(member.processes.groups, memory),
-        processes: [...member.processes.groups].map((pid) => ({ pid, memory: memory.get(pid) ?? 0 })),
+        processes: [...member.processes.groups].flatMap((pid) => {
+          const bytes = memory.get(pid);
+          return bytes === undefined ? [] : [{ pid, memory: bytes }];
+        }),
         inFlight: member.processes.main.stats().inFlight,
       };
     });
@@ -208,8 +231,7 @@ export class LiveFeed {
   }
 
   #states(): string {
-    const health = this.#options.workspace.hub.members.map(healthOf);
-    return JSON.stringify(health.toSorted((a, b) => (a.alias < b.alias ? -1 : 1)));
+    return JSON.stringify(readHealth(this.#options.workspace.hub.members));
   }
 
   #send(name: string, text: string, id?: string): void {
@@ -222,7 +244,8 @@ const FAILED: ReadonlySet<string> = new Set(["error", "tool_error"]);
 const SHOWN: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"]);
 
 function sumOf(ids: ReadonlySet<number>, memory: ReadonlyMap<number, number>): number | undefined {
-  return ids.size === 0 ? undefined : [...ids].reduce((sum, id) => sum + (memory.get(id) ?? 0), 0);
+  const known = [...ids].flatMap((id) => memory.get(id) ?? []);
+  return known.length === 0 ? undefined : known.reduce((sum, bytes) => sum + bytes, 0);
 }
 
 const LIST_EVENTS: ReadonlySet<string> = new Set([

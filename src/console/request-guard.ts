@@ -10,11 +10,12 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:
 export function findForeignOrigin(method: string, headers: IncomingHttpHeaders): string | undefined {
   const site = headers["sec-fetch-site"];
   // Another port of this host is the same site, so the browser sends the cookie. Only Sec-Fetch-Site and Origin identify such a request.
-  if (site !== undefined && site !== "same-origin") return `the request comes from another page (${site})`;
+  if (site !== undefined && site !== "same-origin")
+    return `the request does not come from a page of the console (Sec-Fetch-Site: ${site})`;
   const { origin, host } = headers;
   if (origin === undefined)
     return method === "GET" || method === "HEAD" ? undefined : "the request has no Origin header";
-  return isOwnOrigin(origin, host) ? undefined : "the request comes from another origin";
+  return isOwnOrigin(origin, host) ? undefined : "the Origin header does not match the Host header";
 }
 
 /** Headers of a proxy, whose clients may be elsewhere. */

@@ -6,28 +6,41 @@ const MAX_STEPS = 180;
 /** Servers and tools that are counted. A further one takes the place of the one whose last call is the oldest. */
 const MAX_SERIES = 500;
 const MAX_TOOLS_SHOWN = 100;
-/** Upper bounds of durations in milliseconds: each is about a quarter more than the one before. */
-const BOUNDS: readonly number[] = Array.from({ length: 64 }, (_, index) => 0.25 * 1.25 ** index);
+/** Durations are counted by upper bounds, in milliseconds: each bound is a quarter more than the one before. */
+const FIRST_BOUND = 0.25;
+const GROWTH = 1.25;
+const BOUNDS = 64;
+
+/** The number of the bound of a duration. */
+function boundOf(durationMs: number): number {
+  if (durationMs <= FIRST_BOUND) return 0;
+  return Math.min(BOUNDS - 1, Math.ceil(Math.log(durationMs / FIRST_BOUND) / Math.log(GROWTH) - 1e-9));
+}
 
 /** Calls, errors, and calls by the bound of their duration. */
 class Counts {
   calls = 0;
   errors = 0;
-  readonly #durations = new Map<number, number>();
+  readonly #durations = new Uint32Array(BOUNDS);
 
-  add(durationMs: number, failed: boolean): void {
+  add(bound: number, failed: boolean): void {
     this.calls += 1;
     if (failed) this.errors += 1;
-    const bound = BOUNDS.find((limit) => durationMs <= limit) ?? BOUNDS.at(-1) ?? 0;
-    this.#durations.set(bound, (this.#durations.get(bound) ?? 0) + 1);
+    this.#durations[bound] = (this.#durations[bound] as number) + 1;
+  }
+
+  addAll(others: Counts): void {
+    this.calls += others.calls;
+    this.errors += others.errors;
+    for (const [bound, count] of others.#durations.entries())
+      this.#durations[bound] = (this.#durations[bound] as number) + count;
   }
 
   summary(): Summary {
-    const sorted = [...this.#durations].toSorted(([a], [b]) => a - b);
     const percentile = (part: number): number | undefined => {
       let left = Math.ceil(this.calls * part);
-      for (const [bound, count] of sorted) if ((left -= count) <= 0) return Math.round(bound * 100) / 100;
-      return undefined;
+      const bound = this.#durations.findIndex((count) => (left -= count) <= 0);
+      return this.calls === 0 ? undefined : Math.round(FIRST_BOUND * GROWTH ** bound * 100) / 100;
     };
     const { calls, errors } = this;
     return { calls, errors, p50: percentile(0.5), p95: percentile(0.95), p99: percentile(0.99) };
@@ -35,8 +48,12 @@ class Counts {
 }
 
 interface Series {
-  /** All calls since the series began. */
-  readonly total: Counts;
+  /** Undefined for all servers together. */
+  readonly server: string | undefined;
+  /** Undefined for all tools of the server. */
+  readonly tool: string | undefined;
+  /** All calls of the steps that have ended. */
+  readonly before: Counts;
   /** Steps that have ended: their durations are percentiles only, which take little memory. */
   readonly ended: SeriesPoint[];
   step: { readonly time: number; readonly counts: Counts } | undefined;
@@ -71,7 +88,7 @@ export interface CountedCall {
 
 export class CallSeries {
   readonly #now: () => number;
-  /** The one with the newest step is the last. */
+  /** By key. The one with the newest step is the last. */
   readonly #series = new Map<string, Series>();
 
   constructor(now: () => number = Date.now) {
@@ -79,14 +96,16 @@ export class CallSeries {
   }
 
   count({ server, tool, durationMs, failed }: CountedCall): void {
-    this.#add("", durationMs, failed);
-    this.#add(keyOf(server), durationMs, failed);
-    this.#add(keyOf(server, tool), durationMs, failed);
+    const bound = boundOf(durationMs);
+    const time = Math.floor(this.#now() / STEP_MS) * STEP_MS;
+    this.#stepOf(undefined, undefined, time).add(bound, failed);
+    this.#stepOf(server, undefined, time).add(bound, failed);
+    this.#stepOf(server, tool, time).add(bound, failed);
   }
 
   /** The steps with calls, the oldest first: of all servers, one server, or one tool. */
   points(server?: string, tool?: string): SeriesPoint[] {
-    const series = this.#series.get(server === undefined ? "" : keyOf(server, tool));
+    const series = this.#series.get(keyOf(server, tool));
     if (series === undefined) return [];
     const { ended, step } = series;
     const oldest = this.#now() - STEP_MS * MAX_STEPS;
@@ -95,11 +114,11 @@ export class CallSeries {
   }
 
   /** The tools with calls, of one server or of all, the one with the most calls first. */
-  tools(server?: string): ToolSummary[] {
-    const found = [...this.#series].flatMap(([key, { total }]) => {
-      const [owner, tool] = key === "" ? [] : (JSON.parse(key) as string[]);
-      if (owner === undefined || tool === undefined || (server !== undefined && server !== owner)) return [];
-      return [{ server: owner, tool, total }];
+  tools(only?: string): ToolSummary[] {
+    const found = [...this.#series.values()].flatMap((series) => {
+      const { server, tool } = series;
+      if (server === undefined || tool === undefined || (only !== undefined && only !== server)) return [];
+      return [{ server, tool, total: totalOf(series) }];
     });
     return found
       .toSorted((a, b) => b.total.calls - a.total.calls)
@@ -107,30 +126,40 @@ export class CallSeries {
       .map(({ total, ...names }) => ({ ...names, ...total.summary() }));
   }
 
-  #add(key: string, durationMs: number, failed: boolean): void {
-    const time = Math.floor(this.#now() / STEP_MS) * STEP_MS;
-    let series = this.#series.get(key);
-    if (series?.step?.time !== time) series = this.#begin(key, series, time);
-    series.step?.counts.add(durationMs, failed);
-    series.total.add(durationMs, failed);
-  }
-
-  #begin(key: string, known: Series | undefined, time: number): Series {
-    const series = known ?? { total: new Counts(), ended: [], step: undefined };
-    if (series.step !== undefined) series.ended.push(toPoint(series.step));
+  /** The counts of the present step. */
+  #stepOf(server: string | undefined, tool: string | undefined, time: number): Counts {
+    const key = keyOf(server, tool);
+    const step = this.#series.get(key)?.step;
+    if (step?.time === time) return step.counts;
+    const known = this.#series.get(key);
+    const series = known ?? { server, tool, before: new Counts(), ended: [], step: undefined };
+    if (series.step !== undefined) {
+      series.ended.push(toPoint(series.step));
+      series.before.addAll(series.step.counts);
+    }
     if (series.ended.length >= MAX_STEPS) series.ended.shift();
-    series.step = { time, counts: new Counts() };
     const [oldest] = this.#series.keys();
     if (known === undefined && this.#series.size >= MAX_SERIES && oldest !== undefined)
       this.#series.delete(oldest);
     this.#series.delete(key);
     this.#series.set(key, series);
-    return series;
+    const counts = new Counts();
+    series.step = { time, counts };
+    return counts;
   }
 }
 
-function keyOf(...names: readonly (string | undefined)[]): string {
-  return JSON.stringify(names.filter((name) => name !== undefined));
+/** The alias of a server has no line feed. */
+function keyOf(server: string | undefined, tool: string | undefined): string {
+  if (server === undefined) return "";
+  return tool === undefined ? server : `${server}\n${tool}`;
+}
+
+function totalOf({ before, step }: Series): Counts {
+  const total = new Counts();
+  total.addAll(before);
+  if (step !== undefined) total.addAll(step.counts);
+  return total;
 }
 
 function toPoint({ time, counts }: { readonly time: number; readonly counts: Counts }): SeriesPoint {

@@ -169,14 +169,14 @@ export class ContractSet {
     const { id, version, origin } = contract;
     const own = this.options.contracts.find((one) => one.id === id);
     if (own !== undefined) {
-      const message = `the contract ${id} is not added: ${own.origin.file} has one of that id`;
+      const message = `the contract ${id} was not added: ${own.origin.file} has a contract with the same id`;
       return [
         {
           code: "NAME_AMBIGUOUS",
           severity: "error",
           message,
           file: origin.file,
-          hint: "Give it another id.",
+          hint: "Give one of the contracts another id.",
         },
       ];
     }

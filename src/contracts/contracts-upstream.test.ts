@@ -253,7 +253,7 @@ test("a server that changes under a driver is verified again: refused, and taken
     {
       severity: "error",
       server: "a",
-      message: expect.stringContaining("string where integer is taken") as string,
+      message: expect.stringContaining("string where integer is expected") as string,
     },
   ]);
   expect(await call(contracts)).toMatchObject({

@@ -310,7 +310,9 @@ class ContractsUpstream implements Contracts {
   }
 
   #isClosed(): PortolanError {
-    return new PortolanError("CONNECTION_CLOSED", `${this.name} is closed`, { server: this.name });
+    return new PortolanError("CONNECTION_CLOSED", `the connection to ${this.name} is closed`, {
+      server: this.name,
+    });
   }
 }
 
@@ -330,5 +332,5 @@ const LIST_EVENTS = ["toolsChanged", "promptsChanged", "resourcesChanged"] as co
 function textOf({ method, params }: Call, field: string): string {
   const value = params?.[field];
   if (typeof value === "string") return value;
-  throw new PortolanError("INPUT_INVALID", `${method} needs "${field}" as text`);
+  throw new PortolanError("INPUT_INVALID", `${method} needs the parameter "${field}" as a string`);
 }

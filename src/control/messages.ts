@@ -7,6 +7,7 @@ import type { OwnName, ServerHealth } from "../hub/index.ts";
 import type { LaunchPlan } from "../launch/index.ts";
 import type { Implementation, JsonObject, ServerConfig } from "../model/index.ts";
 import type { Description } from "../upstream/index.ts";
+import type { DenialEvent } from "./server/open-denials.ts";
 
 /** Facts about a running gateway. */
 export interface GatewayFacts {
@@ -78,6 +79,10 @@ export interface ReloadResult {
   /** Servers that changed files added or changed since the last reload; absent from an older gateway. */
   readonly changed?: readonly string[];
   readonly removed?: readonly string[];
+  /** Gateway settings that were applied since the last reload; absent from an older gateway. */
+  readonly applied?: readonly string[];
+  /** Changed settings that take effect after a restart of the gateway; an older gateway reports them in `problems`. */
+  readonly restart?: readonly string[];
   /** The servers that were changed or restarted, as they are now; absent from an older gateway. */
   readonly servers?: readonly ServerHealth[];
 }
@@ -94,6 +99,8 @@ export interface DriversResult {
 
 export interface SandboxResult {
   readonly plans: readonly LaunchPlan[];
+  /** Denials among the last events that nobody has granted since, the newest first. */
+  readonly denied: readonly DenialEvent[];
 }
 
 export interface ApprovalsResult {

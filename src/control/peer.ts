@@ -205,18 +205,17 @@ function cancelled(signal: AbortSignal | undefined): PortolanError {
 }
 
 function tooDeep(message: "request" | "response"): PortolanError {
-  return new PortolanError(
-    "PROTOCOL_ERROR",
-    `the ${message} of the server is nested too deeply to be forwarded`,
-    {
-      hint: "Report it to the author of the server.",
-    },
-  );
+  // A request contains the arguments of the user; only a response comes from a server.
+  return message === "request"
+    ? new PortolanError("PROTOCOL_ERROR", "the request is nested too deeply to be forwarded")
+    : new PortolanError("PROTOCOL_ERROR", "the response of the server is nested too deeply to be forwarded", {
+        hint: "Report it to the author of the server.",
+      });
 }
 
 function lost(): PortolanError {
   return new PortolanError("CONNECTION_LOST", "the connection to the running gateway was lost", {
-    hint: "The gateway has stopped, or has crashed. See its log, or start it again: portolan serve",
+    hint: "The gateway stopped or crashed. See why: portolan status. To start it again: portolan serve --daemon",
   });
 }
 

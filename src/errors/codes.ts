@@ -37,6 +37,7 @@ export type ErrorCode =
   | "SERVER_CRASHED"
   | "SANDBOX_UNAVAILABLE"
   | "SANDBOX_DENIED"
+  | "HOST_UNREACHABLE"
   | "INSTALL_FAILED"
   | "VERSION_MISMATCH"
   | "VERSION_VULNERABLE"
@@ -85,11 +86,21 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     -32602,
     "Give one of the servers another alias, or change the naming template.",
   ),
-  FILE_FAILED: entry(2, 500, -32603, "Check that the file exists and may be read and written."),
-  AUDIT_DAMAGED: entry(2, 500, -32603, "See which records are missing: portolan audit calls --verify."),
-  APPROVAL_UNKNOWN: entry(2, 404, -32602, "See the calls that wait: portolan approve."),
+  FILE_FAILED: entry(
+    2,
+    500,
+    -32603,
+    "Check that the file exists and that its permissions allow reading and writing.",
+  ),
+  AUDIT_DAMAGED: entry(2, 500, -32603, "See which records are affected: portolan audit calls --verify."),
+  APPROVAL_UNKNOWN: entry(2, 404, -32602, "List the calls that wait for approval: portolan approve."),
   USAGE: entry(2, 400, -32602, "Run the command with --help."),
-  TARGET_INVALID: entry(2, 400, -32602, "A target is a URL or a quoted command."),
+  TARGET_INVALID: entry(
+    2,
+    400,
+    -32602,
+    "A target is a server alias, a config file, a URL, a quoted command, or a command after --.",
+  ),
   INPUT_INVALID: entry(2, 400, -32602, "Correct the named fields; the tool's inputSchema lists them."),
   TOOL_NOT_FOUND: entry(2, 404, -32602, "List the server's tools to see their names."),
   TOOL_WITHHELD: entry(
@@ -103,10 +114,31 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
   NOT_SUPPORTED: entry(2, 404, -32601, "This is not possible here; the message gives the reason."),
   TOOL_FAILED: entry(1, 200, -32603, "The tool ran and failed; its message gives the reason."),
   RPC_ERROR: entry(1, 502, -32603, "The server refused the request; its message gives the reason."),
-  OUTPUT_INVALID: entry(4, 502, -32603, "The server broke its own outputSchema; report it to its author."),
-  SERVER_START_FAILED: entry(3, 502, -32603, "Run the command by hand to see why it does not start."),
+  OUTPUT_INVALID: entry(
+    4,
+    502,
+    -32603,
+    "The result does not match the tool's outputSchema; report this to the server's author.",
+  ),
+  SERVER_START_FAILED: entry(
+    3,
+    502,
+    -32603,
+    "Start the command alone, in a sandbox, to see why it fails: portolan list -- <command>.",
+  ),
   SANDBOX_UNAVAILABLE: entry(3, 502, -32603, "Run portolan doctor to see what this machine can enforce."),
-  SANDBOX_DENIED: entry(2, 403, -32602, "If the server needs access, allow it in its sandbox config."),
+  SANDBOX_DENIED: entry(
+    2,
+    403,
+    -32602,
+    "If the server needs this access, allow it in the sandbox config of the server.",
+  ),
+  HOST_UNREACHABLE: entry(
+    3,
+    502,
+    -32603,
+    "The sandbox allows this host. Check the name of the host, and the network of this machine.",
+  ),
   INSTALL_FAILED: entry(3, 502, -32603, "Check the package's name and version, and the network."),
   VERSION_MISMATCH: entry(3, 502, -32603, "Install a version in the range that the config file requires."),
   VERSION_VULNERABLE: entry(
@@ -115,8 +147,18 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     -32603,
     "Update to a version without the vulnerability: portolan update.",
   ),
-  PLATFORM_UNSUPPORTED: entry(3, 502, -32603, "This server is not made for this machine."),
-  SERVER_CRASHED: entry(3, 502, -32603, "The call may or may not have run; check before calling again."),
+  PLATFORM_UNSUPPORTED: entry(
+    3,
+    502,
+    -32603,
+    "Use a server that supports this operating system and processor.",
+  ),
+  SERVER_CRASHED: entry(
+    3,
+    502,
+    -32603,
+    "The call may or may not have taken effect; check before you repeat it.",
+  ),
   SERVER_UNAVAILABLE: entry(
     3,
     503,
@@ -124,8 +166,18 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     "Portolan starts the server again later. See the reason: portolan status.",
   ),
   SERVER_DISABLED: entry(3, 503, -32603, "Enable the server in its config file."),
-  CONNECTION_LOST: entry(3, 502, -32603, "The call may or may not have run; check before calling again."),
-  CONNECTION_CLOSED: entry(3, 503, -32603, "Portolan closed the connection; connect again."),
+  CONNECTION_LOST: entry(
+    3,
+    502,
+    -32603,
+    "The call may or may not have taken effect; check before you repeat it.",
+  ),
+  CONNECTION_CLOSED: entry(
+    3,
+    503,
+    -32603,
+    "Connect again. A call that was running may have taken effect; check before you repeat it.",
+  ),
   SESSION_LOST: entry(
     3,
     502,
@@ -133,7 +185,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     "The server forgot the session twice in a row. The call did not run; call again.",
   ),
   HTTP_ERROR: entry(3, 502, -32603, "Check the URL and the server's health."),
-  AUTH_REQUIRED: entry(5, 401, -32603, "Give a valid credential, for example an Authorization header."),
+  AUTH_REQUIRED: entry(5, 401, -32603, "Send a valid credential, for example an Authorization header."),
   AUTH_UNAVAILABLE: entry(3, 503, -32603, "The credential was not checked; try again later."),
   AUTH_FAILED: entry(5, 502, -32603, "Ask the operator of the server, or of its authorization server."),
   FORBIDDEN: entry(5, 403, -32603, "Ask the operator of the server for access."),
@@ -142,22 +194,32 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     124,
     504,
     -32603,
-    "Raise the timeout (timeoutMs of the call in a program) if the server is known to be slow.",
+    "If the server is slow, raise its timeouts.request (in a program: timeoutMs of the call).",
   ),
   CANCELLED: entry(130, 499, -32603, "The caller cancelled the request."),
-  BUSY: entry(3, 503, -32603, "The server does not read fast enough; send fewer requests at once."),
+  BUSY: entry(
+    3,
+    503,
+    -32603,
+    "The call was not made. Wait, then call again; send fewer requests at the same time.",
+  ),
   MESSAGE_TOO_LARGE: entry(
     4,
     502,
     -32603,
-    "Request less data, or raise max_message_bytes in the config of the server.",
+    "Request less data, or raise max_message_bytes of the server (limits.maxMessageBytes in code).",
   ),
-  PROTOCOL_ERROR: entry(4, 502, -32603, "The peer does not speak MCP here; check the URL or the command."),
+  PROTOCOL_ERROR: entry(
+    4,
+    502,
+    -32603,
+    "Check that the URL or command is an MCP server. If it is one, report the error to its author.",
+  ),
   VERSION_UNSUPPORTED: entry(
     4,
     502,
     -32022,
-    "No protocol revision is common to both sides; update one of them.",
+    "Portolan and the server have no protocol revision in common; update the older one.",
   ),
   CAPABILITY_MISSING: entry(4, 400, -32021, "Register a handler for this kind of server request."),
   TOO_MANY_ROUNDS: entry(
@@ -170,9 +232,14 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     4,
     502,
     -32603,
-    "Portolan does not check the input of this tool; the server does.",
+    "Portolan omits the check that the message names. The server can still check its input itself.",
   ),
   TOOL_DROPPED: entry(4, 502, -32603, "Report the malformed definition to the server's author."),
-  CALLBACK_FAILED: entry(1, 500, -32603, "Correct the function; the work went on without it."),
+  CALLBACK_FAILED: entry(
+    1,
+    500,
+    -32603,
+    "Correct the function in your program; Portolan continued without its result.",
+  ),
   INTERNAL: entry(70, 500, -32603, "This is a bug in portolan; please report it."),
 };

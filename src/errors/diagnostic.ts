@@ -15,6 +15,8 @@ export interface Diagnostic {
   readonly file?: string;
   readonly line?: number;
   readonly column?: number;
+  /** Name of the value in the file that looks like a literal secret. Output must not show this value. */
+  readonly literalSecret?: string;
   /** Next step for the user. */
   readonly hint?: string;
 }

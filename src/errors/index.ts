@@ -30,6 +30,7 @@ export {
   missingSecrets,
   noServers,
   packageNotFound,
+  START_TIMEOUT_HINT,
   unknownPrompt,
   unknownResource,
   unknownServer,

@@ -27,7 +27,7 @@ const isTable = (value: unknown): boolean =>
 
 export const OPTION_KINDS = {
   anything: (() => FINE) as OptionKind,
-  text: kind("a text", isText),
+  text: kind("a string", isText),
   flag: kind("true or false", (value) => typeof value === "boolean"),
   number: kind("a number of at least 0", (value) => typeof value === "number" && value >= 0),
   milliseconds: kind(
@@ -37,7 +37,7 @@ export const OPTION_KINDS = {
   callback: kind("a function", (value) => typeof value === "function"),
   object: kind("an object", isTable),
   signal: kind("an AbortSignal", (value) => value instanceof AbortSignal),
-  texts: kind("a list of texts", (value) => Array.isArray(value) && value.every(isText)),
+  texts: kind("a list of strings", (value) => Array.isArray(value) && value.every(isText)),
   oneOf: (...words: readonly (string | boolean)[]): OptionKind =>
     kind(`one of ${words.map((word) => JSON.stringify(word)).join(", ")}`, (value) =>
       (words as readonly unknown[]).includes(value),

@@ -127,19 +127,19 @@ interface MachineFault {
 
 const FAULTS: Readonly<Record<string, MachineFault>> = {
   EMFILE: {
-    what: "this program may not open more files",
-    hint: "Raise its limit (ulimit -n 4096), or run fewer servers at once.",
+    what: "this process has too many open files",
+    hint: "Raise the limit of open files (ulimit -n 4096), or run fewer servers.",
   },
-  ENFILE: { what: "the machine may not open more files", hint: "End other programs, and try again." },
-  ENOSPC: { what: "the disk is full", hint: "Free some space on it, and try again." },
-  EDQUOT: { what: "your quota on the disk is used up", hint: "Free some space, and try again." },
+  ENFILE: { what: "this machine has too many open files", hint: "End other programs, and try again." },
+  ENOSPC: { what: "the disk is full", hint: "Free some disk space, and try again." },
+  EDQUOT: { what: "your quota on the disk is used up", hint: "Free some disk space, and try again." },
   EROFS: {
-    what: "the disk may only be read",
-    hint: "Make it writable, or choose another folder for Portolan's data with XDG_DATA_HOME.",
+    what: "the disk is read-only",
+    hint: "Make the disk writable. On Linux, XDG_DATA_HOME sets another folder for Portolan's data.",
   },
   LOCK_HELD: {
     what: "another process uses the file",
-    hint: "Wait for it to finish, or remove the lock file if you know that it is left over.",
+    hint: "Wait until that process has finished. If it does not exist any more, delete the lock file.",
   },
   ENOMEM: { what: "there is not enough memory", hint: "End other programs, and try again." },
 };

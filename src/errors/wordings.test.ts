@@ -56,17 +56,19 @@ test("the wordings", () => {
       "INPUT_INVALID: The arguments of add are not valid:
     - a is required
     - b must be a number, got "x" | add(a, b)",
-      "CONFIG_INVALID: Cannot listen at 127.0.0.1:7420: the port is in use. | A gateway may be running already: portolan status. Otherwise choose another port: --port 0 is any free one.",
-      "SERVER_UNKNOWN: There are no servers in ~/project. | Add one: portolan add <name> -- <command...>, or portolan add <name> <url>",
+      "CONFIG_INVALID: Cannot listen at 127.0.0.1:7420: the port is in use. | Another program uses it; if that is a gateway, portolan status shows it. To choose another port: --port 0 chooses a free one.",
+      "SERVER_UNKNOWN: There are no servers in ~/project. | In that folder, add one: portolan add <name> -- <command...>, or portolan add <name> <url>",
     ]
   `);
   expect(missingSecrets([{ name: "A", places: ["env.A"] }])).toEqual({
     message: "A secret is missing: A (for env.A).",
     hint: "Set it: portolan secrets set A.",
   });
-  expect(missingSecrets([{ name: "A" }, { name: "B", step: "give B in the environment" }])).toEqual({
+  expect(
+    missingSecrets([{ name: "A" }, { name: "B", step: "define B in the environment of Portolan" }]),
+  ).toEqual({
     message: "Secrets are missing: A; B.",
-    hint: "Set them: portolan secrets set A; give B in the environment.",
+    hint: "Set them: portolan secrets set A; define B in the environment of Portolan.",
   });
   expect(packageNotFound("x@1", "npm's registry").message).toBe(
     "The package x@1 was not found in npm's registry",
@@ -97,5 +99,5 @@ test("a program reads settings in place of options", () => {
   const error = cannotListen("127.0.0.1", 80, { code: "EADDRINUSE" } as NodeJS.ErrnoException, {
     inProgram: true,
   });
-  expect(error.hint).toContain("settings.port: 0 is any free one");
+  expect(error.hint).toContain("settings.port: 0 chooses a free one");
 });

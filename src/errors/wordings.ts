@@ -6,6 +6,10 @@ import { didYouMean } from "./suggest.ts";
 const MAX_LISTED = 20;
 const MAX_NAME = 200;
 
+/** The hint of a start that took too long. */
+export const START_TIMEOUT_HINT =
+  "If the server is known to start slowly, raise limits.startTimeoutMs of connectMcp(), or timeouts.start in the config of the server.";
+
 /** `known` are the servers that the user could have meant. `reason` explains a server that is elsewhere. */
 export function unknownServer(name: string, known: Iterable<string>, reason?: string): PortolanError {
   const names = [...known];
@@ -110,12 +114,15 @@ export function missingSecrets(missing: readonly MissingValue[]): {
 const LISTENING: Readonly<Record<string, readonly [string, string]>> = {
   EADDRINUSE: [
     "the port is in use",
-    "A gateway may be running already: portolan status. Otherwise choose another port: --port 0 is any free one.",
+    "Another program uses it; if that is a gateway, portolan status shows it. To choose another port: --port 0 chooses a free one.",
   ],
-  EACCES: ["this user may not", "Ports below 1024 belong to the system; choose a higher one with --port."],
+  EACCES: [
+    "permission denied",
+    "Ports below 1024 need administrator rights; choose a higher one with --port.",
+  ],
   EADDRNOTAVAIL: [
     "this computer does not have that address",
-    "Use --host 127.0.0.1 for this computer alone, or 0.0.0.0 for every address it has.",
+    "Use --host 127.0.0.1 to accept connections from this computer only, or --host 0.0.0.0 to accept them at every address of this computer.",
   ],
   ENOTFOUND: ["there is no such host", "Give an address of this computer: --host 127.0.0.1"],
 };
@@ -125,19 +132,22 @@ export function cannotListen(
   host: string,
   port: number,
   cause: NodeJS.ErrnoException,
-  { inProgram = false }: { readonly inProgram?: boolean } = {},
+  { inProgram = false, why }: { readonly inProgram?: boolean; readonly why?: string } = {},
 ): PortolanError {
-  const [why, text] = LISTENING[cause.code ?? ""] ?? [cause.message, "Check --host and --port."];
+  const [usual, text] = LISTENING[cause.code ?? ""] ?? [cause.message, "Check --host and --port."];
   const toSetting = (_option: string, name: string, value?: string): string =>
     value === undefined ? `settings.${name}` : `settings.${name}: ${value}`;
   const hint = inProgram ? text.replaceAll(/--(host|port)(?: ([\d.]+))?/g, toSetting) : text;
-  return new PortolanError("CONFIG_INVALID", `Cannot listen at ${host}:${port}: ${why}.`, { hint, cause });
+  return new PortolanError("CONFIG_INVALID", `Cannot listen at ${host}:${port}: ${why ?? usual}.`, {
+    hint,
+    cause,
+  });
 }
 
 /** A folder or file without any server. `place` is as the user would write it. */
 export function noServers(place: string): PortolanError {
   return new PortolanError("SERVER_UNKNOWN", `There are no servers in ${place}.`, {
-    hint: "Add one: portolan add <name> -- <command...>, or portolan add <name> <url>",
+    hint: "In that folder, add one: portolan add <name> -- <command...>, or portolan add <name> <url>",
   });
 }
 
@@ -148,7 +158,7 @@ export function packageNotFound(
 ): { readonly message: string; readonly hint: string } {
   return {
     message: `The package ${spec.slice(0, MAX_NAME)} was not found in ${registry}`,
-    hint: "Check the package's name; a private one needs you to be logged in.",
+    hint: "Check the name of the package. For a private package, log in first: npm login.",
   };
 }
 

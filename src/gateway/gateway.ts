@@ -12,9 +12,12 @@ import {
   toPortolanError,
 } from "../errors/index.ts";
 import {
-  type WorkspaceEvents,
+  checkHealth,
   type OpenedWorkspace,
   openWorkspaceHub,
+  readHealth,
+  type ServerHealth,
+  type WorkspaceEvents,
   type WorkspaceOptions,
   type WorkspaceSource,
 } from "../hub/index.ts";
@@ -41,6 +44,7 @@ import type { Site } from "./http/handler.ts";
 import { type HttpServer, listen as listenHttp } from "./http/server.ts";
 import type { LegacyOptions } from "./legacy/session.ts";
 import { ModernFront } from "./modern/front.ts";
+import { watchConfigState } from "./telemetry/config-state.ts";
 import { openObservation } from "./telemetry/open-observation.ts";
 import { resolveTelemetry } from "./telemetry/resolve-telemetry.ts";
 import { checkPath, checkReachable } from "./options.ts";
@@ -83,6 +87,12 @@ export interface Gateway extends AsyncDisposable {
   listen(): Promise<{ readonly url: string }>;
   /** Serves one client on these streams. Resolves when the client has disconnected. */
   serveStdio(input: Readable, output: Writable): Promise<void>;
+  /** Resolves when every server that starts with the gateway is ready, or has failed for the first time. */
+  settled(): Promise<void>;
+  /** The last known state of each server, without a request to it, as `health()` of a workspace. */
+  health(): ServerHealth[];
+  /** Pings every running server. False when an enabled server is down, or when no driver can serve a contract. */
+  healthCheck(): Promise<boolean>;
   /** Refuses new requests, waits a moment for the running ones, then stops all servers and connections. */
   close(): Promise<void>;
 }
@@ -121,6 +131,10 @@ export interface ReloadOutcome {
   /** Servers that changed files added or changed since the last `reload()`. */
   readonly changed: readonly string[];
   readonly removed: readonly string[];
+  /** Gateway settings that were applied since the last `reload()`, such as `budgets`. */
+  readonly applied: readonly string[];
+  /** Changed settings that take effect after a restart of the gateway, such as `gateway.port`. */
+  readonly restart: readonly string[];
 }
 
 const MAX_SUSPENDED = 10_000;
@@ -236,6 +250,12 @@ async function createGateway(
   // After the budgets, so that nobody is asked about a call that a budget refuses.
   approvals.useRules(live.all.approval);
   const checkRuleTools = watchRuleTools(workspace, () => live.all);
+  let settingsProblem: string | undefined;
+  let applying = Promise.resolve();
+  const configState = watchConfigState(workspace, {
+    problem: () => settingsProblem,
+    applied: () => applying,
+  });
   const stopped = new AbortController();
   let server: HttpServer | undefined;
   if (servesHttp) checkReachable(live.all, token);
@@ -243,17 +263,25 @@ async function createGateway(
     ? await createHttpFront({
         ...{ workspace, live, legacy, modern, views, token, key, site },
         metrics: observation.telemetry.metrics,
-        refusedCalls: () => budgets.refusals,
+        metricValues: () => ({
+          ...{ refusedCalls: budgets.refusals, approvals: approvals.counts, config: configState() },
+        }),
         path: checkPath(path),
         url: () => (server === undefined ? undefined : `${server.url}${path}/mcp`),
       })
     : undefined;
   const http = (): HttpFront => {
     if (front !== undefined) return front;
-    throw new PortolanError("NOT_SUPPORTED", "this gateway was opened with http: false");
+    throw new PortolanError(
+      "NOT_SUPPORTED",
+      "this gateway does not serve HTTP, because it was opened with http: false",
+    );
   };
 
-  let settingsProblem: string | undefined;
+  /** Changed settings that take effect after a restart. */
+  let atRestart: readonly string[] = [];
+  // The gateway applies a changed file by itself, often before somebody asks for a reload and wants to know what changed.
+  const appliedSettings = new Set<string>();
   const apply = async (isRequested: boolean): Promise<void> => {
     const earlier = ofSettings.splice(0);
     try {
@@ -281,22 +309,22 @@ async function createGateway(
     await budgets.use(next);
     approvals.useRules(next.approval);
     checkRuleTools();
-    settingsProblem =
-      restart.length === 0
-        ? undefined
-        : `Changes of ${restart.map(toSection).join(", ")} apply after the next start of the gateway.`;
+    for (const name of changed) appliedSettings.add(name);
+    settingsProblem = undefined;
+    atRestart = restart.map(toSection);
     if (isRequested || changed.length + restart.length > 0)
       workspace.events.emit({ type: "gateway.reloaded", server: "gateway", changed, restart, problems: [] });
   };
-  let applying = Promise.resolve();
   /** One change after the other; a change that fails leaves the earlier settings in use. */
   const applySettings = (isRequested = false): Promise<void> =>
     (applying = applying
       .then(() => apply(isRequested))
       .catch((thrown: unknown) => {
         const { message, code, hint } = withRedactedError(toPortolanError(thrown), redactor);
-        settingsProblem = `The changed gateway settings are not in use: ${message}`;
-        reportSettings({ code, severity: "error", message: settingsProblem, hint });
+        const problem = { code, severity: "error", message, hint } as const;
+        const prefix = "The changed gateway settings are not in use: ";
+        settingsProblem = `${prefix}${hintedMessage(problem)}`;
+        reportSettings({ ...problem, message: `${prefix}${message}` });
         const problems = [message];
         workspace.events.emit({
           type: "gateway.reloaded",
@@ -309,7 +337,6 @@ async function createGateway(
   workspace.gateway.onChange(() => void applySettings());
   // The files may have changed while the gateway was created.
   if (workspace.gateway.settings !== configured) void applySettings();
-  // The gateway applies a changed file by itself, often before somebody asks for a reload and wants to know what changed.
   const touchedServers = new Set<string>();
   workspace.events.on(
     (event) => {
@@ -339,12 +366,16 @@ async function createGateway(
     );
     const { restarted, problems: kept } = await workspace.renewSecrets();
     const problems = [...fileProblems, settingsProblem, tlsProblem, ...kept];
+    const applied = [...appliedSettings].toSorted();
+    appliedSettings.clear();
     return {
       hasFiles: errors !== undefined,
       problems: problems.filter((one) => one !== undefined),
       restarted,
       changed: touched.filter(isThere),
       removed: touched.filter((alias) => !isThere(alias)),
+      applied,
+      restart: atRestart,
     };
   };
 
@@ -354,8 +385,11 @@ async function createGateway(
     // The server still listens, so that new requests and /readyz learn that the gateway is stopping.
     await Promise.race([front?.drain(), delay(DRAIN_MS, undefined, { ref: false })]);
     modern.close();
-    // Running calls fail with "the server was stopped" before their connections are closed.
-    await Promise.race([workspace.close(), delay(STOP_MS, undefined, { ref: false })]);
+    // Running calls fail with this message before their connections are closed.
+    await Promise.race([
+      workspace.close("the gateway is stopping"),
+      delay(STOP_MS, undefined, { ref: false }),
+    ]);
     stopped.abort();
     front?.close();
     server?.close();
@@ -374,7 +408,8 @@ async function createGateway(
       return token;
     },
     get settingsProblem() {
-      return settingsProblem;
+      if (settingsProblem !== undefined || atRestart.length === 0) return settingsProblem;
+      return `Changes of ${atRestart.join(", ")} take effect after a restart of the gateway.`;
     },
     get budgets() {
       return budgets.uses;
@@ -382,6 +417,9 @@ async function createGateway(
     reload,
     events: workspace.events,
     diagnostics: workspace.diagnostics,
+    settled: () => workspace.settled(),
+    health: () => readHealth(hub.members),
+    healthCheck: () => checkHealth(hub.members),
     handle: (request, response) => http().handle(request, response),
     fetch: async (request) => http().fetch(request),
     upgrade: (request, socket, head) => http().upgrade(request, socket, head),

@@ -2,23 +2,24 @@
 
 import { checkOptions, OPTION_KINDS, type OptionTable, PortolanError } from "../errors/index.ts";
 import { WORKSPACE_OPTIONS } from "../hub/index.ts";
-import type {
-  ApprovalRule,
-  AuditSettings,
-  BudgetAmount,
-  GatewayBudget,
-  GatewayCaller,
-  GatewayLimits,
-  GatewayLoops,
-  GatewayOAuth,
-  GatewayRate,
-  GatewaySettings,
-  GatewayTls,
-  GatewayTokenRule,
-  GatewayToolRules,
-  GatewayTransports,
-  PrometheusSettings,
-  TelemetrySettings,
+import {
+  type ApprovalRule,
+  type AuditSettings,
+  type BudgetAmount,
+  type GatewayBudget,
+  type GatewayCaller,
+  type GatewayLimits,
+  type GatewayLoops,
+  type GatewayOAuth,
+  type GatewayRate,
+  type GatewaySettings,
+  type GatewayTls,
+  type GatewayTokenRule,
+  type GatewayToolRules,
+  type GatewayTransports,
+  LOG_FORMATS,
+  type PrometheusSettings,
+  type TelemetrySettings,
 } from "../model/index.ts";
 import type { GatewayOptions } from "./gateway.ts";
 
@@ -43,6 +44,7 @@ const SETTINGS: OptionTable<GatewaySettings> = {
   auth: oneOf("token", "none"),
   publicUrl: text,
   console: oneOf("local", "off", "all"),
+  logFormat: oneOf(...LOG_FORMATS),
   oauth: fields<GatewayOAuth>({
     issuer: text,
     audience: text,
@@ -55,8 +57,8 @@ const SETTINGS: OptionTable<GatewaySettings> = {
   callers: list(
     fields<GatewayCaller>({
       name: text,
-      token: text,
-      tokenSha256: text,
+      token: either(text, texts),
+      tokenSha256: either(text, texts),
       oauth: fields<GatewayTokenRule>({ subject: text, scope: text, claim: map(text) }),
       allow: fields(TOOL_RULES),
       deny: fields(TOOL_RULES),
@@ -142,7 +144,7 @@ export function checkGatewayOptions(options: GatewayOptions = {}): GatewayOption
 export function checkPath(path: string): string {
   if (path === "" || /^(?:\/[\w.~-]+)+$/.test(path)) return path;
   throw new PortolanError("CONFIG_INVALID", `the path ${JSON.stringify(path)} of the gateway is not valid`, {
-    hint: 'A path such as /tools: it begins with "/", does not end with it, and contains letters, digits, _ . ~ and - only.',
+    hint: 'Use a path such as /tools. It begins with "/", does not end with "/", and contains only letters, digits, _ . ~ and -.',
   });
 }
 
@@ -156,7 +158,7 @@ export function checkReachable(
     "CONFIG_INVALID",
     "no caller can use this gateway: it has no token, callers or OAuth",
     {
-      hint: 'Pass access: { token }, or settings with callers, oauth, or auth: "none".',
+      hint: 'Pass access: { token } to openGateway(), or settings with callers, oauth, or auth: "none".',
     },
   );
 }

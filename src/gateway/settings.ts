@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { GATEWAY_DEFAULTS, type GatewaySettings } from "../model/index.ts";
 
 /** These settings belong to the listening socket, so they apply after a restart. */
-const AT_START = ["host", "port", "tls", "transports", "telemetry", "audit", "console"] as const;
+const AT_START = ["host", "port", "tls", "transports", "telemetry", "audit", "console", "logFormat"] as const;
 
 type Limits = Required<Omit<NonNullable<GatewaySettings["limits"]>, "rate" | "concurrency">>;
 
@@ -73,5 +73,5 @@ function toFileName(name: string): string {
 
 /** Telemetry and audit log have sections of their own in portolan.yaml. */
 export function toSection(name: string): string {
-  return name === "telemetry" || name === "audit" ? name : `gateway.${name}`;
+  return name === "telemetry" || name === "audit" ? name : `gateway.${toFileName(name)}`;
 }

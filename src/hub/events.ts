@@ -70,18 +70,24 @@ export interface ConfigReloadedEvent extends Common {
   readonly problems: readonly string[];
 }
 
-/** A server tried to reach a host that its sandbox does not grant. */
+/** A server tried to reach a host that its sandbox does not grant, or that this machine cannot reach. */
 export interface SandboxDeniedEvent extends Common {
   readonly type: "mcp.sandbox_denied";
+  /** `unreachable`: the sandbox grants the host, but this machine could not reach it. Absent for a host that is not granted. */
+  readonly kind?: "unreachable";
   readonly host: string;
   readonly port: number;
   readonly reason: string;
+  /** The network rule that would allow the connection, if it is not the host itself. */
+  readonly rule?: string;
 }
 
 /** A server failed on a path that its sandbox hides or protects, as its own words or the arguments of a call show. */
 export interface SandboxPathDeniedEvent extends Common {
   readonly type: "mcp.sandbox_path_denied";
   readonly path: string;
+  /** `read`: the sandbox hides the path. `write`: it shows the path, and protects it from writing. */
+  readonly access: "read" | "write";
   readonly reason: string;
   /** The command that grants the path. Absent if no grant would help. */
   readonly grant?: string;
@@ -98,7 +104,7 @@ export interface SandboxRelaxedEvent extends Common {
 
 /**
  * The comparison of a server's tools with the lock file has another result than before. Without names and without a
- * reason, all tools match their pins again.
+ * reason, all tools match their pins again, or, with the mode `off`, the tools are not compared any more.
  */
 export interface PinsComparedEvent extends Common {
   readonly type: "mcp.pins_compared";
@@ -247,7 +253,8 @@ export function toLaunchEvent(
 ): Unstamped<HubEvent> | undefined {
   if (news.type === "denied") {
     const [host, reason] = [redactor.redactText(news.host), redactor.redactText(news.reason)];
-    return { type: "mcp.sandbox_denied", server, host, port: news.port, reason };
+    const { kind, port, grant: rule } = news;
+    return { type: "mcp.sandbox_denied", server, ...(kind && { kind }), host, port, reason, rule };
   }
   if (news.type === "progress") {
     const { what: reason, bytes } = news;

@@ -283,10 +283,11 @@ export class Hub implements Upstream, ViewSource {
     return this.#whole.stats();
   }
 
-  async close(): Promise<void> {
+  /** `reason` is the message of calls that were running. */
+  async close(reason?: string): Promise<void> {
     if (this.closed) return;
     this.closed = true;
-    await Promise.allSettled([...this.members, ...this.#aside].map((member) => member.stop()));
+    await Promise.allSettled([...this.members, ...this.#aside].map((member) => member.stop({ reason })));
     await Promise.allSettled([...this.#views].map((view) => view.close()));
   }
 

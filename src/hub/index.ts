@@ -63,7 +63,7 @@ export {
   rememberDrivers,
 } from "./drivers/registrations.ts";
 export type { HubView, ViewOptions } from "./views/view.ts";
-export { checkHealth, openWorkspace, type Workspace } from "./workspace/workspace.ts";
+export { checkHealth, openWorkspace, readHealth, type Workspace } from "./workspace/workspace.ts";
 
 // Loaded on first use, because few programs need it.
 

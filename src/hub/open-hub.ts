@@ -40,6 +40,8 @@ export interface HubOptions {
   readonly naming?: string;
   readonly descriptionPrefix?: boolean | string;
   readonly handlers?: McpHandlers;
+  /** The folders of `handlers.roots`. Default: they are read from the handlers. */
+  readonly roots?: readonly string[];
   readonly clientInfo?: Implementation;
   /** The client capabilities that are declared to servers; by default those of the handlers. */
   readonly capabilities?: JsonObject;
@@ -129,7 +131,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     // Without a folder for snapshots the era memory is not written either.
     eras:
       options.snapshots === false ? { ...createEraMemory(), remember: async () => {} } : createEraMemory(),
-    roots: await rootFolders(handlers),
+    roots: options.roots ?? (await rootFolders(handlers)),
     driverCode: options.driverCode,
     storesNothing: options.snapshots === false,
     person: options.person,

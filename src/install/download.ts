@@ -117,7 +117,12 @@ async function fromFirst(options: DownloadOptions, partial: string): Promise<voi
       first ??= error as Error;
     }
   }
-  throw first ?? new PortolanError("INSTALL_FAILED", "The file has no URL.");
+  throw (
+    first ??
+    new PortolanError("INSTALL_FAILED", "The file has no URL.", {
+      hint: "Add the URL of the file to the config, or report it to the author of the package.",
+    })
+  );
 }
 
 async function fromUrl(url: string, options: DownloadOptions, partial: string): Promise<void> {
@@ -145,8 +150,8 @@ async function fromUrl(url: string, options: DownloadOptions, partial: string): 
     // The first part may be damaged, or may belong to another file of the same server.
     if (state !== undefined) continue;
     if (size !== undefined && bytes !== size) throw wrongSize(url, bytes, size);
-    throw downloadError(url, `its hash is ${toSri(got)}, and ${toSri(integrity)} is expected`, {
-      hint: "Do not trust this file: it is not the one that was published.",
+    throw downloadError(url, `its hash is ${toSri(got)}, but ${toSri(integrity)} was expected`, {
+      hint: "Do not trust this file: it is not the one whose hash the config or the registry names.",
       reason: "HASH_MISMATCH",
     });
   }
@@ -243,7 +248,8 @@ async function writeBody(
     onBytes?.({ received, total });
   }
   await out.sync();
-  if (total !== undefined && received < total) throw new Error("it ended in the middle");
+  if (total !== undefined && received < total)
+    throw new Error("the download ended before the whole file arrived");
 }
 
 /** Reads the file back from the disk, so that a write that was cut short is detected too. */
@@ -258,11 +264,14 @@ function isFull(error: unknown): boolean {
 }
 
 function tooLarge(url: string, most: number): PortolanError {
-  return downloadError(url, `it is larger than ${most} bytes`, { reason: "TOO_LARGE" });
+  return downloadError(url, `it is larger than ${most} bytes`, {
+    hint: "Check that the URL names the right file. Portolan does not download a file above this limit.",
+    reason: "TOO_LARGE",
+  });
 }
 
 function wrongSize(url: string, bytes: number, size: number): PortolanError {
-  return downloadError(url, `it has ${bytes} bytes, and its publisher declares ${size}`, {
+  return downloadError(url, `it has ${bytes} bytes, but its publisher declares ${size}`, {
     hint: "Do not trust this file: it is not the one that was published.",
     reason: "SIZE_MISMATCH",
   });
@@ -281,7 +290,10 @@ function downloadError(
   return new PortolanError("INSTALL_FAILED", `${shown} could not be downloaded: ${why}.`, {
     cause,
     hint:
-      hint ?? (isOffline ? "Is this machine online? Once downloaded, it starts without network." : undefined),
+      hint ??
+      (isOffline
+        ? "Check the network connection of this machine. After the download, the server starts without network."
+        : "Check the address of the file and the network, and try again."),
     data: { url: shown, reason: code },
   });
 }

@@ -95,7 +95,8 @@ async function ensure(
   const { run } = context;
   if (check === undefined || run === undefined) return plain(first);
   if (first.kind === "docker") {
-    const message = "version_check does not apply to an image: name the image by its digest.";
+    const message =
+      "Portolan ignores version_check, because the server is a container image. Name the image by its digest instead.";
     context.report({ code: "VERSION_MISMATCH", severity: "warning", message, server: context.server });
     return plain(first);
   }

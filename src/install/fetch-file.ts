@@ -33,7 +33,7 @@ const SILENCE_MS = 60_000;
 export async function fetchFile(url: string, request: FileRequest): Promise<FileResponse> {
   if (url.startsWith("file:")) return openLocal(url);
   const address = parseUrl(url);
-  if (address === undefined) throw request.fail("it is no address");
+  if (address === undefined) throw request.fail("it is not a URL");
   let response = await send(address, request);
   // The server no longer has the part that is missing here.
   if (response.status === 416) {

@@ -129,7 +129,7 @@ async function toProgram(
   const files = kind === "file" ? false : await unpack(archive, folder, undefined, signal);
   if (files === false && kind === "bundle")
     throw new PortolanError("INSTALL_FAILED", "The bundle is not a zip archive.", {
-      hint: "Ask its author for another file.",
+      hint: "Ask the author of the bundle for a correct one.",
     });
   if (files === false) {
     if (kind !== "package") await refuseScript(file);
@@ -152,7 +152,7 @@ function findProgram(files: readonly string[], wanted: string): string {
   if (path !== undefined) return path;
   throw ending.length > 1
     ? new PortolanError("INSTALL_FAILED", `The archive contains several files "${wanted}".`, {
-        hint: `Give the whole path of one of them: ${ending.slice(0, 10).join(", ")}.`,
+        hint: `Give the full path of one of them: ${ending.slice(0, 10).join(", ")}.`,
       })
     : new PortolanError("INSTALL_FAILED", `The archive contains no "${wanted}".`, {
         hint: `It contains: ${files.slice(0, 10).join(", ")}.`,
@@ -169,7 +169,7 @@ async function refuseScript(path: string): Promise<void> {
     await file.close();
   }
   if (!/^#!.*\b(?:ba|da|z|k)?sh\b/.test(head.toString("latin1"))) return;
-  throw new PortolanError("INSTALL_FAILED", "The download is a shell script, which is not run.", {
-    hint: "If it installs the program: read it, and run it yourself.",
+  throw new PortolanError("INSTALL_FAILED", "The download is a shell script, which Portolan does not run.", {
+    hint: "If the script installs the program, read the script and run it yourself.",
   });
 }

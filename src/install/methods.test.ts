@@ -272,7 +272,7 @@ describe("the other ways", () => {
     const odd = { method: "magic", package: "x" } as unknown as InstallMethod;
     expect((await get(odd, { method: "vendored", path: file })).file).toBe(file);
     expect(seen.map(({ severity, message }) => `${severity}: ${message}`)).toEqual([
-      'warning: The install method "magic" is not known and is skipped.',
+      'warning: Portolan does not know the install method "magic", and skips it.',
     ]);
   });
 
@@ -282,7 +282,7 @@ describe("the other ways", () => {
     registry.publish({ name: "own", version: "1.0.0", bin: { own: "tool.js" }, files });
     const kit = await get({ method: "npm", package: "kit", global: true });
     expect(kit.args.at(-1)).toMatch(/kit[/\\]tool\.js$/);
-    expect(seen[0]?.message).toContain("kept apart");
+    expect(seen[0]?.message).toContain("into its own store");
     expect((await get({ method: "npm", package: "own@^1" })).args.at(-1)).toMatch(/own[/\\]tool\.js$/);
   });
 });
@@ -313,7 +313,7 @@ describe("a server's program", () => {
     await expect(ensure(check("^3"), "npx", "-y", "versioned")).rejects.toMatchObject({
       code: "VERSION_MISMATCH",
       server: "s",
-      message: "The program does not match: its version is 2.0.0, not in the range ^3.",
+      message: "The version check failed: the version of the program is 2.0.0, which is not in the range ^3.",
     });
   });
 
@@ -335,7 +335,7 @@ describe("a server's program", () => {
     ).rejects.toMatchObject({
       code: "SERVER_START_FAILED",
       message:
-        'the version check "no-such-name --version" cannot be made: cannot start "no-such-name": no such program',
+        'the version check "no-such-name --version" cannot run: cannot start "no-such-name": no such program',
       hint: expect.stringContaining("version_check.cmd") as string,
     });
   });

@@ -83,19 +83,21 @@ async function tryMethod(
   if (method.method === "vendored") return vendored(method.path, context);
   if (method.method === "npm") {
     if (method.global === true)
-      warn(`${method.package} is kept apart for this program, not installed for the whole machine.`);
+      warn(
+        `Portolan ignores global: true and installs ${method.package} into its own store, not for the whole machine.`,
+      );
     return fromNpm(command, method.package, context);
   }
   if (method.method === "curl" || method.method === "download") return fromAddress(command, method, context);
-  warn(`The install method "${method.method}" is not known and is skipped.`);
+  warn(`Portolan does not know the install method "${method.method}", and skips it.`);
   return undefined;
 }
 
 async function vendored(path: string, { base = process.cwd() }: MethodContext): Promise<Obtained> {
   const file = isAbsolute(path) ? path : resolve(base, path);
   if (await isProgram(file)) return { file, args: [], folder: undefined, source: file };
-  throw new PortolanError("INSTALL_FAILED", `${file} is not there, or may not be executed.`, {
-    hint: `Put the program there, and make it executable: chmod +x.`,
+  throw new PortolanError("INSTALL_FAILED", `${file} does not exist, or is not executable.`, {
+    hint: `Put the program there, and make it executable: chmod +x ${file}`,
   });
 }
 
@@ -122,14 +124,18 @@ async function fromAddress(
   if (sha256 === undefined)
     throw new PortolanError(
       "INSTALL_FAILED",
-      "The config has no SHA-256 for the download, so Portolan does not use it.",
+      "The config has no SHA-256 hash for the download, so Portolan does not download the file.",
       {
-        hint: "Add the hash of the file to the config: sha256sum FILE.",
+        hint: "Add the hash of the file to the config: sha256sum FILE prints it.",
       },
     );
   const integrity = /^[0-9a-f]{64}$/i.test(sha256) ? parseIntegrity(sha256) : undefined;
   if (integrity === undefined)
-    throw new PortolanError("INSTALL_FAILED", `"${sha256}" is not a SHA-256: 64 hexadecimal digits.`);
+    throw new PortolanError(
+      "INSTALL_FAILED",
+      `"${sha256}" is not a SHA-256 hash, which has 64 hexadecimal digits.`,
+      { hint: "Correct the hash in the config: sha256sum FILE prints it." },
+    );
   const name = programName(command);
   const content =
     method.method === "download"

@@ -55,8 +55,8 @@ function enough(what: string, wanted: number, here: number, server: string | und
   const mb = (bytes: number): string => `${Math.floor(bytes / MB)} MB`;
   throw new PortolanError(
     "PLATFORM_UNSUPPORTED",
-    `It needs ${mb(wanted)} of ${what}, and this machine has ${mb(here)}.`,
-    { server, data: { wanted, here } },
+    `The server needs ${mb(wanted)} of ${what}, but this machine has only ${mb(here)}.`,
+    { server, data: { wanted, here }, hint: `Run the server on a machine with more ${what}.` },
   );
 }
 
@@ -81,7 +81,7 @@ function check(
   if (known.includes(here) || known.includes("*") || known.includes("any")) return;
   throw new PortolanError(
     "PLATFORM_UNSUPPORTED",
-    `It is made for the ${what} ${wanted.join(" or ")}, and this machine has ${here}.`,
+    `The server supports only the ${what} ${wanted.join(" or ")}, but this machine has ${here}.`,
     { server, data: { wanted, here } },
   );
 }

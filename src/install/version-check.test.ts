@@ -28,7 +28,7 @@ describe("a version", () => {
     const check = { command: "tool", parse: "v(\\S+)", range: "*" };
     expect((await checkVersion(check, program, says("v1.0.0", "v2.0.0"))).version).toBe("1.0.0");
     expect((await checkVersion(check, program, says("hello", "v2.0.0"))).version).toBe("2.0.0");
-    expect((await checkVersion(check, program, says("hello"))).problem).toContain('tool says "hello"');
+    expect((await checkVersion(check, program, says("hello"))).problem).toContain('tool printed "hello"');
   });
 
   test("numbers in an error message are none", async () => {
@@ -59,10 +59,10 @@ describe("a version", () => {
     const check = { command: "tool -v", parse: "v(.*)", range: "*", timeoutMs: 200 };
     const stuck = { ...program, args: ["-e", "setInterval(() => {}, 1000)"] };
     expect((await checkVersion(check, stuck, runProgram)).problem).toBe(
-      "its version is unknown: tool -v did not end within 0.2 s, and says nothing",
+      "the version of the program is unknown: tool -v did not end within 0.2 s, and printed nothing",
     );
     expect((await checkVersion(check, program, says(""))).problem).toBe(
-      "its version is unknown: tool -v says nothing",
+      "the version of the program is unknown: tool -v printed nothing",
     );
   });
 
@@ -115,7 +115,7 @@ test("a machine is known by several names", async () => {
   await checkRequires({ os: [], arch: undefined }, here);
   await checkRequires(undefined);
   await expect(checkRequires({ os: ["windows"] }, here)).rejects.toThrow(
-    "made for the operating system windows",
+    "supports only the operating system windows",
   );
   await expect(checkRequires({ arch: ["amd64"] }, here)).rejects.toThrow("this machine has arm64");
 });
@@ -126,10 +126,10 @@ test("memory and disk must be there, as much as it needs", async () => {
   await checkRequires({ memoryBytes: 512 * MB, diskBytes: 1 }, here);
   await expect(checkRequires({ memoryBytes: 513 * MB }, here)).rejects.toMatchObject({
     code: "PLATFORM_UNSUPPORTED",
-    message: "It needs 513 MB of memory, and this machine has 512 MB.",
+    message: "The server needs 513 MB of memory, but this machine has only 512 MB.",
   });
   await expect(checkRequires({ diskBytes: Number.MAX_SAFE_INTEGER }, here)).rejects.toThrow(
-    "of free disk space, and this machine has",
+    "of free disk space, but this machine has only",
   );
 });
 

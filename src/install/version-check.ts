@@ -41,28 +41,30 @@ export async function checkVersion(
   const { stdout, stderr, code } = await run(program, { timeoutMs, signal });
   const isLate = code === null && performance.now() - begun >= timeoutMs;
   const line = firstWords((stdout.trim() || stderr.trim()).split("\n", 1)[0] ?? "", 200);
-  const said = line === "" ? "says nothing" : `says ${JSON.stringify(line)}`;
+  const said = line === "" ? "printed nothing" : `printed ${JSON.stringify(line)}`;
   const untold = (why: string): Checked => ({
     ok: false,
     version: undefined,
-    problem: `its version is unknown: ${check.command} ${why}`,
+    problem: `the version of the program is unknown: ${check.command} ${why}`,
     hint: isLate
       ? "Raise version_check.timeout, or correct version_check.cmd."
-      : "Correct version_check: its cmd must print the version, and its parse find it there.",
+      : "Correct version_check: cmd must print the version, and parse must find the version in that output.",
   });
   // Numbers in an error message are no version. A program that was stopped may have printed its version before.
-  if (code !== null && code !== 0) return untold(`ends with the exit code ${code}, and ${said}`);
+  if (code !== null && code !== 0) return untold(`ended with the exit code ${code}, and ${said}`);
   const version = find(stdout.slice(0, MOST_OUTPUT)) ?? find(stderr.slice(0, MOST_OUTPUT));
   if (version === undefined)
     return untold(isLate ? `did not end within ${timeoutMs / 1_000} s, and ${said}` : said);
   const parsed = toVersion(version);
   if (parsed === undefined)
-    return untold(`${said}, in which ${check.parse} finds ${JSON.stringify(firstWords(version, 60))}`);
+    return untold(
+      `${said}, and ${JSON.stringify(firstWords(version, 60))}, which ${check.parse} finds there, is not a version`,
+    );
   if (satisfies(parsed, range)) return { ok: true, version, problem: undefined };
   return {
     ok: false,
     version,
-    problem: `its version is ${firstWords(version, 60)}, not in the range ${check.range}`,
+    problem: `the version of the program is ${firstWords(version, 60)}, which is not in the range ${check.range}`,
   };
 }
 
@@ -71,7 +73,7 @@ export function checkError({ command }: VersionCheck, error: unknown): unknown {
   if (!isPortolanError(error) || !["SERVER_START_FAILED", "INSTALL_FAILED"].includes(error.code))
     return error;
   const { code, message, hint, data } = error;
-  return new PortolanError(code, `the version check ${JSON.stringify(command)} cannot be made: ${message}`, {
+  return new PortolanError(code, `the version check ${JSON.stringify(command)} cannot run: ${message}`, {
     ...{ cause: error, data },
     hint:
       data.reason === "ENOENT"
@@ -85,9 +87,9 @@ export function versionError(
   { version, problem, hint: own }: Checked,
   hint?: string,
 ): PortolanError {
-  return new PortolanError("VERSION_MISMATCH", `The program does not match: ${problem ?? ""}.`, {
+  return new PortolanError("VERSION_MISMATCH", `The version check failed: ${problem ?? ""}.`, {
     data: { range: check.range, version },
-    hint: hint ?? own,
+    hint: own ?? hint,
   });
 }
 

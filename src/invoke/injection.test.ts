@@ -220,9 +220,9 @@ describe("words", () => {
     symlinkSync(emptyFolder(), join(folder, "out"));
     symlinkSync("real", join(folder, "in"));
     for (const v of ["real", "in"])
-      expect(textOf(await inside.call({ v })), v).not.toContain("lead out of the folder");
+      expect(textOf(await inside.call({ v })), v).not.toContain("lead to a folder outside of");
     for (const v of ["..", "../..", "a/../../b", "../portolan-inject-evil", "out", "in/../out"])
-      expect(textOf(await inside.call({ v })), v).toContain("lead out of the folder");
+      expect(textOf(await inside.call({ v })), v).toContain("lead to a folder outside of");
   });
 
   test("names that the schema does not have are never words", async () => {
@@ -302,6 +302,16 @@ describe("scripts", () => {
   ])("a script in which a value would be code is refused when the server opens: %j", async (code) => {
     const { reports } = await openTool(shell(code), schema);
     expect(reports).toMatchObject([{ code: "TOOL_DROPPED" }]);
+  });
+
+  test("a script with an open quote is named as such", async () => {
+    const { reports } = await openTool(shell('echo "{v}'), schema);
+    expect(reports).toMatchObject([
+      {
+        message:
+          'the tool "it" is left out: the shell script in "command" has a quote, a parenthesis or a backtick that is not closed',
+      },
+    ]);
   });
 
   test.each([
@@ -434,6 +444,6 @@ describe("requests", () => {
       ...strings("v"),
       additionalProperties: true,
     });
-    expect(textOf(await call({ role: "admin" }))).toContain('fixes "role" already');
+    expect(textOf(await call({ role: "admin" }))).toContain('The argument "role" is not allowed');
   });
 });

@@ -90,7 +90,7 @@ export class InvokedUpstream implements Upstream {
   notify(): void {}
 
   subscribe(): Promise<() => Promise<void>> {
-    return Promise.reject(this.#notSupported("resource subscriptions"));
+    return Promise.reject(this.#notSupported("resources/subscribe"));
   }
 
   async setLogLevel(): Promise<void> {}
@@ -165,8 +165,9 @@ export class InvokedUpstream implements Upstream {
     };
   }
 
-  #notSupported(what: string): PortolanError {
-    return new PortolanError("NOT_SUPPORTED", `${this.name} does not offer ${what}`, { server: this.name });
+  #notSupported(method: string): PortolanError {
+    const message = `${this.name} is an mcpfile, and mcpfiles do not support the MCP method ${method}`;
+    return new PortolanError("NOT_SUPPORTED", message, { server: this.name });
   }
 }
 

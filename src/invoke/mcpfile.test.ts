@@ -87,6 +87,7 @@ test("the complete example works", async () => {
   run("-C", source, "commit", "--quiet", "--allow-empty", "--message", "one");
   const cloned = await call(git, "clone_repo", { repoUrl: `file://${source}/.git`, depth: 1, verbose: true });
   expect(cloned.isError, textOf(cloned)).toBeUndefined();
+  expect(Object.keys(cloned)).not.toContain("structuredContent");
   expect(existsSync(join(folder, "first", ".git"))).toBe(true);
   const option = await call(git, "clone_repo", { repoUrl: "--upload-pack=touch pwned;" });
   expect(option.isError).toBe(true);

@@ -89,7 +89,12 @@ export async function prepareOperations(
       } catch (error) {
         if (!isPortolanError(error)) throw error;
         const message = `${what} "${key}" is left out: ${error.message}`;
-        report({ code: "TOOL_DROPPED", severity: "error", message, server: name, tool: key });
+        const hasVariables = JSON.stringify(operation.invocation).includes('"kind":"env"');
+        const hint =
+          server.packageFolder !== undefined
+            ? undefined
+            : `Correct this definition in the mcpfile${hasVariables ? ", or the value of a ${NAME} in it" : ""}.`;
+        report({ code: "TOOL_DROPPED", severity: "error", message, server: name, tool: key, hint });
         return [];
       }
     });

@@ -31,18 +31,18 @@ export function toToolResult(outcome: Outcome, { validator, repeatable }: Result
   const after = [...stderrOf(outcome), ...notes];
   const all = [...content, ...after];
   const value = validator !== undefined || isJson(outcome.contentType) ? parse(outcome) : undefined;
-  const structuredContent = isObject(value) ? value : undefined;
-  if (validator === undefined) return finish({ content: all, structuredContent }, outcome);
+  const structured = isObject(value) ? { structuredContent: value } : {};
+  if (validator === undefined) return finish({ content: all, ...structured }, outcome);
   const problem = value === undefined ? describeNotJson(outcome) : mismatch(value, validator);
   if (problem === undefined) return finish({ content: all, structuredContent: value }, outcome);
   if (repeatable)
     return finish({ content: [text(problem), ...content.map(shortened), ...after], isError: true }, outcome);
   // An error would make the model repeat an operation that has been carried out.
   const warning = text(
-    `Warning: ${problem} The operation was carried out; do not repeat it because of this.`,
+    `Warning: ${problem} The operation was carried out; do not repeat it because of this warning.`,
   );
   const meta = { ...outcome.meta, [OUTPUT_MISMATCH]: problem };
-  return finish({ content: [...all, warning], structuredContent }, { ...outcome, meta });
+  return finish({ content: [...all, warning], ...structured }, { ...outcome, meta });
 }
 
 /** The stderr output of a command that succeeded: many commands report there what they did. */
@@ -83,8 +83,8 @@ function parse({ bytes, contentType }: Outcome): unknown {
 
 function describeNotJson({ cut }: Outcome): string {
   return cut === true
-    ? "The tool promises JSON, but its output is longer than what is kept of it."
-    : "The tool promises JSON, but its output is not JSON.";
+    ? "The tool has an outputSchema, but its output is too long, and was cut."
+    : "The tool has an outputSchema, but its output is not JSON.";
 }
 
 function mismatch(value: unknown, validator: SchemaValidator): string | undefined {

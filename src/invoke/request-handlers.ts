@@ -105,7 +105,11 @@ export class RequestHandlers {
     try {
       outcome = await this.#run(call, runner, checked.args);
     } catch (error) {
-      if (error instanceof ArgumentError) throw new PortolanError("INPUT_INVALID", error.message, { server });
+      if (error instanceof ArgumentError)
+        throw new PortolanError("INPUT_INVALID", error.message, {
+          server,
+          hint: "Correct the params of the request.",
+        });
       throw error;
     }
     if (outcome.failure === undefined) return outcome;
@@ -156,5 +160,7 @@ function toContents(uri: string, outcome: Outcome, declared: string | undefined)
 function textOf({ method, params }: Call, field: string): string {
   const value = params?.[field];
   if (typeof value === "string") return value;
-  throw new PortolanError("INPUT_INVALID", `${method} needs "${field}" as text`);
+  throw new PortolanError("INPUT_INVALID", `${method} needs the parameter "${field}" as a string`, {
+    hint: "Correct the params of the request.",
+  });
 }

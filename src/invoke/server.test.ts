@@ -39,8 +39,14 @@ test("describes what is there, and nothing else", async () => {
   });
   expect(await upstream.request({ method: "ping" })).toEqual({ resultType: "complete" });
   for (const method of ["completion/complete", "resources/subscribe", "nonsense"])
-    await expect(upstream.request({ method }), method).rejects.toMatchObject({ code: "NOT_SUPPORTED" });
-  await expect(upstream.subscribe("x:y")).rejects.toMatchObject({ code: "NOT_SUPPORTED" });
+    await expect(upstream.request({ method }), method).rejects.toMatchObject({
+      code: "NOT_SUPPORTED",
+      message: `made is an mcpfile, and mcpfiles do not support the MCP method ${method}`,
+    });
+  await expect(upstream.subscribe("x:y")).rejects.toMatchObject({
+    code: "NOT_SUPPORTED",
+    message: "made is an mcpfile, and mcpfiles do not support the MCP method resources/subscribe",
+  });
   const nothing = await open({});
   expect(nothing.upstream.describe().capabilities).toEqual({});
 });
@@ -275,6 +281,7 @@ test("one thing that cannot be used is left out; the rest works", async () => {
     expect.stringContaining('the tool "bad" is left out: the URL must begin with') as string,
     expect.stringContaining('the resource template "x:{a*}" is left out') as string,
   ]);
+  expect(reports.map(({ hint }) => hint)).toEqual(Array(2).fill("Correct this definition in the mcpfile."));
   expect(textOf(await call())).toBe('["fine"]');
   expect(upstream.describe().capabilities).toEqual({ tools: {} });
 });

@@ -35,10 +35,10 @@ function parse(template: string): Token[] {
     addText(template.slice(at, expression.index));
     at = expression.index + expression[0].length;
     const [, operator, list = ""] = NAMES.exec(expression[1] ?? "") ?? [];
-    if (operator === undefined) throw invalid(template, `${expression[0]} is not understood`);
+    if (operator === undefined) throw invalid(template, `${expression[0]} is not supported`);
     const names = list.split(",");
     if (operator === "?") {
-      if (at !== template.length) throw invalid(template, `${expression[0]} must stand at its end`);
+      if (at !== template.length) throw invalid(template, `${expression[0]} must be at the end`);
       tokens.push({ kind: "query", names });
       continue;
     }
@@ -50,9 +50,9 @@ function parse(template: string): Token[] {
   }
   addText(template.slice(at));
   if (tokens.some(({ kind }, index) => kind === "value" && tokens[index + 1]?.kind === "value"))
-    throw invalid(template, "two of its values have nothing between them");
+    throw invalid(template, "there is no text between two of its variables");
   const names = tokens.flatMap((token) => (token.kind === "value" ? [token.name] : []));
-  if (new Set(names).size !== names.length) throw invalid(template, "it has the same name twice");
+  if (new Set(names).size !== names.length) throw invalid(template, "it has the same variable twice");
   return tokens;
 }
 

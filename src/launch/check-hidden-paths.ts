@@ -30,7 +30,8 @@ export async function checkHiddenPaths(server: ServerConfig, folder: string): Pr
   const { file, line, column } = origin;
   const command = grantCommand(server);
   return hidden.map((path) => ({
-    ...{ code: "SANDBOX_DENIED", severity: "warning", server: alias, file, line, column },
+    code: path.isNew === true && path.isScript === true ? "SERVER_START_FAILED" : "SANDBOX_DENIED",
+    ...{ severity: "warning", server: alias, file, line, column },
     message: hiddenPathMessage(alias, path),
     hint: pathGrantHint(path, command),
   }));

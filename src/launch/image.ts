@@ -40,7 +40,7 @@ export async function launchHttp(
 function notAnImage(server: string): PortolanError {
   return new PortolanError(
     "CONFIG_INVALID",
-    `${server} is a program, and only an image is started for HTTP`,
+    `${server} is a program; over HTTP, Portolan starts only container images`,
     {
       server,
       hint: "Declare it as docker: <image>, or start it yourself and give its url.",

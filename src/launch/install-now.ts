@@ -41,7 +41,12 @@ export async function installNow(asked: LaunchRequest, { update }: InstallOption
     const { engine, image } = program;
     const { probeEngine } = await loadDocker();
     const { available, findings } = await probeEngine(engine);
-    if (!available) throw noEngine(server, engine, findings.find(({ ok }) => !ok)?.detail);
+    if (!available)
+      throw noEngine(
+        server,
+        engine,
+        findings.find(({ ok }) => !ok),
+      );
     await install(request, program);
     return { kind: "docker", state: isFetched ? "installed" : "there", source: image };
   }
@@ -75,14 +80,18 @@ function comparedTo(
   return record.version === version ? { state: "there" } : { state: "updated", before: record.version };
 }
 
-function noEngine(server: string, engine: string, detail: string | undefined): PortolanError {
-  const why = detail === undefined ? "" : `: ${detail}`;
+function noEngine(
+  server: string,
+  engine: string,
+  fault: { readonly detail?: string; readonly remedy?: string } | undefined,
+): PortolanError {
+  const why = fault?.detail === undefined ? "" : `: ${fault.detail}`;
   return new PortolanError(
     "INSTALL_FAILED",
     `The container engine ${engine} cannot be used on this machine${why}`,
     {
       server,
-      hint: "See what is missing: portolan doctor",
+      hint: fault?.remedy,
     },
   );
 }

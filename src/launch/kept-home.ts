@@ -22,12 +22,12 @@ export async function makeHome(path: string, server: string): Promise<void> {
     const reason = fault?.what ?? (cause as Error).message;
     throw new PortolanError(
       "FILE_FAILED",
-      `the HOME that ${server} keeps cannot be made: ${path}: ${reason}`,
+      `the folder for the kept HOME of ${server} cannot be created: ${path}: ${reason}`,
       {
         server,
         cause,
         data: { path, reason: (cause as NodeJS.ErrnoException).code },
-        hint: "Make its folder writable, choose another place for Portolan's data with XDG_DATA_HOME, or remove home: kept from the server's sandbox.",
+        hint: "Make the parent folder writable, or remove home: kept from the server's sandbox. On Linux, XDG_DATA_HOME sets another folder for Portolan's data.",
       },
     );
   }

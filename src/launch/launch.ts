@@ -20,7 +20,7 @@ export interface StartRequest extends LaunchRequest {
 export async function launch(request: StartRequest): Promise<ChildGroup> {
   const prepared = await prepare(request);
   const { spawnable } = prepared;
-  request.onLaunch?.(planned(prepared));
+  request.onLaunch?.(planned(prepared, request.settings?.sandbox?.fs));
   const child = await ChildGroup.start(spawnable, request.server, request.onStderr);
   request.onLaunch?.({ type: "started", pid: child.pid });
   return child;

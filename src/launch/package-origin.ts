@@ -26,7 +26,7 @@ export async function checkLockedOrigin(
   if (origin.state === "unchecked" && !required.some((proof) => proof !== "audit")) {
     // The files must have the hash that was approved together with the signer.
     const message = `The origin of ${name}@${version} was not checked: ${origin.reason}.`;
-    const hint = "Its hash is compared with portolan.lock nevertheless.";
+    const hint = "Portolan still compares the hash of the package with portolan.lock.";
     report({ code: "HTTP_ERROR", severity: "warning", server, message, hint });
     return;
   }
@@ -34,7 +34,7 @@ export async function checkLockedOrigin(
   if (compared.state !== "invalid") return;
   throw new PortolanError(
     "INSTALL_FAILED",
-    `${name}@${version} has another origin than portolan.lock says: ${compared.reason}.`,
+    `${name}@${version} has another origin than portolan.lock records: ${compared.reason}.`,
     {
       server,
       hint: "Do not install it. Ask its author, or the operator of the npm registry.",

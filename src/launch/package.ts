@@ -5,6 +5,7 @@ import { PortolanError } from "../errors/index.ts";
 import { describeFault } from "../install/index.ts";
 import { type LaunchSettings, type LocalProgram, type ParsedProgram, parseProgram } from "../model/index.ts";
 import {
+  incompleteLockHint,
   type LockedContext,
   openLockedMetadata,
   openLockedPackage,
@@ -96,8 +97,11 @@ export async function findPackagedMcpfile(request: LaunchRequest): Promise<Packa
   if (found.program.kind !== "file")
     throw new PortolanError(
       "INSTALL_FAILED",
-      `${found.source} names the mcpfile ${metadata.mcp.executable} as its program, but it is an npm package; Portolan runs mcpfiles only from files and archives.`,
-      { server, hint: "Report it to the package's author." },
+      `The program of the npm package ${found.source} is the mcpfile ${metadata.mcp.executable}. Portolan does not run mcpfiles from npm packages, only from packages whose source is a file or an archive.`,
+      {
+        server,
+        hint: "Report this to the author of the package, who can pack the mcpfile itself: portolan pack mcpfile.yaml",
+      },
     );
   return {
     file: found.program.command,
@@ -117,13 +121,14 @@ function contextOf(
     signal,
     variables: endpoint.env,
     onProgress: (progress) => onLaunch?.({ type: "progress", ...progress, server }),
-    fetchDocument: async ({ registry, metadata = "", name, version }) => {
+    fetchDocument: async (locked) => {
+      const { registry, metadata = "", name, version } = locked;
       if (registry !== undefined)
         return isOfficial
           ? readOfficialServer(registry, name, version, { signal })
           : readHostedDocument(registry, metadata, { signal, token: () => tokenOf(registry) });
-      throw new PortolanError("INSTALL_FAILED", `portolan.lock names no registry of ${name}@${version}.`, {
-        hint: "Approve the package again: portolan update.",
+      throw new PortolanError("INSTALL_FAILED", `portolan.lock names no registry for ${name}@${version}.`, {
+        hint: incompleteLockHint(server, locked),
       });
     },
     mirrorsOf: ({ registry }, integrity) =>

@@ -12,6 +12,7 @@ import {
   type LocalProgram,
   type ParsedProgram,
   parseProgram,
+  type SandboxConfig,
 } from "../model/index.ts";
 import {
   sandboxEnvironment,
@@ -44,6 +45,7 @@ import {
 } from "../sandbox/index.ts";
 import { createLaunchContext, type LaunchContext, type LaunchNews, type LaunchPlan } from "./types.ts";
 import { keptHomeOf, makeHome } from "./kept-home.ts";
+import { withNeededFolders } from "./needed-folders.ts";
 import type { LaunchedPackage } from "./package.ts";
 import { findServerProgram, type FoundProgram } from "./program.ts";
 
@@ -130,7 +132,7 @@ export function prepareProgram(
   return findServerProgram(request, program, versionRunner(request, chosen));
 }
 
-export function planned({ plan, policy }: Prepared): LaunchNews {
+export function planned({ plan, policy }: Prepared, fs?: SandboxConfig["fs"]): LaunchNews {
   if (plan.sandbox.backend === "none") return { type: "planned", plan };
   const { cwd } = policy;
   // Paths in a container's command line are paths of the image.
@@ -140,7 +142,7 @@ export function planned({ plan, policy }: Prepared): LaunchNews {
     hiddenPaths({ args: words, cwd, env: {}, script }, policy, homedir()).named;
   const readOnlyAmong = (words: readonly string[]): readonly NamedPath[] => readOnlyPaths(words, policy);
   const among = isImage ? {} : { hiddenAmong, readOnlyAmong };
-  return { type: "planned", plan, checkPath: createPathCheck(policy), ...among };
+  return { type: "planned", plan, checkPath: createPathCheck(policy), ...among, ...(fs && { fs }) };
 }
 
 /** Runs the version command in the server's own sandbox, without network, because the program is not trusted. */
@@ -235,17 +237,28 @@ async function policyFor(
         })
       : [];
   const { configFiles, servers } = request.context ?? createLaunchContext();
-  return createPolicy({
+  const made = await createPolicy({
     program: { file, args, cwd, env: { ...configuredEnvironment(request), PATH: process.env.PATH ?? "" } },
     script: scriptWord(file, words),
     ...given,
     programFolders: [...folders, ...own, ...more],
+    inferredFolders: own,
     certificates: certificates.paths,
     configFiles,
     writableByServers: await writableByServers(servers),
     cwdGranted: settings?.cwdImplied !== true,
     namesPaths: docker === undefined,
   });
+  const notGranted = made.notGranted.map((named) => asWritten(named, args, endpoint.args ?? []));
+  return { ...made, notGranted: withNeededFolders(notGranted, endpoint) };
+}
+
+/** Names an argument by its number in the config: the words of a package runner before it do not reach the program. */
+function asWritten(named: NamedPath, args: readonly string[], written: readonly string[]): NamedPath {
+  const [, digits] = /^args\[(\d+)\]$/.exec(named.where) ?? [];
+  const index = Number(digits) + written.length - args.length;
+  const isSame = digits !== undefined && written[index] === args[Number(digits)];
+  return isSame ? { ...named, where: `args[${index}]` } : named;
 }
 
 /** Variables of the engine's own command stay outside of the container. */
@@ -292,8 +305,8 @@ async function chooseBackend(
 function openDescriptors(): RuleProblem[] {
   return unclosable().map((fd) => ({
     rule: "sandbox",
-    problem: `this program was started with the descriptor ${fd} open, which is above its limit and cannot be closed for others`,
-    remedy: "Start it without that descriptor, or with a higher limit (ulimit -n).",
+    problem: `Portolan was started with the open file descriptor ${fd}, which is above its limit, so servers would inherit it`,
+    remedy: "Start Portolan without this descriptor, or with a higher limit (ulimit -n).",
   }));
 }
 
@@ -307,9 +320,22 @@ function sandboxRequired({ server, package: from }: LaunchRequest, { mode, by }:
   const name = from?.source.split(" ", 1)[0] ?? "";
   return new PortolanError(
     "SANDBOX_UNAVAILABLE",
-    `Server "${server}" was not started: its package ${name} requires a sandbox, and the sandbox mode is ${mode} (${by}).`,
-    { server, hint: "Leave the sandbox on, and see what this machine can enforce: portolan doctor." },
+    mode === "off"
+      ? `Server "${server}" was not started: its package ${name} requires a sandbox, and the sandbox mode is off (${by}).`
+      : `Server "${server}" was not started: its package ${name} requires a sandbox, and no sandbox works on this machine.`,
+    {
+      server,
+      hint:
+        mode === "off"
+          ? "Remove this sandbox mode, so that the mode is enforce."
+          : "See what is missing on this machine: portolan doctor.",
+    },
   );
+}
+
+/** A path of the config that is wrong on every machine, such as a granted folder that does not exist. */
+function isMistake({ rule }: RuleProblem): boolean {
+  return /^(?:fs\.(?:read|write)|cwd): /.test(rule);
 }
 
 function notEnforced({ server, settings }: LaunchRequest, missing: readonly RuleProblem[]): PortolanError {
@@ -322,13 +348,12 @@ function notEnforced({ server, settings }: LaunchRequest, missing: readonly Rule
     settings?.askedMode === undefined
       ? ""
       : `Its DRIVER.md requests the sandbox mode ${settings.askedMode}, which has no effect until you agree${how}. `;
-  const off =
-    settings?.modeName === undefined
-      ? "--sandbox off, or sandbox: off in its config"
-      : modeWords(settings, "off");
+  const off = `${modeWords(settings, "off")}${settings?.modeName === undefined ? " in its config" : ""}`;
   return new PortolanError("SANDBOX_UNAVAILABLE", message, {
     server,
-    hint: `${asked}${remedies} To run it without a sandbox: ${off}.`,
+    hint: missing.every(isMistake)
+      ? `${asked}${remedies}`
+      : `${asked}${remedies} To run the server without a sandbox: ${off}.`,
     data: { missing },
   });
 }

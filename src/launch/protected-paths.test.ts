@@ -175,6 +175,18 @@ for (const [name, as] of BACKENDS_AND_USERS)
       }
     });
 
+    test("nor the .env files beside its script, unless they are granted", async () => {
+      const program = createFile("app/run.sh", `cat ${at("app/.env")} ${at("app/data")}`);
+      createFile("app/package.json", "{}");
+      createFile("app/.env", "hush");
+      createFile("app/data", "data");
+      const wish = { as, endpoint: { command: "sh", args: [program], cwd: at("app") } };
+      const hidden = await shell("", { ...wish, sandbox: {} });
+      expect(hidden).toContain("data");
+      expect(hidden).not.toContain("hush");
+      expect(await shell("", { ...wish, sandbox: { fs: { read: [at("app/.env")] } } })).toBe("hushdata");
+    });
+
     test("but its own program and its own kept home are there", async () => {
       vi.stubEnv("XDG_DATA_HOME", at("home/data"));
       createFile("home/data/portolan/homes/other/secret", "hush");
@@ -222,6 +234,15 @@ describe("a sandbox is refused when", needs("bubblewrap"), () => {
     expect(await refusal(sandbox)).toContain(`fs.write: ${at("w")}: ${at("w/portolan.yaml")} leads to`);
     await shell(attempts(at("w/real/portolan.yaml")), { sandbox: { ...sandbox, mode: "warn" } });
     expect(readFileSync(at("w/real/portolan.yaml"), "utf8")).toBe("servers: {}\n");
+  });
+
+  test("a granted folder does not exist, with a hint that does not turn the sandbox off", async () => {
+    const sandbox = { fs: { read: [at("nowhere")] } };
+    const error: unknown = await shell("true", { sandbox }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      message: expect.stringContaining(`fs.read: ${at("nowhere")}`) as string,
+      hint: `Run \`mkdir -p ${at("nowhere")}\`.`,
+    });
   });
 
   test("a config file in it has a second name", async () => {

@@ -1,7 +1,14 @@
 // The launch plan of one server, the news of its start, and the context that the starts of a workspace share.
 
 import type { Progress } from "../install/index.ts";
-import type { ServerConfig, Denied, PackagePolicy, SandboxBackendName, SandboxMode } from "../model/index.ts";
+import type {
+  ServerConfig,
+  Denied,
+  PackagePolicy,
+  SandboxBackendName,
+  SandboxConfig,
+  SandboxMode,
+} from "../model/index.ts";
 import {
   createConfigFiles,
   createWriteHistory,
@@ -29,6 +36,8 @@ export type LaunchNews =
       readonly checkPath?: PathCheck;
       readonly hiddenAmong?: (words: readonly string[]) => readonly NamedPath[];
       readonly readOnlyAmong?: (words: readonly string[]) => readonly NamedPath[];
+      /** The paths that the config of the server grants and denies. */
+      readonly fs?: SandboxConfig["fs"];
     }
   /** The process group of this id runs the server. */
   | { readonly type: "started"; readonly pid: number }

@@ -19,6 +19,7 @@ export {
 } from "./program/program.ts";
 export { describeCommandRights, describeRights, withDefaultSandbox } from "./config/command-rights.ts";
 export { ANYWHERE, grantCommand, IN_PROGRAM } from "./sandbox/grant-command.ts";
+export { isSystemPath } from "./sandbox/system-path.ts";
 export {
   type DeniedPath,
   hiddenPathMessage,
@@ -26,7 +27,10 @@ export {
   limitRule,
   MISSING_SCRIPT_HINT,
   pathGrant,
+  pathGrantCommand,
   ownFoldersHint,
+  ownFoldersText,
+  type RefusedPath,
   pathGrantHint,
   writtenSize,
 } from "./sandbox/messages.ts";
@@ -106,6 +110,8 @@ export {
   type GatewayToolRules,
   type GatewayTransports,
   type ToolTrait,
+  LOG_FORMATS,
+  type LogFormat,
 } from "./config/gateway-settings.ts";
 export type { AuditSettings, PrometheusSettings, TelemetrySettings } from "./config/telemetry-settings.ts";
 export {
@@ -115,6 +121,7 @@ export {
   type ContentAnnotations,
   type ContentBlock,
   type ElicitFormRequest,
+  type FormSchema,
   type ElicitRequest,
   type ElicitResult,
   type ElicitUrlRequest,

@@ -10,7 +10,7 @@ import { isObject } from "../model/index.ts";
 const MAX_BYTES = 512 * 1024;
 const TIMEOUT_MS = 20_000;
 const PRIVATE_HINT =
-  "If this authorization server of your network is the right one, write it as issuer under auth of the server.";
+  "If this authorization server in your network is the right one, set it as issuer under auth in the config of the server.";
 
 export interface OAuthResponse {
   readonly status: number;
@@ -91,7 +91,7 @@ export function createOAuthHttp(server: URL, { named = [], signal }: OAuthHttpOp
     get: (url) => send(url, {}),
     fetch: async (input, init) => {
       const url = parseUrl(input instanceof Request ? input.url : String(input));
-      if (url === undefined) throw new OAuthHttpError("an address is not a URL", false);
+      if (url === undefined) throw new OAuthHttpError("an address in the OAuth metadata is not a URL", false);
       const headers = Object.fromEntries(new Headers(init?.headers));
       const body =
         init?.body instanceof URLSearchParams ? init.body.toString() : (init?.body as string | undefined);

@@ -68,9 +68,19 @@ export async function obtainTokens(options: ObtainOptions): Promise<Credential> 
     };
   } catch (error) {
     if (!(error instanceof GrantRefused)) throw error;
-    const hint = isForPerson(settings) ? "Log in again." : "Check the settings under auth.";
-    throw authFailed(server, `${issuer} gives no token: ${error.message}`, hint, error);
+    const hint = refusalHint(error, settings);
+    throw authFailed(server, `${issuer} refused to issue a token: ${error.message}`, hint, error);
   }
+}
+
+function refusalHint({ error }: GrantRefused, settings: OAuthSettings): string {
+  const { clientId, scopes } = settings;
+  if (!isForPerson(settings)) return "Check the settings under auth.";
+  if (/^(?:invalid|unauthorized)_client$/.test(error) && clientId !== undefined)
+    return "Check client_id and client_secret under auth in the config of the server.";
+  return error === "invalid_scope" && scopes !== undefined
+    ? "Check scopes under auth in the config of the server."
+    : "Log in again.";
 }
 
 interface Granted {
@@ -123,7 +133,7 @@ async function byDeviceCode(
     if (hasPage) return undefined;
     throw authFailed(
       server,
-      `${authorizationServer.issuer} offers no device codes`,
+      `${authorizationServer.issuer} does not support logins with a device code`,
       "Log in with a browser.",
     );
   }
@@ -226,7 +236,7 @@ function sharedName({ discovered }: ObtainOptions, redirectUri: string): string 
 function unknownClient({ server, discovered }: ObtainOptions): Error {
   return authFailed(
     server,
-    `${discovered.authorizationServer.issuer} needs to know the client`,
+    `${discovered.authorizationServer.issuer} requires a registered client, and the config has no client_id`,
     "Write client_id under auth in the config of the server.",
   );
 }

@@ -19,9 +19,13 @@ export interface LoginNeeded {
 export function loginNeeded({ server, account, user, scope, why, cause }: LoginNeeded): PortolanError {
   const option = (name: string, value = ""): string => (value === "" ? "" : ` --${name} ${shellWord(value)}`);
   const command = `portolan login ${shellWord(server)}${option("account", account)}${option("user", user)}`;
+  // The command requests only the usual scopes. The login of a caller of a gateway requests the additional ones too.
+  const isStepUp = scope !== undefined && user === undefined;
   return new PortolanError("AUTH_REQUIRED", `${server} ${why}`, {
     server,
-    hint: `Log in with: ${command}`,
+    hint: isStepUp
+      ? `Write all scopes that you need, these included, as scopes under auth in the config of the server. Then log in with: ${command}`
+      : `Log in with: ${command}`,
     data: { login: { server, account, scope } },
     cause,
   });

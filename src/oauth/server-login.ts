@@ -105,8 +105,8 @@ export class ServerLogin implements RequestAuth {
     if (attempt >= MAX_ATTEMPTS || (status === 401 && wasGranted && attempt > 0))
       throw authFailed(
         server,
-        `${server} refuses the token that it was given, with HTTP ${status}`,
-        `Check that the account may use this server${settings.scopes === undefined ? "" : ", and the scopes under auth"}.`,
+        `${server} refuses the new token, with HTTP ${status}`,
+        `Check that your account has access to this server${settings.scopes === undefined ? "" : ", and the scopes under auth"}.`,
       );
     await this.#once(() => this.#obtain(challenge, wantsScope));
     return true;

@@ -30,13 +30,14 @@ export type RegisteredClients = Map<string, OAuthClient>;
 export async function signIn(options: SignInOptions, registered: RegisteredClients): Promise<string> {
   const { name: server, issuer, resource, scopes, client: settings, openLoginPage, onSecrets } = options;
   const url = parseUrl(issuer);
-  if (url === undefined) throw authFailed(server, `${issuer} is not a URL`, "Correct gateway.oauth.issuer.");
+  if (url === undefined)
+    throw authFailed(server, `the issuer ${issuer} is not a URL`, "Correct gateway.oauth.issuer.");
   const http = createOAuthHttp(url);
   const page = await openLoginPage({ server, redirectUri: undefined });
   try {
     const authorizationServer = await readAuthorizationServer(server, url, http);
     if (authorizationServer === undefined)
-      throw authFailed(server, `${issuer} has no metadata`, "Correct gateway.oauth.issuer.");
+      throw authFailed(server, `the issuer ${issuer} has no OAuth metadata`, "Correct gateway.oauth.issuer.");
     const clientOptions = { server, settings, authorizationServer, http };
     const key = JSON.stringify([issuer, page.redirectUri]);
     const client =
@@ -59,9 +60,21 @@ export async function signIn(options: SignInOptions, registered: RegisteredClien
     return accessToken;
   } catch (error) {
     if (error instanceof GrantRefused)
-      throw authFailed(server, `${issuer} gives no token: ${error.message}`, "Sign in again.", error);
+      throw authFailed(
+        server,
+        `${issuer} refused to issue a token: ${error.message}`,
+        "Sign in again.",
+        error,
+      );
     if (error instanceof OAuthHttpError)
-      throw authUnavailable(server, `${issuer} cannot be used: ${error.message}`, "Try again later.", error);
+      throw authUnavailable(
+        server,
+        `${issuer} cannot be used: ${error.message}`,
+        error.isTemporary
+          ? "Try again later."
+          : "Check gateway.oauth.issuer, or report it to the operator of the authorization server.",
+        error,
+      );
     throw error;
   } finally {
     await page.close();

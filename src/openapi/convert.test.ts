@@ -54,21 +54,31 @@ describe("the base URL", () => {
       undefined,
       [`the server's URL "/" is relative; give a base URL (--base-url https://host/path)`],
     ],
-    [[{ url: "https://{a}.example" }], undefined, [`the variable "a" of a server's URL has no default`]],
+    [
+      [{ url: "https://{a}.example" }],
+      undefined,
+      [`the variable "a" of a server's URL has no default; give a base URL (--base-url https://host/path)`],
+    ],
     [
       [{ url: "https://me:secret@a.example" }],
       undefined,
-      ["a server's URL contains a password; give a base URL (--base-url https://host/path) without it"],
+      [
+        "a server's URL contains a user name or a password; give a base URL (--base-url https://host/path) without it",
+      ],
     ],
-    [[], "ftp://b.example", ['the base URL "ftp://b.example" is not a URL of http or https']],
+    [[], "ftp://b.example", ['the base URL "ftp://b.example" is not an http or https URL']],
     [
       [],
       "https://b.example?a=1",
       [
-        'the base URL "https://b.example?a=1" has a query; it must end with a path, because the paths of operations are appended',
+        'the base URL "https://b.example?a=1" has a query or a fragment; it must end with a path, because the paths of operations are appended',
       ],
     ],
-    [[], "https://me:secret@b.example", ["the base URL contains a password; give it as a secret"]],
+    [
+      [],
+      "https://me:secret@b.example",
+      ["the base URL contains a user name or a password, which a file must not contain"],
+    ],
   ])("%j with %j", (servers, baseUrl, expected) => {
     expect(urlFor({ servers }, baseUrl)).toEqual(expected);
   });
@@ -184,7 +194,7 @@ describe("only", () => {
     const result = convert({ paths }, { only: ["nothing*"] });
     expect(result).toMatchObject({ mcpfile: "", skipped: [] });
     expect(messages(result)).toEqual([
-      "there is no operation to make a tool of",
+      "there is no operation that can become a tool",
       'no operation matches "nothing*"',
     ]);
   });
@@ -203,7 +213,7 @@ describe("parameters", () => {
     expect(tool([{ name: "a b", in: "header", required: true }]).skipped[0].reason).toContain(
       "no header can have",
     );
-    expect(tool([{ in: "query" }]).skipped[0].reason).toBe("one of its parameters has no name or no place");
+    expect(tool([{ in: "query" }]).skipped[0].reason).toBe('one of its parameters has no "name" or no "in"');
   });
 
   it("that HTTP says itself are ignored", () => {
@@ -303,11 +313,11 @@ describe("schemas", () => {
   });
 
   it.each([
-    ["#/nowhere", 'the reference "#/nowhere" leads nowhere'],
-    ["#/info/title", 'the reference "#/info/title" does not lead to a schema'],
-    ["#/components/schemas/A", 'the reference "#/components/schemas/A" leads in a circle'],
-    ["#anchor", 'the reference "#anchor" is of a kind that is not followed'],
-    ["http://x/y.json", 'it refers to another file, "http://x/y.json", and these are not followed'],
+    ["#/nowhere", 'the reference "#/nowhere" points to nothing'],
+    ["#/info/title", 'the reference "#/info/title" does not point to a schema'],
+    ["#/components/schemas/A", 'the reference "#/components/schemas/A" is circular'],
+    ["#anchor", 'the reference "#anchor" has a form that is not supported'],
+    ["http://x/y.json", 'it refers to another file, "http://x/y.json", which Portolan does not read'],
   ])("$ref %s", ($ref, reason) => {
     const components = {
       schemas: { A: { $ref: "#/components/schemas/B" }, B: { $ref: "#/components/schemas/A" } },

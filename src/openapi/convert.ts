@@ -32,12 +32,12 @@ const NOTHING: Made = { files: [], mcpfile: "", tools: 0, needs: [] };
 function convertRoot(root: unknown, options: ConvertOptions, diagnostics: SpecDiagnostics): Made {
   const spec = openSpec(root);
   if (typeof spec === "string") {
-    diagnostics.error([], spec);
+    diagnostics.error([], spec, "Name the file or the URL of an OpenAPI 3 or Swagger 2.0 description.");
     return NOTHING;
   }
   const baseUrl = options.baseUrl === undefined ? undefined : checkBaseUrl(options.baseUrl);
   if (typeof baseUrl === "object") {
-    diagnostics.error([], baseUrl.problem);
+    diagnostics.error([], baseUrl.problem, "Correct --base-url.");
     return NOTHING;
   }
   const selection = createSelection(options.only);
@@ -45,7 +45,13 @@ function convertRoot(root: unknown, options: ConvertOptions, diagnostics: SpecDi
   for (const pattern of selection.unused())
     diagnostics.warn(["paths"], `no operation matches ${quoted(pattern)}`);
   if (operations.length === 0) {
-    diagnostics.error(["paths"], "there is no operation to make a tool of");
+    diagnostics.error(
+      ["paths"],
+      "there is no operation that can become a tool",
+      options.only === undefined || options.only.length === 0
+        ? "Check that the file describes the whole API, not only a part of it."
+        : "Check the patterns of --only: a tool name, GET /path, /path or tag:name.",
+    );
     return NOTHING;
   }
   return convertOperations(spec, operations, { ...options, baseUrl }, diagnostics);
@@ -89,7 +95,7 @@ function convertOperations(
       const made = toTool(operation, base, credentials, context);
       if (depthOf(made) > RESULT_LIMITS.depth) throw new Unusable("its schemas are nested too deep", at.path);
       const tool = renderer.pack(made);
-      if (tool === undefined) throw new Unusable("there is no room for it in a file", at.path);
+      if (tool === undefined) throw new Unusable("its tool is too large for a file", at.path);
       bytes += tool.size.bytes + tool.more.bytes;
       if (bytes > RESULT_LIMITS.allBytes) {
         noRoom += 1;
@@ -109,7 +115,7 @@ function convertOperations(
   if (noRoom > 0)
     diagnostics.summary(
       ["paths"],
-      `${noRoom} operations are skipped: all tools together are too large`,
+      `operations that are skipped, because all tools together are too large: ${noRoom}`,
       "Choose the operations that are needed, with --only.",
     );
   if (tools.length === 0) return NOTHING;
@@ -132,18 +138,18 @@ function noteSizes(
   { work, diagnostics }: ConversionContext,
 ): void {
   const left = parts.reduce((sum, { shortened }) => sum + shortened, work.largeOutputs);
-  if (left > 0) diagnostics.summary(["paths"], `${left} outputSchemas are left out: they are too large`);
+  if (left > 0) diagnostics.summary(["paths"], `outputSchemas that are too large are left out: ${left}`);
   if (work.outlined > 0)
     diagnostics.summary(
       ["paths"],
-      `${work.outlined} inputSchemas are shortened: their innermost parts accept any value, and the API checks them`,
+      `inputSchemas that are too large are shortened: ${work.outlined}. Their innermost parts accept any value; the API checks it`,
     );
   const bytes = tools.reduce((sum, tool) => sum + tool.listBytes, 0);
   if (tools.length <= MODEL_LIMITS.tools && bytes <= MODEL_LIMITS.bytes) return;
   const tokens = Math.ceil(bytes / 4_000);
   diagnostics.summary(
     ["paths"],
-    `${tools.length} tools with about ${tokens} 000 tokens are too many for a model at once`,
+    `${tools.length} tools with about ${tokens} 000 tokens are a long list: models choose badly from it, and some providers refuse it`,
     "Choose operations with --only tag:<name>, or write one file for each tag with --split tag and serve some of them.",
   );
 }

@@ -185,12 +185,12 @@ describe("OpenAPI 3.0 in JSON", () => {
     expect(api.skipped.map(({ operation, reason }) => `${operation}: ${reason}`)).toEqual([
       "OPTIONS /pets/{petId}/photo: a tool cannot send OPTIONS",
       'POST /pets/{petId}/photo: its body is "multipart/form-data"; a tool can send JSON and forms',
-      'GET /elsewhere: it refers to another file, "other.json#/components/parameters/X", and these are not followed',
+      'GET /elsewhere: it refers to another file, "other.json#/components/parameters/X", which Portolan does not read',
     ]);
     const lines = readFileSync(join(folder, "petstore-3.0.json"), "utf8").split("\n");
     for (const { line, column } of api.skipped) expect(lines[line - 1]?.slice(column - 1)).toMatch(/^["{]/);
     expect(found(api).filter((text) => text.startsWith("info"))).toEqual([
-      expect.stringContaining('the list "ids" is taken as one text with commas'),
+      expect.stringContaining('the tool takes the list "ids" as one text, with commas'),
     ]);
   });
 });
@@ -254,7 +254,9 @@ describe("OpenAPI 3.1 in YAML", () => {
 
   it("odd: braces that are no parameters", () => {
     expect(urlOf(api.tool("odd"))).toBe("/odd/{{missing}}/{{{{literal}}}}");
-    expect(found(api)).toContainEqual(expect.stringContaining('"{missing}" in its path is no parameter'));
+    expect(found(api)).toContainEqual(
+      expect.stringContaining('"{missing}" in its path is not a declared parameter'),
+    );
   });
 
   it("growTree and loop: recursion is kept, a circle of nothing is not", () => {
@@ -266,7 +268,7 @@ describe("OpenAPI 3.1 in YAML", () => {
     expect(api.skipped).toEqual([
       {
         operation: "POST /loop",
-        reason: "a schema is defined by nothing but itself",
+        reason: "a schema refers only to itself",
         line: expect.any(Number),
         column: 5,
       },

@@ -81,7 +81,7 @@ describe("a description that is too large for one file", () => {
       expect.arrayContaining(["part-0.mcpfile.yaml", "part-2.mcpfile.yaml"]),
     );
     expect(check(result)).toContain("a-large-api-part-1");
-    expect(messages(result)).toMatch(/inputSchemas are shortened/);
+    expect(messages(result)).toMatch(/inputSchemas that are too large are shortened/);
   });
 
   it("splits a tag that is too large itself", () => {
@@ -138,9 +138,9 @@ describe("split", () => {
 
   it("reports a list of tools that is too large for a model", () => {
     const many = convert(describeApi(2, 70, 1));
-    expect(messages(many)).toMatch(/^140 tools with about \d+ 000 tokens are too many for a model at once/m);
+    expect(messages(many)).toMatch(/^140 tools with about \d+ 000 tokens are a long list/m);
     expect(messages(convert(describeApi(2, 70, 1), { only: ["tag:Part 1"] }))).toBe("");
-    const hint = many.diagnostics.find(({ message }) => message.includes("too many for a model"))?.hint;
+    const hint = many.diagnostics.find(({ message }) => message.includes("tokens are a long list"))?.hint;
     expect(hint).toContain("--only tag:<name>");
   });
 });

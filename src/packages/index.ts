@@ -13,9 +13,11 @@ export {
   compareWithLock,
   type LockDifference,
   type LockedReference,
+  addAgain,
   lockProblem,
   readLockedPackage,
 } from "./sources/check-lock.ts";
+export { incompleteLockHint } from "./sources/document-checks.ts";
 export { keepDocument, MAX_DOCUMENT_BYTES, readDocument } from "./sources/documents.ts";
 export { installPackage, readInstalledDependencies, toNpmProgram } from "./sources/install-package.ts";
 export {

@@ -95,13 +95,14 @@ export class ChildGroup {
   /** Kills the helpers that the server left behind. */
   async #killRest(mark: string | undefined): Promise<void> {
     if (mark !== undefined) marks.add(mark);
+    const startedAt = performance.now();
     await this.exited;
     this.signal("SIGKILL");
     this.#group.release();
     // On a slow machine the pipes may still contain output, which is read first.
     setTimeout(() => setImmediate(() => setImmediate(() => this.#group.destroyPipes())), 100).unref();
     if (mark === undefined) return;
-    await endLeftovers(mark);
+    await endLeftovers(mark, { pid: this.pid, livedMs: performance.now() - startedAt });
     marks.delete(mark);
   }
 

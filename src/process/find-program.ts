@@ -43,7 +43,7 @@ async function argumentsHint(command: string, options: FindOptions): Promise<str
   const [first = "", ...rest] = command.trim().split(/\s+/);
   if (rest.length === 0 || (await lookUpProgram(first, options)) === undefined) return undefined;
   const args = rest.map((word) => JSON.stringify(word)).join(", ");
-  return `The command is the program alone: put ${rest.join(" ")} into args, as in command: ${JSON.stringify(first)}, args: [${args}].`;
+  return `The command must be the program alone: put ${rest.join(" ")} into args, as in command: ${JSON.stringify(first)}, args: [${args}].`;
 }
 
 /** Returns undefined if there is no such program. */
@@ -56,7 +56,10 @@ export async function lookUpProgram(
   if (/[/\\]/.test(windows ? command : command.replaceAll("\\", ""))) {
     const path = resolve(cwd, command);
     for (const ending of endings) if (await isProgram(path + ending)) return path + ending;
-    if (await isFile(path)) throw startError(command, "it may not be executed", "EACCES", server);
+    if (await isFile(path))
+      throw startError(command, "the file is not executable", "EACCES", server, {
+        hint: `Make the file executable (chmod +x ${path}), or name the program that runs it, such as node or python3.`,
+      });
     return undefined;
   }
   for (const folder of searchFolders(env.PATH ?? env.Path)) {
@@ -80,7 +83,7 @@ function startError(
   why: string,
   reason: string,
   server: string | undefined,
-  place: { readonly hint?: string } = {},
+  place: { readonly hint: string },
 ): PortolanError {
   return new PortolanError("SERVER_START_FAILED", `cannot start "${command}": ${why}`, {
     server,

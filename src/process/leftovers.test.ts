@@ -12,6 +12,9 @@ import { needs } from "../../test/helpers/needs.ts";
 /** A process that no signal but the last ends, in a session of its own, whose parent has gone. */
 const DAEMON = `trap "" TERM HUP INT; setsid sh -c 'trap "" TERM HUP INT; echo $$; exec sleep 100' </dev/null`;
 
+/** A server that may have left processes of any id behind. */
+const ANY = { pid: 0, livedMs: 0 };
+
 function isThere(pid: number): boolean {
   return stateOf(pid)?.isDead === false;
 }
@@ -53,6 +56,20 @@ describe.skipIf(process.platform !== "linux")("what a server leaves behind", () 
     expect(isThere(pid)).toBe(false);
   });
 
+  test("is searched for among newer processes, and among all after a long run", async () => {
+    const [mark, old] = [newMark(), newMark()];
+    const before = await sleeper({ [CHILD_VARIABLE]: mark });
+    const server = await sleeper({});
+    const after = await sleeper({ [CHILD_VARIABLE]: mark });
+    await endLeftovers(mark, { pid: server, livedMs: 1_000 });
+    expect([before, after].map(isThere)).toEqual([true, false]);
+    const other = await sleeper({ [CHILD_VARIABLE]: old });
+    await endLeftovers(mark, { pid: server, livedMs: 3_600_000 });
+    // Ids that begin again are noticed: the server has a larger one than the newest process.
+    await endLeftovers(old, { pid: Number.MAX_SAFE_INTEGER, livedMs: 1_000 });
+    expect([before, other].map(isThere)).toEqual([false, false]);
+  });
+
   test("of another server stays, as does what only looks like it", async () => {
     const [mine, other] = [newMark(), newMark()];
     const wanted = await sleeper({ A: "1", [CHILD_VARIABLE]: mine });
@@ -62,7 +79,7 @@ describe.skipIf(process.platform !== "linux")("what a server leaves behind", () 
       sleeper({ [CHILD_VARIABLE]: `${mine}0` }),
       sleeper({ A: `${CHILD_VARIABLE}=${mine}` }),
     ]);
-    await endLeftovers(mine);
+    await endLeftovers(mine, ANY);
     await expect.poll(() => isThere(wanted)).toBe(false);
     expect(others.map(isThere)).toEqual([true, true, true, true]);
     endLeftoversNow(new Set([other]));
@@ -73,7 +90,7 @@ describe.skipIf(process.platform !== "linux")("what a server leaves behind", () 
   test("of many that end together is looked for together", async () => {
     const marks = Array.from({ length: 50 }, newMark);
     const pids = await Promise.all(marks.map((mark) => sleeper({ [CHILD_VARIABLE]: mark })));
-    const looks = marks.map((mark) => endLeftovers(mark));
+    const looks = marks.map((mark) => endLeftovers(mark, ANY));
     expect(new Set(looks).size).toBe(1);
     await Promise.all(looks);
     await expect.poll(() => pids.some(isThere)).toBe(false);

@@ -4,7 +4,7 @@
 
 import { randomBytes } from "node:crypto";
 import { setImmediate as yieldToOthers, setTimeout as sleep } from "node:timers/promises";
-import { environmentOf, processes } from "./proc.ts";
+import { environmentOf, isOwn, newestProcess, processes, stateOf } from "./proc.ts";
 
 export const CHILD_VARIABLE = "PORTOLAN_CHILD";
 
@@ -13,18 +13,32 @@ const MARK = new RegExp(`(?:^|\\0)${CHILD_VARIABLE}=([0-9a-f]{32})(?:\\0|$)`);
 const BETWEEN_SCANS_MS = 50;
 /** Processes that are checked before other work of the event loop may run. */
 const AT_ONCE = 100;
+/** Process ids begin again after the largest one, which takes longer than this. */
+const NO_WRAP_MS = 10_000;
+/** The parent of the kernel's threads, which have no environment. */
+const KERNEL_THREADS = 2;
 /** Time for a killed process to disappear. */
 const DEATH_MS = 10;
 /** A process that waits for a disk cannot be killed, so that the number of scans is bounded. */
 const MAX_SCANS = 50;
 
+/** A process that starts another program has no environment for a moment. */
+const SCANS_FOR_STARTS = 3;
+
 /**
- * Marks of ended servers, for the next scan. All workspaces of this process share the scans, because each reads the
+ * Ended servers by their marks, for the next scan. All workspaces of this process share the scans, because each may read the
  * environments of all processes of the machine.
  */
-let wanted = new Set<string>();
+let wanted = new Map<string, EndedServer>();
 let next: Promise<void> | undefined;
 let lastScan = -Infinity;
+
+/** A server whose process has ended. */
+interface EndedServer {
+  readonly pid: number;
+  /** How long it ran. */
+  readonly livedMs: number;
+}
 
 /** A random mark that no other program can know. */
 export function newMark(): string {
@@ -32,8 +46,8 @@ export function newMark(): string {
 }
 
 /** Kills all processes with the mark of an ended server. Resolves when none is left. */
-export function endLeftovers(mark: string): Promise<void> {
-  wanted.add(mark);
+export function endLeftovers(mark: string, server: EndedServer): Promise<void> {
+  wanted.set(mark, server);
   // A scan that is under way may have passed this server's processes already.
   next ??= scanSoon();
   return next;
@@ -50,22 +64,29 @@ export function endLeftoversNow(marks: ReadonlySet<string>): void {
 async function scanSoon(): Promise<void> {
   await sleep(Math.max(0, lastScan + BETWEEN_SCANS_MS - performance.now()));
   const marks = wanted;
-  wanted = new Set();
+  wanted = new Map();
+  const first = Math.min(...Array.from(marks.values(), oldestLeftover));
   next = undefined;
   lastScan = performance.now();
   for (let scan = 0; scan < MAX_SCANS; scan += 1) {
     let isClear = true;
-    for (const [at, pid] of processes().entries()) {
+    for (const [at, pid] of processes(first).entries()) {
       if (at % AT_ONCE === AT_ONCE - 1) await yieldToOthers();
-      if (endIfMarked(pid, marks)) isClear = false;
+      if (endIfMarked(pid, marks) || (scan < SCANS_FOR_STARTS && isStarting(pid))) isClear = false;
     }
     if (isClear) return;
     await sleep(DEATH_MS);
   }
 }
 
+/** The smallest id that a process of the server can have: a new process gets a larger id than those before it. */
+function oldestLeftover({ pid, livedMs }: EndedServer): number {
+  const isWrapped = livedMs > NO_WRAP_MS || newestProcess() < pid;
+  return isWrapped ? 0 : pid;
+}
+
 /** Returns whether the process existed. The environment of other users' processes cannot be read. */
-function endIfMarked(pid: number, marks: ReadonlySet<string>): boolean {
+function endIfMarked(pid: number, marks: { has(mark: string): boolean }): boolean {
   const mark = MARK.exec(environmentOf(pid))?.[1];
   if (mark === undefined || !marks.has(mark)) return false;
   try {
@@ -75,4 +96,10 @@ function endIfMarked(pid: number, marks: ReadonlySet<string>): boolean {
     // The process has ended in the meantime.
   }
   return true;
+}
+
+function isStarting(pid: number): boolean {
+  if (environmentOf(pid) !== "" || !isOwn(pid)) return false;
+  const state = stateOf(pid);
+  return state !== undefined && !state.isDead && state.parent !== KERNEL_THREADS;
 }

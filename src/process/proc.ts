@@ -1,7 +1,7 @@
 // Process information from /proc: parents, children, start times and environments, so that a signal reaches the
 // right process.
 
-import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
 
 export interface ProcessState {
   readonly parent: number;
@@ -52,26 +52,46 @@ function listedChildren(pid: number): number[] | undefined {
   }
 }
 
-export function processes(): number[] {
+/** All processes with an id of at least `first`. */
+export function processes(first = 0): number[] {
   try {
+    // Other names are no numbers, and a comparison with them is false.
     return readdirSync("/proc")
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number);
+      .map(Number)
+      .filter((pid) => pid >= first);
   } catch {
     return [];
   }
+}
+
+/** True for a process of the user that runs this one. */
+export function isOwn(pid: number): boolean {
+  try {
+    return statSync(`/proc/${pid}`).uid === process.getuid?.();
+  } catch {
+    return false;
+  }
+}
+
+/** The id of the newest process, which may have ended; 0 if it is not known. */
+export function newestProcess(): number {
+  return Number(readText("/proc/loadavg").trim().split(" ").at(-1)) || 0;
 }
 
 const buffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
  * The environment that the process was started with, as `NAME=value` separated by zero bytes; empty if it has
- * ended or may not be read. Called for all processes, and therefore not with readFileSync, which takes ten times
- * as long.
+ * ended or may not be read.
  */
 export function environmentOf(pid: number): string {
+  return readText(`/proc/${pid}/environ`);
+}
+
+/** A file of /proc, or an empty text. readFileSync takes ten times as long, and there are many of these files. */
+export function readText(path: string): string {
   try {
-    const file = openSync(`/proc/${pid}/environ`, "r");
+    const file = openSync(path, "r");
     try {
       let text = "";
       for (let read = -1; read !== 0;) {

@@ -118,7 +118,7 @@ export function startError(
 ): PortolanError {
   const { code, message } = cause as NodeJS.ErrnoException;
   const missing = code === "ENOENT";
-  const reason = missing ? `no such program${cwd === undefined ? "" : " or folder"}` : message;
+  const reason = missing ? `no such program${cwd === undefined ? "" : `, or no folder ${cwd}`}` : message;
   return new PortolanError("SERVER_START_FAILED", `cannot start "${file}": ${reason}`, {
     server,
     cause,

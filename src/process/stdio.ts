@@ -3,6 +3,7 @@
 
 import { openSync, readdirSync, readFileSync } from "node:fs";
 import type { IOType } from "node:child_process";
+import { readText } from "./proc.ts";
 
 const CLOSE_ON_EXEC = 0o2000000;
 
@@ -57,10 +58,6 @@ function inheritable(): number[] {
 }
 
 function isInheritable(fd: number): boolean {
-  try {
-    const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "latin1"))?.[1];
-    return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
-  } catch {
-    return false;
-  }
+  const flags = /^flags:\s*([0-7]+)/m.exec(readText(`/proc/self/fdinfo/${fd}`))?.[1];
+  return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
 }

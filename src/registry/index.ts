@@ -25,7 +25,7 @@ export { findOfficialServer, type OfficialServer, readOfficialServer } from "./c
 export { tokenOfRegistry } from "./client/tokens.ts";
 export { renewIndex, type RenewOptions } from "./client/renew-index.ts";
 export { cachedAdvisories, defaultStateFolder } from "./client/cached-advisories.ts";
-export { openRegistries, type Registries } from "./client/registries.ts";
+export { noRegistryFor, openRegistries, type Registries } from "./client/registries.ts";
 export { REGISTRY_DEFAULTS, type RegistryServer, startRegistryServer } from "./server/server.ts";
 export { openStore, type RegistryStore, type StoreOptions } from "./store/store.ts";
 export { QUOTA_DEFAULTS } from "./store/quotas.ts";

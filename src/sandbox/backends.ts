@@ -88,8 +88,9 @@ const none: SandboxBackend = {
 function notAsWanted(engine: SandboxBackend, wanted: SandboxBackendName): SandboxBackend {
   const rule: RuleProblem = {
     rule: `backend: ${wanted}`,
-    problem: "the server is an image, which only its engine can sandbox",
-    remedy: "Remove the backend, or name the program itself: command or npm instead of docker.",
+    problem: "the server is a container image, which only its container engine can sandbox",
+    remedy:
+      "Remove backend from its sandbox config, or run the program without an image: command or npm instead of docker.",
   };
   return { ...engine, missing: async (policy) => [rule, ...(await engine.missing(policy))] };
 }
@@ -103,7 +104,7 @@ const needsImage: SandboxBackend = {
     {
       rule: "backend: docker",
       problem: "the server is a program of this machine, not an image",
-      remedy: "Write docker: <image> in the server's config, or remove the backend.",
+      remedy: "Write docker: <image> in the server's config, or remove backend from its sandbox config.",
     },
   ],
 };
@@ -124,7 +125,11 @@ export function chooseMode(settings: LaunchSettings | undefined, env: NodeJS.Pro
   if (given === undefined || given === "") return { mode: "enforce", by: "default" };
   if (given === "enforce" || given === "warn" || given === "off") return { mode: given, by: VARIABLE };
   // A misspelt value must not switch the sandbox off.
-  throw new PortolanError("CONFIG_INVALID", `${VARIABLE} is ${JSON.stringify(given)}`, {
-    hint: `Set ${VARIABLE} to enforce, warn or off, or leave it out.`,
-  });
+  throw new PortolanError(
+    "CONFIG_INVALID",
+    `${VARIABLE} is ${JSON.stringify(given)}, which is not a sandbox mode`,
+    {
+      hint: `Set ${VARIABLE} to enforce, warn or off, or unset it.`,
+    },
+  );
 }

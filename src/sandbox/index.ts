@@ -7,7 +7,7 @@ export type { DockerSpawnable } from "./docker/backend.ts";
 export { decide as decideHost } from "./egress/allow-list.ts";
 export { hiddenPaths, type NamedPath } from "./paths/hidden-paths.ts";
 export { readOnlyPaths } from "./paths/read-only-paths.ts";
-export { createPathCheck, type PathCheck } from "./paths/path-check.ts";
+export { createPathCheck, type PathCheck, type PathProblem } from "./paths/path-check.ts";
 export { createPolicy, type CreatedPolicy } from "./policy/create-policy.ts";
 export { writableFolders } from "./policy/grants.ts";
 export { programFolders, scriptWord } from "./policy/program-folders.ts";

@@ -15,6 +15,8 @@ export type MountReason =
   /** A certificate variable names it. */
   | "certificates"
   | "socket"
+  /** A `.env` file beside the server's script. */
+  | "env file"
   /** A config file, which decides about sandboxes. */
   | "config file"
   /** Portolan's own data. */

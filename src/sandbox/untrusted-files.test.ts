@@ -47,11 +47,11 @@ describe("a file that a start reads", () => {
 
   test("is refused where a sandboxed server may write, also when it is not there yet", async () => {
     expect(await refusal(file("data/token"), writer())).toBe(
-      `the server files, which may write ${at("data")}, could replace it`,
+      `the server files, which can write to ${at("data")}, could replace it`,
     );
     expect(await refusal(at("data/new"), writer())).toMatch(/could create it$/);
     expect(await refusal(file("token"), writer())).toBeUndefined();
-    expect(await fileRefusal(at("token"), { servers: [], roots: [folder] })).toMatch(/may write the root/);
+    expect(await fileRefusal(at("token"), { servers: [], roots: [folder] })).toMatch(/can write to the root/);
   });
 
   test("is refused behind a link that a server could have made, wherever the link leads", async () => {
@@ -94,7 +94,7 @@ describe("a file that a start reads", () => {
       exec: { allow: undefined, spawn: true },
     });
     expect(await fileRefusal(file("data/token"), { servers: [], roots: [], writes })).toBe(
-      "the server earlier may have written it, from its sandbox",
+      "the server earlier may have written this file from its sandbox",
     );
   });
 });

@@ -40,17 +40,19 @@ export async function fileRefusal(
   if (own.some((folder) => way.some((one) => isInside(one, folder)))) return "it is Portolan's own data";
   for (const place of places) {
     const link = links.find((one) => isInside(one, place.folder));
-    if (link !== undefined) return `${link} is a link that ${mayWrite(place)} could have made`;
+    if (link !== undefined) return `${link} is a link that ${mayWrite(place)} could have created`;
     if (use.isCovered !== true && isInside(end, place.folder) && !isProtected(end, place))
       return `${mayWrite(place)} could ${(await isThere(end)) ? "replace" : "create"} it`;
   }
   const writer = await writers.writes?.writerOf(path);
-  return writer === undefined ? undefined : `the server ${writer} may have written it, from its sandbox`;
+  return writer === undefined
+    ? undefined
+    : `the server ${writer} may have written this file from its sandbox`;
 }
 
 /** The hint of such a refusal. */
 export const FILE_REFUSED_HINT =
-  "Move the file out of the folders that servers may write, hide it from them with fs.deny, or keep the value with portolan secrets set.";
+  "Move the file to a folder that no server can write to, or store the value with portolan secrets set. For a file in a folder of fs.write, fs.deny of that server also helps.";
 
 /** Reports files that a start of the server reads or runs although a server may write them. */
 export async function checkStart(server: ServerConfig, writers: FileWriters): Promise<Diagnostic[]> {
@@ -146,8 +148,8 @@ async function checkPrograms(server: ServerConfig, writers: FileWriters): Promis
     const { file, line, column } = origin;
     found.push({
       ...{ code: "CONFIG_INVALID", severity: "warning", server: alias, file, line, column },
-      message: `the server ${alias} runs ${path}, which ${mayWrite(place)} could replace; it would then run with the rights of ${alias}`,
-      hint: `Take ${place.folder} out of the folders that ${place.server} may write, or cover the file there with fs.read.`,
+      message: `the server ${alias} runs ${path}, which ${mayWrite(place)} could replace; the replacement would run with the rights of ${alias}`,
+      hint: `Remove ${place.folder} from fs.write of ${place.server}, or protect the file: add it to fs.read of ${place.server}.`,
     });
   }
   return found;
@@ -177,8 +179,8 @@ interface WritablePlace {
 
 function mayWrite({ server, folder }: WritablePlace): string {
   return server === undefined
-    ? `every server, which may write the root ${folder},`
-    : `the server ${server}, which may write ${folder},`;
+    ? `every server, which can write to the root ${folder},`
+    : `the server ${server}, which can write to ${folder},`;
 }
 
 function isProtected(path: string, { folder, covers }: WritablePlace): boolean {

@@ -22,14 +22,14 @@ test.each([
   [{ backend: "none" }, "backend must be"],
   [{ backend: "foo" }, "backend must be"],
   [{ fs: { deny: ["etc/shadow"] } }, "absolute path"],
-  [{ fs: { raed: [] } }, "fs has no raed"],
-  [{ limits: { memory: "1GB" } }, "limits has no memory"],
+  [{ fs: { raed: [] } }, "fs has no setting raed"],
+  [{ limits: { memory: "1GB" } }, "limits has no setting memory"],
   [{ limits: { memoryBytes: -1 } }, "at least 0"],
-  [{ exec: { spwan: false } }, "exec has no spwan"],
+  [{ exec: { spwan: false } }, "exec has no setting spwan"],
   [{ home: "keep" }, "home must be"],
   [{ env: { pass: "PATH" } }, "pass must be a list"],
   [{ network: ["http://x/"] }, "network[0]"],
-  [{ nework: [] }, "sandbox has no nework"],
+  [{ nework: [] }, "sandbox has no setting nework"],
   ["enforce", "must be an object"],
 ])("%j is not understood, so it is refused", (sandbox, message) => {
   const check = (): void => validateSandbox(sandbox as SandboxConfig, "it");

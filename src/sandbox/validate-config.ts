@@ -9,7 +9,8 @@ type Check = (value: unknown, path: string, problems: string[]) => void;
 const SIZES = ["memoryBytes", "processes", "openFiles", "cpuSeconds", "fileBytes", "niceness"];
 
 const text: Check = (value, path, problems) => {
-  if (typeof value !== "string" || value.includes("\0")) problems.push(`${path} must be a text`);
+  if (typeof value !== "string" || value.includes("\0"))
+    problems.push(`${path} must be a string without NUL characters`);
 };
 const flag: Check = (value, path, problems) => {
   if (typeof value !== "boolean") problems.push(`${path} must be true or false`);
@@ -54,7 +55,7 @@ const object =
     for (const [name, one] of Object.entries(value)) {
       const check = Object.hasOwn(fields, name) ? fields[name] : undefined;
       if (check === undefined)
-        problems.push(`${path} has no ${name}; it has ${Object.keys(fields).join(", ")}`);
+        problems.push(`${path} has no setting ${name}; it has ${Object.keys(fields).join(", ")}`);
       else if (one !== undefined) check(one, `${path}.${name}`, problems);
     }
   };

@@ -12,7 +12,7 @@ export {
 } from "./bounds.ts";
 export { type Budgeted, withinBudget } from "./budget.ts";
 export { closedSchema } from "./close-schema.ts";
-export { compareSchemas, type Demand, describeView, meant, type Mismatch } from "./compatibility/compare.ts";
+export { compareSchemas, describeView, meant, type Mismatch } from "./compatibility/compare.ts";
 export { type DeclaredPath, declaredPaths, type PathView, viewAtPath } from "./compatibility/paths.ts";
 export {
   fieldNames,

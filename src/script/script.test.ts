@@ -94,11 +94,13 @@ describe("errors have their position, and all come at once", () => {
     ],
     [
       'import tools from mcp "a b" as @x\n@mcp:config x { path: "a" }',
-      ["2:17 A script must not set PATH: it changes how a program runs, not what it does."],
+      [
+        "2:17 A script must not set PATH: this variable can change which code a program runs, or which files and hosts it uses.",
+      ],
     ],
     [
       "@import mcp x from @a/b\n@mcp:config x { a_b: 1, aB: 2 }",
-      ["2:25 The settings a_b and aB are the same variable, A_B."],
+      ["2:25 The settings a_b and aB both set the environment variable A_B."],
     ],
     ['import tools { } from mcp "a b"', ["1:14 The list of tools is empty."]],
     ['import tools from mcp "{{a}} b" as @x', ["1:23 This text cannot contain {{…}}."]],
@@ -120,7 +122,7 @@ describe("errors have their position, and all come at once", () => {
     const script = '@text name = "World"\nHello {{name}} and {{other}}';
     expect(parse(script, ["nme", "other"]).diagnostics).toMatchObject([
       {
-        message: 'The script has no variable "nme", which is set from outside.',
+        message: '--var sets the variable "nme", but the script has no variable of this name.',
         hint: 'Did you mean "name"?',
       },
     ]);
@@ -134,7 +136,7 @@ describe("errors have their position, and all come at once", () => {
   test("the caller's variables are known, but results cannot be set", () => {
     expect(errors("{{a}}", ["a"])).toEqual([]);
     expect(errors("@import mcp x from @u/p\n@mcp a = x.t()", ["a"])).toEqual([
-      '2:6 The variable "a" is a result of this script; it cannot be set from outside.',
+      '2:6 The script sets the variable "a" itself, so --var cannot set it.',
     ]);
   });
 });

@@ -24,6 +24,7 @@ test("the room opens without the keyring, cryptography, env-paths or child proce
     // The model imports this, so every room does.
     "node:module",
     "node:net",
+    "node:os",
     "node:path",
     "node:url",
   ]);

@@ -1,6 +1,6 @@
 // Looks up one reference: in the store, in the environment alone, or in a file.
 
-import { resolve } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 import { type ErrorCode, isPortolanError } from "../errors/index.ts";
 import type { Reference } from "../model/index.ts";
 import { isPlainVariable } from "./sources/environment.ts";
@@ -51,14 +51,14 @@ async function readReferencedFile(
     return {
       kind: "failed",
       code: "SANDBOX_DENIED",
-      message: `The file ${path} of a reference cannot be used: ${refused.reason}.`,
+      message: `The referenced file ${path} cannot be used: ${refused.reason}.`,
       hint: refused.hint,
     };
-  const failed = (why: string): Lookup => ({
+  const failed = (why: string, hint: string): Lookup => ({
     kind: "failed",
     code: "FILE_FAILED",
-    message: `The file ${path} of a reference cannot be used: ${why}.`,
-    hint: `Portolan looks for the file in ${baseDir}.`,
+    message: `The referenced file ${path} cannot be used: ${why}.`,
+    hint,
   });
   let text: string;
   try {
@@ -66,8 +66,14 @@ async function readReferencedFile(
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/\r?\n$/, "");
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") return failed("there is no such file");
-    return failed(code === "ERR_ENCODING_INVALID_ENCODED_DATA" ? "it is not text (UTF-8)" : message);
+    if (code === "ENOENT") {
+      const place = isAbsolute(path) ? "" : `, which is relative to ${baseDir}`;
+      return failed("there is no such file", `Create the file, or correct the path${place}.`);
+    }
+    return code === "ERR_ENCODING_INVALID_ENCODED_DATA"
+      ? failed("it is not text (UTF-8)", "Save the file as UTF-8 text.")
+      : failed(message, `Check the file ${whole} and its permissions.`);
   }
-  return text === "" ? failed("it is empty") : { kind: "found", secret: new Secret(text), plain: false };
+  if (text === "") return failed("it is empty", `Write the value into the file ${whole}.`);
+  return { kind: "found", secret: new Secret(text), plain: false };
 }

@@ -255,12 +255,19 @@ describe("what is missing or wrong", () => {
     ]);
     expect(toSecretError(result).code).toBe("SECRET_STORE_FAILED");
     expect((await resolved(http({ H: "plain" }), store)).secrets).toEqual([]);
-    // With a default there is something to go on with; a warning says that the store was not asked.
+    // With a default there is something to go on with; a warning names the store that failed.
     const withDefault = await resolveEndpoint(http({ H: "${A:-x}" }), store, { baseDir });
     expect(withDefault).toMatchObject({
       ok: true,
       endpoint: http({ H: "x" }),
-      warnings: [{ code: "SECRET_STORE_FAILED", hint: "Restore it." }],
+      warnings: [
+        {
+          code: "SECRET_STORE_FAILED",
+          message:
+            "headers.H: Portolan could not look up A, and uses the default from the config. The vault is damaged.",
+          hint: "Restore it.",
+        },
+      ],
     });
   });
 });

@@ -103,7 +103,10 @@ export function toSecretError(unresolved: UnresolvedEndpoint, server?: string): 
   if (missing.length > 0) {
     sentences.push(lacking.message);
   }
-  for (const { where, message } of problems) sentences.push(`${where}: ${message}`);
+  // A locked vault is the reason for every secret in it, and is reported once.
+  const places = new Map<string, string[]>();
+  for (const { where, message } of problems) places.set(message, [...(places.get(message) ?? []), where]);
+  for (const [message, where] of places) sentences.push(`${where.join(", ")}: ${message}`);
   const first = missing[0]?.name;
   return new PortolanError(
     first === undefined ? (problems[0]?.code ?? "INTERNAL") : "SECRET_MISSING",
@@ -123,9 +126,9 @@ function toMissingValues(missing: readonly MissingSecret[]): MissingValue[] {
     name,
     places: missing.filter((entry) => entry.name === name).map(({ where }) => where),
     step: inEnvironment
-      ? `give ${name} in the environment`
+      ? `define ${name} in the environment of Portolan`
       : ofProgram === true
-        ? `return ${name} from the secrets function`
+        ? `return a value for ${name} from the secrets function of your program`
         : undefined,
   }));
 }
@@ -172,7 +175,7 @@ function fillSlot(slot: Slot, found: ReadonlyMap<string, Lookup>, outcome: Outco
       outcome.warnings.push({
         code: "SECRET_STORE_FAILED",
         severity: "warning",
-        message: `${where}: the default of ${name} is used, because a secret store cannot be read`,
+        message: `${where}: Portolan could not look up ${name}, and uses the default from the config. ${lookup.message}`,
         hint: lookup.hint,
       });
       return fallback;
@@ -189,7 +192,7 @@ function fillSlot(slot: Slot, found: ReadonlyMap<string, Lookup>, outcome: Outco
   if (wrong !== undefined) problem("FILE_INVALID", `The text ${wrong}.`);
   // The URL is checked here because the error of a later parser would contain the URL with its secrets.
   else if (kind === "url" && !URL.canParse(filled))
-    problem("CONFIG_INVALID", "With the values of its references, this is not a URL.");
+    problem("CONFIG_INVALID", "The text is not a valid URL after its references are resolved.");
   return filled;
 }
 
@@ -197,7 +200,7 @@ function fillSlot(slot: Slot, found: ReadonlyMap<string, Lookup>, outcome: Outco
 function unfit(kind: EndpointText["kind"], value: string): string | undefined {
   if (value.includes("\0")) return "contains a NUL character";
   if (kind !== "header" && kind !== "url") return undefined;
-  if (/[\r\n]/.test(value)) return `contains a line break, which a ${kind} cannot carry`;
+  if (/[\r\n]/.test(value)) return `contains a line break, which a ${kind} cannot contain`;
   return /[\u0001-\u0008\u000B\u000C\u000E-\u001F\u007F]/.test(value)
     ? "contains a control character"
     : undefined;
@@ -209,6 +212,6 @@ function visibleArgument(where: string, name: string): Diagnostic {
     severity: "warning",
     message: `${where} contains the secret ${name}: every user of this computer can see it in the list of processes.`,
     path: `/${where.replace("[", "/").replace("]", "")}`,
-    hint: "Pass it in env if the server supports that.",
+    hint: "Pass the secret in env if the server supports that.",
   };
 }

@@ -103,8 +103,8 @@ describe("the order", () => {
     ]);
     expect(await store.remove("A")).toEqual(["keyring", "vault"]);
     expect(told.map(({ message }) => message)).toEqual([
-      expect.stringContaining("also in the environment"),
-      expect.stringContaining("also in the dotenv"),
+      expect.stringContaining("is in the environment"),
+      expect.stringContaining("is in the .env file"),
     ]);
   });
 });
@@ -140,8 +140,8 @@ describe("setting", () => {
     await store.set("TWICE", "value", { to: "keyring" });
     await store.set("TWICE", "value", { to: "vault" });
     expect(told.map(({ message }) => message)).toEqual([
-      "SHADOWED is now in the keyring, but the environment has one too and is asked first.",
-      "TWICE is now in the vault, but the keyring has one too and is asked first.",
+      "SHADOWED was saved in the keyring, but Portolan uses another value of SHADOWED, which is in the environment.",
+      "TWICE was saved in the vault, but Portolan uses another value of TWICE, which is in the keyring.",
     ]);
   });
 

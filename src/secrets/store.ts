@@ -104,7 +104,11 @@ function programStore(lookup: SecretLookup, { env, report, checkFile }: SecretSt
 
 const NO_VAULT: Pick<Vault, "keepPassphrase" | "open"> = {
   keepPassphrase: async () => {
-    throw new PortolanError("SECRET_STORE_FAILED", "The secrets of this program are in no vault.");
+    throw new PortolanError(
+      "SECRET_STORE_FAILED",
+      "This program passes its secrets to Portolan itself, so there is no vault.",
+      { hint: 'Return the secrets from the function "secrets" of the program.' },
+    );
   },
   open: async () => false,
 };
@@ -122,7 +126,10 @@ export function storeOf(
       if (to === undefined && source.name === "keyring" && !(await source.check()).ok) continue;
       return source;
     }
-    throw new PortolanError("SECRET_STORE_FAILED", `There is no ${to ?? "place"} to write secrets to.`);
+    throw new PortolanError(
+      "SECRET_STORE_FAILED",
+      `The secret was not saved: there is no ${to ?? "keyring or vault"}.`,
+    );
   }
 
   const warn = (message: string, hint: string): void =>
@@ -147,8 +154,10 @@ export function storeOf(
         if (source.name === target.name) break;
         if ((await source.get(name)) === undefined) continue;
         warn(
-          `${name} is now in the ${target.name}, but the ${source.name} has one too and is asked first.`,
-          `Remove ${name} from the ${source.name}.`,
+          `${name} was saved in the ${target.name}, but Portolan uses another value of ${name}, which is in the ${placeOf(source)}.`,
+          source.name === "keyring"
+            ? `To use only the value in the ${target.name}: portolan secrets rm ${name}, then portolan secrets set ${name} --to ${target.name}.`
+            : `To use the saved value, remove PORTOLAN_SECRET_${name} and ${name} from the environment.`,
         );
       }
       return target.name as WritableSource;
@@ -160,7 +169,7 @@ export function storeOf(
           for (const name of (await source.list?.()) ?? []) found.push({ name, source: source.name });
         } catch (error) {
           warn(
-            `The names in the ${source.name} cannot be listed: ${error instanceof Error ? error.message : String(error)}`,
+            `The names in the ${placeOf(source)} cannot be listed: ${error instanceof Error ? error.message : String(error)}`,
             "Run portolan secrets check.",
           );
         }
@@ -177,8 +186,8 @@ export function storeOf(
             if (await source.remove(name)) removed.push(source.name as WritableSource);
           } else if ((await source.get(name)) !== undefined) {
             warn(
-              `${name} is also in the ${source.name}, which portolan does not change.`,
-              "Remove it there.",
+              `A value of ${name} is in the ${placeOf(source)}, which Portolan does not change.`,
+              `Remove it from the ${placeOf(source)} yourself.`,
             );
           }
         } catch (error) {
@@ -196,20 +205,28 @@ export function storeOf(
   };
 }
 
+/** The source in a sentence, after "the". */
+function placeOf({ name }: Pick<SecretSource, "name">): string {
+  return name === "dotenv" ? ".env file" : name;
+}
+
 function checkSecret(name: string, value: string | Secret): Secret {
   const wrong = (message: string, hint: string): PortolanError =>
     new PortolanError("CONFIG_INVALID", message, { hint });
   if (!isReferenceName(name))
     throw wrong(
-      "That is not a name for a secret.",
-      "A name is a letter or _, then letters, digits, _, . or -; at most 256 of them.",
+      "The name of the secret is not valid.",
+      "A name begins with a letter or _, continues with letters, digits, _, . or -, and has at most 256 characters.",
     );
   const secret = typeof value === "string" ? new Secret(value) : value;
   const text = secret.reveal();
   if (text === "")
     throw wrong(`The value for ${name} is empty.`, `To remove the secret: portolan secrets rm ${name}`);
   if (text.includes("\0"))
-    throw wrong(`The value for ${name} contains a NUL character.`, "No header and no variable can carry it.");
+    throw wrong(
+      `The value for ${name} contains a NUL character.`,
+      "Headers and environment variables cannot contain NUL.",
+    );
   return secret;
 }
 

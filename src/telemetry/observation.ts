@@ -38,6 +38,9 @@ export class Observation {
   #ending = OK;
   #result: JsonObject | undefined;
   #isOver = false;
+  #waitedMs: number | undefined;
+  /** The start of a wait for approval that has not ended, in milliseconds since the start of the call. */
+  #waitsSince: number | undefined;
   /** The request that continues this one with the answers of the client. */
   #next: Observation | undefined;
 
@@ -77,9 +80,30 @@ export class Observation {
     this.#next?.decide(decision);
   }
 
+  /** The call waits for approval until `resumed()`: the time is not one of its server. */
+  waits(): void {
+    this.#waitsSince ??= this.elapsed();
+  }
+
+  resumed(): void {
+    this.#waitedMs = this.#waited();
+    this.#waitsSince = undefined;
+    this.#next?.resumed();
+  }
+
+  #waited(): number | undefined {
+    if (this.#waitsSince === undefined) return this.#waitedMs;
+    return (this.#waitedMs ?? 0) + this.elapsed() - this.#waitsSince;
+  }
+
   /** The request that the client waits for: this one, or the one that continues it. */
   get current(): Observation {
     return this.#next?.current ?? this;
+  }
+
+  /** False when no observer wants to know more than the requests to servers. */
+  get hasPhases(): boolean {
+    return this.#observers.needs.phases;
   }
 
   phase(start: PhaseStart): OpenPhase {
@@ -93,6 +117,7 @@ export class Observation {
     if (this.#server !== undefined) next.routed(this.#server, this.#tool);
     if (this.#driver !== undefined) next.servedBy(this.#driver);
     if (this.#decision !== ALLOWED) next.decide(this.#decision);
+    if (this.#waitsSince !== undefined) next.waits();
   }
 
   succeeded(result: JsonObject | undefined): void {
@@ -114,7 +139,7 @@ export class Observation {
     const { outcome, code, rpcCode, reason } = this.#ending;
     const record: CallRecord = {
       id: this.id,
-      time: new Date(this.#startedMs).toISOString(),
+      time: this.#observers.timeOf(this.#startedMs),
       method: method.slice(0, MAX_METHOD),
       target: this.target,
       caller,
@@ -133,6 +158,7 @@ export class Observation {
       rpcCode,
       reason,
       durationMs: this.elapsed(),
+      waitedMs: this.#waited(),
       inputBytes: needs.sizes ? sizeOf(params?.arguments) : undefined,
       outputBytes: needs.sizes ? sizeOf(this.#result) : undefined,
       trace: this.#traced?.ids,
@@ -169,7 +195,7 @@ export class Observation {
       rpcCode: ending.rpcCode,
       reason: ending.reason,
     };
-    this.#keep(phase);
+    if (this.hasPhases) this.#keep(phase);
     this.#observers.phase(phase);
     return phase;
   }

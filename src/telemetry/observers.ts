@@ -47,9 +47,17 @@ export interface TracedPhase {
   end(phase: Phase): void;
 }
 
+/** Parts of the record that cost time. Observers with a tracer need the phases. */
+interface Needs {
+  readonly digest: boolean;
+  readonly sizes: boolean;
+  /** The phases in the record, and the phase of the hub. Requests to servers are always reported. */
+  readonly phases: boolean;
+}
+
 export interface CallObserver {
   /** Parts of the record that cost time, and are left out if no observer needs them. */
-  readonly needs?: { readonly digest?: boolean; readonly sizes?: boolean };
+  readonly needs?: Partial<Needs>;
   readonly tracer?: CallTracer;
   /** A part of a call has ended. A suspended call can have parts that end after its record. */
   phase?(phase: Phase): void;
@@ -65,7 +73,8 @@ export class CallObservers {
   readonly #syncs = new Set<SyncApproved>();
   readonly #prefix = randomBytes(6).toString("base64url");
   #count = 0;
-  #needs = { digest: false, sizes: false };
+  #time = { ms: Number.NaN, text: "" };
+  #needs: Needs = { digest: false, sizes: false, phases: false };
   #tracer: CallTracer | undefined;
 
   /** False when nobody observes; no observation is begun then. */
@@ -73,7 +82,7 @@ export class CallObservers {
     return this.#observers.size > 0;
   }
 
-  get needs(): Readonly<{ digest: boolean; sizes: boolean }> {
+  get needs(): Needs {
     return this.#needs;
   }
 
@@ -105,6 +114,12 @@ export class CallObservers {
     for (const observer of this.#observers) observer.ended?.(record);
   }
 
+  /** The ISO form of a time. Under load, many calls start in the same millisecond. */
+  timeOf(ms: number): string {
+    if (this.#time.ms !== ms) this.#time = { ms, text: new Date(ms).toISOString() };
+    return this.#time.text;
+  }
+
   /** The audit log registers here. */
   onApproved(sync: SyncApproved): () => void {
     this.#syncs.add(sync);
@@ -121,6 +136,7 @@ export class CallObservers {
     this.#needs = {
       digest: all.some(({ needs }) => needs?.digest === true),
       sizes: all.some(({ needs }) => needs?.sizes === true),
+      phases: all.some(({ needs, tracer }) => needs?.phases === true || tracer !== undefined),
     };
     this.#tracer = all.find(({ tracer }) => tracer !== undefined)?.tracer;
   }

@@ -11,7 +11,7 @@ export type ClientTransport = "http" | "sse" | "websocket" | "stdio";
 export interface Decision {
   /** `refused`: the caller may not see the tool, or its definition is not approved. */
   readonly kind: "allowed" | "approved" | "refused" | "denied" | "expired" | "over_budget" | "loop";
-  /** The person or rule that decided. */
+  /** The way of the decision, such as `terminal`, or the rule that decided. */
   readonly by?: string;
   /** The rule of the policy that asked for the decision. */
   readonly rule?: string;
@@ -73,6 +73,8 @@ export interface CallRecord extends Ending {
   readonly driver?: string;
   readonly decision: Decision;
   readonly durationMs: number;
+  /** The part of `durationMs` in which the call waited for approval; absent if it did not wait. */
+  readonly waitedMs?: number;
   /** Sizes as JSON, if an observer needs them. */
   readonly inputBytes?: number;
   readonly outputBytes?: number;

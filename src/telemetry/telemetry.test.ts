@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { PortolanError } from "../errors/index.ts";
 import { clientErrorType, serverErrorType, spanName } from "./attributes.ts";
 import { argumentDigest } from "./digest.ts";
@@ -31,7 +31,7 @@ describe("observation", () => {
     const records: CallRecord[] = [];
     const phases: Phase[] = [];
     calls.add({ ended: (record) => records.push(record), phase: (phase) => phases.push(phase) });
-    calls.add({ needs: { digest: true, sizes: true } });
+    calls.add({ needs: { digest: true, sizes: true, phases: true } });
     const observation = calls.begin(START);
     const hub = observation.phase({ name: "hub", method: "tools/call" });
     observation.routed("one", "echo");
@@ -55,10 +55,23 @@ describe("observation", () => {
     expect(phases).toEqual(records[0]?.phases);
   });
 
+  test("requests to servers are reported to observers that need no phases, and are not kept", () => {
+    const calls = new CallObservers();
+    const records: CallRecord[] = [];
+    const phases: Phase[] = [];
+    calls.add({ ended: (record) => records.push(record), phase: (phase) => phases.push(phase) });
+    const observation = calls.begin(START);
+    expect(observation.hasPhases).toBe(false);
+    observation.phase({ name: "upstream", method: "tools/call" }).succeeded({});
+    observation.finish();
+    expect(phases.map(({ name }) => name)).toEqual(["upstream"]);
+    expect(records.map((record) => record.phases)).toEqual([[]]);
+  });
+
   test("a part that ends after its request belongs to the request that continues it", () => {
     const calls = new CallObservers();
     const records: CallRecord[] = [];
-    calls.add({ ended: (record) => records.push(record) });
+    calls.add({ needs: { phases: true }, ended: (record) => records.push(record) });
     const first = calls.begin(START);
     first.routed("one", "ask");
     const upstream = first.phase({ name: "upstream", method: "tools/call" });
@@ -74,6 +87,34 @@ describe("observation", () => {
       ["ok", "one", 1],
     ]);
     expect(records[1]?.phases[0]?.startMs).toBe(0);
+  });
+
+  test("the time of a wait for approval is known, also of a wait that the next request continues", () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const calls = new CallObservers();
+    const records: CallRecord[] = [];
+    calls.add({ ended: (record) => records.push(record) });
+    const plain = calls.begin(START);
+    vi.advanceTimersByTime(5);
+    plain.finish();
+    const first = calls.begin(START);
+    vi.advanceTimersByTime(10);
+    first.waits();
+    vi.advanceTimersByTime(40_000);
+    first.succeeded({ resultType: "input_required" });
+    first.finish();
+    const second = calls.begin(START);
+    first.continueAs(second);
+    vi.advanceTimersByTime(2_000);
+    first.resumed();
+    vi.advanceTimersByTime(30);
+    second.finish();
+    expect(records.map(({ durationMs, waitedMs }) => [durationMs, waitedMs])).toEqual([
+      [5, undefined],
+      [40_010, 40_000],
+      [2_030, 2_000],
+    ]);
   });
 
   test("errors keep their code, and the code of the response", () => {
@@ -136,7 +177,11 @@ test("span names have tools and prompts, but no URIs and no unknown methods", ()
 describe("the text format of Prometheus", () => {
   test("buckets are cumulative, and labels are escaped", () => {
     const histogram = new Histogram("x_seconds", "Help.", [1, 2]);
-    for (const value of [0.5, 1, 1.5, 3]) histogram.record("k", value, () => ({ "a.b": 'q"\\\n' }));
+    for (const value of [0.5, 1, 1.5, 3])
+      histogram.record(
+        histogram.series("k", () => ({ "a.b": 'q"\\\n' })),
+        value,
+      );
     const lines: string[] = [];
     histogram.write(lines);
     const labels = String.raw`a_b="q\"\\\n"`;
@@ -173,5 +218,32 @@ describe("the text format of Prometheus", () => {
     expect(series).toHaveLength(2_001);
     expect(series.at(-1)).toMatchObject({ labels: 'otel_metric_overflow="true"', count: 1_002 });
     expect(series.reduce((sum, { count }) => sum + count, 0)).toBe(3_200);
+  });
+
+  test("tool calls are counted by caller, and people of OAuth together", () => {
+    const metrics = createCallMetrics();
+    const calls = new CallObservers();
+    calls.add(metrics);
+    const call = (caller: string, method = "tools/call", error?: PortolanError): void => {
+      const observation = calls.begin({ ...START, method, caller });
+      if (error !== undefined) observation.failed(error);
+      observation.finish();
+    };
+    call("local");
+    call("local", "tools/list");
+    call("ci");
+    call("ci", "tools/call", new PortolanError("TIMEOUT", "late"));
+    for (let at = 0; at < 5_000; at += 1) {
+      call(`people|oauth:https://issuer.example|${at}`);
+      call(`oauth:https://issuer.example|${at}`);
+    }
+    const lines = metrics.text([]).split("\n");
+    expect(lines.filter((line) => line.startsWith("portolan_calls_total"))).toEqual([
+      'portolan_calls_total{caller="local",outcome="ok"} 1',
+      'portolan_calls_total{caller="ci",outcome="ok"} 1',
+      'portolan_calls_total{caller="ci",outcome="error"} 1',
+      'portolan_calls_total{caller="people",outcome="ok"} 5000',
+      'portolan_calls_total{caller="oauth",outcome="ok"} 5000',
+    ]);
   });
 });

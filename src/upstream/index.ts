@@ -22,7 +22,12 @@ export {
   type LaunchDiagnostics,
   type PathDenial,
 } from "./failure-hints/launch-diagnostics.ts";
-export { deniedTargets } from "./failure-hints/result-denials.ts";
+export {
+  deniedTargets,
+  type SandboxDenial,
+  sandboxDenials,
+  withoutDenialText,
+} from "./failure-hints/result-denials.ts";
 export { openSessionUpstream } from "./session/session-upstream.ts";
 export { mayRepeatElsewhere, neverSentError } from "./supervision/faults.ts";
 export type { InstanceState, Policy } from "./supervision/instance.ts";
@@ -30,7 +35,7 @@ export type { LifecycleEvent, SessionHandle } from "./supervision/instance-runne
 export { SessionSubscriptions } from "./supervision/session-subscriptions.ts";
 export { SupervisedUpstream, type SupervisionOptions } from "./supervision/supervised-upstream.ts";
 export { openUpstream, type UpstreamOptions } from "./open-upstream.ts";
-export { timerMs, within } from "./waiting.ts";
+export { HARD_LIMIT_HINT, timerMs, within } from "./waiting.ts";
 export { type ParamHeader, paramHeaders } from "./session/param-headers.ts";
 export { LineReader } from "./transports/lines.ts";
 export type { MemoryServer } from "./transports/memory.ts";

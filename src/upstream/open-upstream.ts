@@ -9,6 +9,7 @@ import { openSessionUpstream, type SessionUpstreamOptions } from "./session/sess
 import type { Policy } from "./supervision/instance.ts";
 import { SupervisedUpstream } from "./supervision/supervised-upstream.ts";
 import type { Upstream } from "./upstream.ts";
+import { within } from "./waiting.ts";
 
 const POLICY: Policy = { restarts: true, keepsTrying: true, startRetries: 0, idleMs: undefined, drainMs: 0 };
 /** Names of environment variables, headers and query parameters whose values are secret. */
@@ -22,17 +23,24 @@ export interface UpstreamOptions extends Omit<
   readonly redactor?: Redactor;
   /** Creates the credentials for requests to a URL. Every secret must be given to `onSecrets`. */
   readonly createAuth?: (onSecrets: OnSecrets) => Promise<RequestAuth | undefined>;
+  /** The command that grants more to this server; `IN_PROGRAM` if a program declares it. */
+  readonly grantCommand?: string;
   /** Aborts the first start. */
   readonly signal?: AbortSignal;
 }
 
 /** Rejects when the first start fails, which is not repeated. */
-export async function openUpstream({ signal, onLaunch, ...options }: UpstreamOptions): Promise<Upstream> {
+export async function openUpstream({
+  signal,
+  onLaunch,
+  grantCommand,
+  ...options
+}: UpstreamOptions): Promise<Upstream> {
   const { definition, caller } = options;
   const redactor = options.redactor ?? redactorFor(definition.endpoint);
   const auth = await options.createAuth?.(redactor.replace);
   const report = redacted(options.report, redactor);
-  const launches = createLaunchDiagnostics(definition.name, report, onLaunch);
+  const launches = createLaunchDiagnostics(definition.name, report, onLaunch, { command: grantCommand });
   const upstream = new SupervisedUpstream({
     name: definition.name,
     policy: () => POLICY,
@@ -49,9 +57,13 @@ export async function openUpstream({ signal, onLaunch, ...options }: UpstreamOpt
     },
   });
   try {
-    await upstream.start();
+    const { name: server } = definition;
+    await within(upstream.start(), { server, what: "connecting", ms: 0, signal });
   } catch (error) {
-    await upstream.close();
+    const closed = upstream.close();
+    // A caller that has given up does not wait for the end of the process, which may take seconds.
+    if (signal?.aborted === true) void closed.catch(() => {});
+    else await closed;
     throw error;
   }
   return upstream;

@@ -72,10 +72,12 @@ export interface Call {
   /** Running the call twice does no harm, so it may be repeated after a crash. */
   readonly repeatable?: boolean;
   /**
-   * Called with the cost units of each attempt of a contract, as its driver declares them. A returned text is the reason not to make
-   * the attempt.
+   * Called with the cost units of each attempt of a contract, as its driver declares them. A returned refusal is the reason not to
+   * make the attempt.
    */
-  readonly charge?: (units: number | undefined) => string | undefined;
+  readonly charge?: (
+    units: number | undefined,
+  ) => { readonly message: string; readonly retryAfterMs: number | undefined } | undefined;
   /** Called now and then while the call waits for a person, so that a client without progress does not time out. */
   readonly onWaiting?: () => void;
   /** True when a person approved this call. */

@@ -27,6 +27,10 @@ export async function unlessLate<T>(
   return Promise.race([promise, late]).finally(() => settled.abort());
 }
 
+/** For a call that exceeds its hard limit. */
+export const HARD_LIMIT_HINT =
+  "Raise the hard limit if the call is known to take long: maxTimeoutMs of the call or limits.maxRequestMs in a program, timeouts.max in a config file.";
+
 /** The promise's outcome, unless the time (0: no limit) or the signal ends the wait. The promise itself continues. */
 export function within<T>(
   promise: Promise<T>,
@@ -37,9 +41,11 @@ export function within<T>(
     /** When the wait ends, if its time began earlier. */
     endsAt?: number;
     signal: AbortSignal | undefined;
+    /** The hint of the error, if the time limit is not the usual one. */
+    hint?: string;
   },
 ): Promise<T> {
-  const { server, what, ms, endsAt = performance.now() + ms, signal } = limit;
+  const { server, what, ms, endsAt = performance.now() + ms, signal, hint } = limit;
   return new Promise((resolve, reject) => {
     const over = (): void => {
       clearTimeout(timer);
@@ -51,6 +57,7 @@ export function within<T>(
         new PortolanError("TIMEOUT", `${server}: ${what} took longer than ${ms} ms`, {
           server,
           data: { timeoutMs: ms },
+          hint,
         }),
       );
     };

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { MAIN, portolan, type Ran, temporaryFolder } from "../helpers/cli.ts";
+import { envelope, MAIN, portolan, type Ran, temporaryFolder } from "../helpers/cli.ts";
 import { until } from "../helpers/connect.ts";
 import { RawModern, textOf } from "../helpers/raw-clients.ts";
 import { stdioCommand } from "../fixtures/processes.mjs";
@@ -79,15 +79,16 @@ const RULE = [{ annotations: ["destructive"], for: "10m" }];
 
 describe("portolan approve", () => {
   it("lists what waits, approves and denies it", async () => {
-    const place = setUp(RULE);
+    const place = setUp([{ ...RULE[0], reason: "It changes files." }]);
     expect(await place.run("approve")).toMatchObject({ code: 3 });
     const served = await place.serve();
-    expect((await place.run("approve", "--text")).out).toContain("No call waits for approval.");
+    expect((await place.run("approve", "--text")).out).toContain("No call is waiting for approval.");
     const agent = new RawModern(served.url, { token: AGENT });
     const first = agent.post("tools/call", CALL);
     const { id } = await place.firstWaiting();
     const listed = await place.run("approve", "--text");
     expect(listed.out).toContain(`${id}  main.give for agent · raw`);
+    expect(listed.out).toContain("\n  It changes files (gateway.approval[0]).\n");
     expect(listed.out).toContain(`Arguments: ${JSON.stringify(RESULT)}`);
     expect(listed.out).toContain(`portolan approve ${id}, or --for up to 10 minutes`);
     const elsewhere = await portolan(["approve", "--text", "-w", place.cwd], {
@@ -98,18 +99,23 @@ describe("portolan approve", () => {
     // The gateway's own log says the same.
     expect(served.err()).toContain(`portolan approve ${id}`);
     expect(place.ran()).toBe(0);
-    expect(await place.run("approve", "nosuchid")).toMatchObject({ code: 2 });
-    expect((await place.run("approve", id, "--for", "11m")).err).toContain("600 seconds at most");
+    const unknown = await place.run("approve", "nosuchid");
+    expect(unknown).toMatchObject({ code: 2 });
+    expect(envelope(unknown).hint).toContain("It was approved or denied already, ");
+    expect((await place.run("approve", id, "--for", "11m")).err).toContain("at most 600 seconds");
     expect(await place.run("approve", id, "--text")).toMatchObject({
       code: 0,
       out: "Approved once: main.give for agent · raw.\n",
     });
     expect(textOf(await first.answer())).toBe("given");
-    expect(await place.run("approve", id)).toMatchObject({ code: 2 });
+    const late = await place.run("approve", id);
+    expect(late).toMatchObject({ code: 2 });
+    expect(envelope(late).message).toContain("it was approved already");
     const second = agent.post("tools/call", CALL);
     const again = await place.firstWaiting();
     expect(await place.run("approve", again.id, "--deny", "--reason", "not now")).toMatchObject({ code: 0 });
     expect(textOf(await second.answer())).toContain("not now");
+    expect((await place.run("approve", again.id)).err).toContain("it was denied already");
     expect(place.ran()).toBe(1);
     const third = agent.post("tools/call", CALL);
     const last = await place.firstWaiting();
@@ -117,6 +123,15 @@ describe("portolan approve", () => {
     await place.run("approve", last.id, "--for", "10m");
     expect(textOf(await third.answer())).toBe("given");
     expect(textOf(await agent.ask("tools/call", CALL))).toBe("given");
+    // A client that does not name itself.
+    const { headers, body } = agent.request("tools/call", { ...CALL, arguments: { ...RESULT, other: 1 } });
+    for (const key of Object.keys(body.params._meta))
+      if (key.endsWith("clientInfo")) delete body.params._meta[key];
+    const fourth = agent.send("POST", headers, body);
+    const unnamed = await place.firstWaiting();
+    expect((await place.run("approve", "--text")).out).toContain(`${unnamed.id}  main.give for agent  `);
+    await place.run("approve", unnamed.id);
+    expect(textOf(await fourth.answer())).toBe("given");
     const wrong = [
       ["--deny"],
       ["a", "b"],
@@ -137,7 +152,7 @@ describe("portolan approve", () => {
     await before.ended;
     const after = await place.serve();
     expect(await place.firstWaiting()).toMatchObject({ id, isConnected: false });
-    expect((await place.run("approve", id, "--text")).err).toContain("the next call with the same arguments");
+    expect((await place.run("approve", id, "--text")).err).toContain("its next call with the same arguments");
     const agent = new RawModern(after.url, { token: AGENT });
     expect(textOf(await agent.ask("tools/call", CALL))).toBe("given");
     expect(place.ran()).toBe(1);
@@ -161,6 +176,35 @@ describe("portolan approve", () => {
     expect(await place.run("approve", own?.id ?? "")).toMatchObject({ code: 0 });
     await until(() => stdio.out().includes('"given"'));
     expect((await place.waiting()).map(({ caller }) => caller)).toEqual(["agent"]);
+  });
+
+  it("a gateway that stops answers the calls that wait: they have not run, and wait again after the restart", async () => {
+    const place = setUp(RULE);
+    await place.serve();
+    const called = place.run("call", "main.give", "--args", JSON.stringify(RESULT));
+    await place.firstWaiting();
+    const relayed = await place.serve("--stdio");
+    const params = {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "x", version: "1" },
+    };
+    const say = (message: object): void =>
+      void relayed.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+    say({ id: 1, method: "initialize", params });
+    await until(() => relayed.out().includes('"id":1'));
+    say({ method: "notifications/initialized" });
+    say({ id: 2, method: "tools/call", params: CALL });
+    await until(async () => (await place.waiting()).length === 2);
+    expect((await place.run("stop")).code).toBe(0);
+    const stopped = "main.give did not run: the gateway stopped while the call waited for approval.";
+    await until(() => relayed.out().includes('"id":2'));
+    expect(relayed.out()).toContain(stopped);
+    expect((await called).out).toContain(stopped);
+    relayed.child.kill();
+    await place.serve();
+    expect((await place.waiting()).map(({ isConnected }) => isConnected)).toEqual([false, false]);
+    expect(place.ran()).toBe(0);
   });
 
   it("portolan call beside the gateway waits like every other caller", async () => {

@@ -288,16 +288,29 @@ describe("connect", () => {
     const data = join(home, "server-memory");
     const [, last = ""] = done.out
       .replaceAll(/\s+/g, " ")
-      .split("2 servers still need a grant, or tools fail:");
+      .split("2 servers may need a change; without it, some of their tools may fail:");
     expect(last).toContain(`files: Grant it with: portolan grant files --write ${notes} (or --read`);
     expect(last).toContain(`memory: Keep the data elsewhere: mkdir -p ${data}, set MEMORY_FILE_PATH`);
-    expect(last).toContain(`Its data until now: cp ${old} ${join(data, "memory.jsonl")}`);
+    expect(last).toContain(`To keep its present data: cp ${old} ${join(data, "memory.jsonl")}`);
 
     put(join(data, "memory.jsonl"), "{}\n");
     const yaml = join(folder, "portolan.yaml");
     const set = `memory: { command: npx, env: { MEMORY_FILE_PATH: "${join(data, "memory.jsonl")}" },`;
     writeFileSync(yaml, `servers:\n  ${set} args: [-y, "@modelcontextprotocol/server-memory"] }\n`);
-    expect((await run("disconnect", "cursor")).out).toContain("the data of memory: ~/server-memory");
+    const { out } = await run("disconnect", "cursor");
+    expect(out).toContain("the data of memory: ~/server-memory");
+    expect(out.replaceAll(/\s+/g, " ")).toContain(
+      "note memory does not use ~/server-memory/memory.jsonl: only the workspace's config of memory names it (env.MEMORY_FILE_PATH)",
+    );
+    expect(out).not.toContain("files does not use");
+
+    // Data that the client's own server uses is the user's.
+    const entry = { ...memory, env: { MEMORY_FILE_PATH: join(data, "memory.jsonl") } };
+    put(join(home, ".cursor/mcp.json"), JSON.stringify({ mcpServers: { memory: entry } }));
+    expect((await run("connect", "cursor", "--yes")).code).toBe(0);
+    const again = await run("disconnect", "cursor");
+    expect(again.out).toContain("1 server restored: memory");
+    expect(again.out).not.toContain("the data of memory");
   });
 
   test("a broken file refuses the whole command, and nothing is written", async () => {
@@ -327,7 +340,9 @@ describe("connect at a terminal", needs("a terminal"), () => {
     const run = (words: string): ReturnType<typeof terminal> =>
       terminal(`cd ${folder}; portolan ${words}`, 120, env);
     const listed = await run("connect").done;
-    expect(listed.screen).toContain("To give it one gateway: portolan connect cursor --import");
+    expect(listed.screen).toContain(
+      "To connect one client to the gateway of this workspace: portolan connect cursor --import",
+    );
 
     const dry = await run("connect cursor --dry-run").done;
     expect(dry.code).toBe(0);
@@ -335,28 +350,32 @@ describe("connect at a terminal", needs("a terminal"), () => {
     expect(existsSync(join(folder, "portolan.yaml"))).toBe(false);
 
     const stopped = run("connect cursor");
-    await stopped.shows("2 servers of these clients are not in this workspace yet.");
+    await stopped.shows("2 servers of these clients are not in this workspace yet: echo, search.");
     stopped.press(KEYS.ctrlC);
     expect((await stopped.done).code).not.toBe(0);
     expect(read(home, ".cursor/mcp.json")).toBe(CURSOR);
 
     const asked = run("connect cursor");
-    await asked.shows("not in this workspace yet.");
+    await asked.shows("not in this workspace yet:");
     await asked.shows(`Import into ${join(folder, "portolan.yaml")}`);
     asked.press(KEYS.enter);
-    await asked.shows("1 secret is written in clear in the clients' files: X-Api-Key (search).");
+    await asked.shows("1 secret is in plain text in the clients' files: X-Api-Key (search).");
+    await asked.shows("without a keyring: in the vault, which");
     asked.press(KEYS.enter);
     await asked.shows("- echo");
     await asked.shows("Write 2 files?");
     asked.press(KEYS.enter);
-    await asked.shows("A passphrase for the new vault");
+    await asked.shows("Choose a passphrase for the new vault");
     asked.press(`open sesame${KEYS.enter}`);
     await asked.shows("The same passphrase again");
     asked.press(`open sesame${KEYS.enter}`);
     const { code, screen } = await asked.done;
     expect(code).toBe(0);
-    expect(screen).toContain("Connected Cursor to this workspace. Restart it to use the gateway.");
+    expect(screen).toContain("Connected Cursor to this workspace. Restart the client to use the gateway.");
     expect(screen).toContain("SEARCH_X_API_KEY is now in the vault; the file has only the name.");
+    expect(screen).toMatch(
+      /keeps\s+each\s+client.s\s+file\s+as\s+it\s+was,\s+with\s+its\s+secrets\s+in\s+plain\s+text/,
+    );
     expect(screen).not.toContain(SECRET);
     expect(read(folder, "portolan.yaml")).not.toContain(SECRET);
     expect((await run("disconnect cursor").done).screen).toContain("byte for byte as before");
@@ -383,5 +402,5 @@ test("in the home folder, Cursor's own file is not a file of the workspace", asy
   // In a folder without a config file, the gateway's entry in the client is no server of its own.
   expect(await aliasesIn(temporaryFolder())).toEqual([]);
   const { out } = await at(home, "disconnect", "cursor", "--text");
-  expect(out).toMatch(/These stay:\n {2}1 server in \S+ \(echo\): portolan remove <server>/);
+  expect(out).toMatch(/These remain. To remove them:\n {2}1 server in \S+: portolan remove echo/);
 });

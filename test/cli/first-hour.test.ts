@@ -83,11 +83,14 @@ describe.each([
 
     const overview = await terminal.run("portolan connect");
     expect(overview.code).toBe(0);
-    const [, connect = ""] = /To give them one gateway: (portolan connect .*)$/m.exec(overview.shown) ?? [];
+    const [, connect = ""] =
+      /To connect \d+ clients to the gateway of this workspace: (portolan connect .*)$/m.exec(
+        overview.shown,
+      ) ?? [];
     expect(connect).toContain("claude-code claude-desktop cursor");
 
     const connected = await terminal.run(connect, [
-      ["server-memory keeps its data in its own program folder", "Enter"],
+      ["server-memory writes its data into its own program folder", "Enter"],
       ["server-filesystem is started with ~/notes. Allow:", "Enter"],
       ["Write 4 files?", "Enter"],
     ]);

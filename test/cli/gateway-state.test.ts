@@ -31,6 +31,8 @@ describe("status without a gateway", () => {
     expect(envelope(needed).message).toContain("No gateway runs for ");
     expect(envelope(needed).hint).toContain("portolan serve --daemon");
     expect(existsSync(started)).toBe(false);
+    expect((await place.run("stop")).code).toBe(0);
+    expect((await place.run("stop", "--help")).out).toMatch(/\b0 +done, also if no gateway runs\n/);
     const alone = await place.run("status", "--text");
     expect(alone).toMatchObject({ code: 0, out: expect.stringContaining("The server is up.") as string });
     expect(alone.err).toMatch(
@@ -86,7 +88,7 @@ describe("a state file", () => {
     for (const words of [["status"], ["status", "good"], ["status", "--gateway"]]) {
       const ran = await place.run(...words);
       expect([ran.code, ran.out]).toEqual([3, ""]);
-      expect(envelope(ran).message).toContain(`(process ${first}) does not run any more`);
+      expect(envelope(ran).message).toContain(`(process ${first}) no longer runs`);
       expect(envelope(ran).hint).toContain("portolan serve --daemon");
     }
     expect(existsSync(dirname(socket))).toBe(false);
@@ -132,6 +134,20 @@ describe("a state file", () => {
     expect((await place.run("status")).code).toBe(3);
   });
 
+  it("names the version of the gateway, which status shows if it is another one", async () => {
+    const place = setUp();
+    await place.serve("--no-auth");
+    const [file = ""] = place.stateFiles();
+    const version = (await place.run("--version")).out.trim();
+    expect((await place.json<Status>("status")).gateway).toMatchObject({ version });
+    expect((await place.run("status", "--text")).out).not.toContain("runs version");
+    const state = JSON.parse(readFileSync(file, "utf8")) as State;
+    writeFileSync(file, JSON.stringify({ ...state, portolan: "0.0.1" }));
+    expect((await place.run("status", "--text")).out).toContain(
+      `The gateway runs version 0.0.1 of Portolan, and this command is version ${version}.`,
+    );
+  });
+
   it("the socket is private; a folder that others can enter, a link, or a wrong token is refused", async () => {
     const place = setUp();
     await place.serve("--no-auth");
@@ -149,7 +165,7 @@ describe("a state file", () => {
     chmodSync(folder, 0o755);
     const open = await place.run("status");
     expect(JSON.parse(open.out)).toMatchObject({ gateway: null });
-    expect(open.err).toContain("is not trusted: other users can access it");
+    expect(open.err).toContain("the folder of its control socket cannot be used: other users can access it");
     chmodSync(folder, 0o700);
     // Only root can give a folder to another user.
     if (process.getuid?.() === 0) {
@@ -179,13 +195,14 @@ describe("--daemon", () => {
     expect((await place.json<Status>("status")).gateway?.pid).toBe(pid);
     const again = await place.run("serve", "--daemon");
     expect(again).toMatchObject({ code: 0 });
-    expect(again.err).toContain("runs already");
+    expect(again.err).toContain("No gateway was started: a gateway of this workspace already runs");
     const text = readFileSync(log, "utf8");
     for (const line of text.trim().split("\n")) expect(line).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d /);
     expect(text).toMatch(/ Serving (?:1 of )?2 servers/);
     expect(text).not.toContain("ptl_");
     expect((await place.run("stop")).code).toBe(0);
     expect(isRunning(pid)).toBe(false);
+    expect(readFileSync(log, "utf8").trimEnd()).toMatch(/ The gateway has stopped\.$/);
     expect(place.stateFiles()).toEqual([]);
   });
 
@@ -218,9 +235,23 @@ describe("--daemon", () => {
     const { pid } = JSON.parse(out) as { pid: number };
     onTestFinished(() => void (isRunning(pid) && process.kill(pid, "SIGKILL")));
     expect(code).toBe(0);
-    expect(err).toContain("It listens at all addresses of this computer, where others may reach it.");
-    expect(err).toContain("Without TLS, tokens can be read on the way");
+    expect(err).toContain(
+      "The gateway listens at all addresses of this computer, where other computers may reach it.",
+    );
+    expect(err).toContain("Without TLS, others on the network can read the tokens");
     expect((await place.run("stop")).code).toBe(0);
+  });
+
+  it("the line of a failed start has a date, like all lines of the log", async () => {
+    const place = setUp(
+      yaml({ good: entry("--era=modern") }, { port: 0, callers: [{ name: "a", token: "${NONE}" }] }),
+    );
+    const dated = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d error .*NONE.* hint .*\n$/;
+    const plain = await place.run("serve");
+    expect(plain).toMatchObject({ code: 2, out: "", err: expect.stringMatching(dated) });
+    // A person at a terminal, and a program that reads the result, get the error as from any command.
+    expect((await place.run("serve", "--log-format", "pretty")).err).toMatch(/^error .*\n hint .*\n$/);
+    expect(envelope(await place.run("serve", "--json"))).toMatchObject({ code: "SECRET_MISSING" });
   });
 
   it("prints why the gateway did not start, and where the log is", async () => {
@@ -231,6 +262,8 @@ describe("--daemon", () => {
     expect(code).toBe(2);
     expect(err).toContain("NONE");
     expect(err).toContain("gateway.log");
+    expect(err).toMatch(/^ {3}│ \S.*NONE.* \[SECRET_MISSING\] hint \S/m);
+    expect(err).not.toContain('"gateway.failed"');
     // The output has only what this start wrote, and all of the log is JSON.
     const [file = ""] = readdirSync(place.top, { recursive: true, encoding: "utf8" }).filter((name) =>
       name.endsWith("gateway.log"),

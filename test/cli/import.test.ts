@@ -89,6 +89,19 @@ servers:
 `;
 
 describe("import", () => {
+  test("the result of --write comes first, and the last lines name the grants that are still needed", async () => {
+    const github = { command: "npx", args: ["-y", "@modelcontextprotocol/server-github"] };
+    const { home, folder } = place({ ".cursor/mcp.json": JSON.stringify({ mcpServers: { github } }) });
+    const env = { HOME: home, PORTOLAN_SANDBOX: "enforce" };
+    const ran = await portolan(["import", "--write", "--text"], { cwd: folder, env });
+    expect(ran).toMatchObject({ code: 0, err: "" });
+    expect(ran.out.trimEnd().split("\n").slice(-3)).toEqual([
+      "1 server added to portolan.yaml.",
+      "1 server may need a change; without it, some of its tools may fail:",
+      "  github: To let it reach api.github.com: portolan grant github --net api.github.com",
+    ]);
+  });
+
   test("shows each file with its servers, and no secret", async () => {
     const at = place();
     const ran = await at.run("import");
@@ -139,7 +152,7 @@ describe("import", () => {
     expect(wrong.code).toBe(2);
     expect(envelope(wrong)).toMatchObject({
       code: "USAGE",
-      hint: expect.stringMatching(/^Did you mean "cursor"\? Known are claude-code, /) as string,
+      hint: expect.stringMatching(/^Did you mean "cursor"\? Supported clients: claude-code, /) as string,
     });
   });
 
@@ -179,7 +192,7 @@ describe("import", () => {
     if (process.platform !== "win32") expect(statSync(join(at.folder, "portolan.yaml")).mode & 0o077).toBe(0);
     const again = await at.run("import", "--write", "--text");
     expect(again.code).toBe(0);
-    expect(again.out).toContain("No server to add");
+    expect(again.out).toContain("No server was added to");
     expect(backups(at.folder)).toEqual([]);
     expect(readSamples(at)).toEqual(before);
   });
@@ -286,7 +299,7 @@ describe("export", () => {
       commandsOnly ? ["github"] : ["github", "remote"],
     );
     if (commandsOnly)
-      expect(err).toContain("note remote: Claude Desktop has no http servers in its file: left out");
+      expect(err).toContain("note remote: Claude Desktop does not support http servers: left out");
     expect(parsed?.servers[0]?.endpoint).toMatchObject({ command: "npx", args: ["-y", "server-github"] });
     expect(readdirSync(at.home)).toEqual([]);
     expect(readdirSync(at.folder)).toEqual(["portolan.yaml"]);
@@ -304,7 +317,10 @@ describe("export", () => {
       code: "SERVER_UNKNOWN",
       hint: expect.stringContaining('Did you mean "github"?') as string,
     });
-    expect(envelope(await at.run("export"))).toMatchObject({ code: "USAGE", message: "No client is given." });
+    expect(envelope(await at.run("export"))).toMatchObject({
+      code: "USAGE",
+      message: "No client was given.",
+    });
     expect(envelope(await at.run("export", "--for", "claude")).hint).toContain('"claude-code"');
     expect(envelope(await place({}).run("export", "--for", "cursor"))).toMatchObject({
       code: "SERVER_UNKNOWN",

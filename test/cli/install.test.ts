@@ -72,6 +72,30 @@ function setUp(name: string) {
 const states = ({ out }: Ran): string[] =>
   (JSON.parse(out) as { servers: { state: string }[] }).servers.map(({ state }) => state);
 
+describe("portolan add", () => {
+  it("adds an npm package by npm:<package>, and its server works", async () => {
+    registry.publish({
+      ...{ name: "@scope/single", version: "1.0.0", bin: { single: "server.js" } },
+      ...{ dependencies: { part: "^1.0.0" }, files: { "server.js": SERVER } },
+    });
+    const { cwd, run } = setUp("none");
+    writeFileSync(join(cwd, "portolan.yaml"), "version: 1\n");
+    expect(await run("add", "x", "npm:@scope/single@^1")).toMatchObject({ code: 0 });
+    expect(readFileSync(join(cwd, "portolan.yaml"), "utf8")).toContain('  x:\n    npm: "@scope/single@^1"\n');
+    expect((await run("list", "x")).out).toContain('"hi"');
+    expect((await run("add", "more", "--dry-run", "--text", "--", "npm:single", "-v")).out).toContain(
+      "  more:\n    npm: single\n    args: [-v]\n",
+    );
+    expect((await run("add", "z", "npm:./folder")).err).toContain('"./folder\\" is not an npm package');
+  });
+
+  it("without a name or without a registry, names the command that adds an npm package", async () => {
+    const { run } = setUp("none");
+    expect((await run("add", "npm:single")).err).toContain("portolan add <name> npm:single");
+    expect((await run("add", "x", "@scope/single")).err).toContain("portolan add x npm:@scope/single");
+  });
+});
+
 interface Store {
   store: { what: string; ok: boolean; detail?: string; remedy?: string }[];
 }
@@ -172,15 +196,17 @@ describe("a broken store", () => {
     const { run, offline, stored } = setUp("offline");
     const never = await offline("call", "a.hi", "--text");
     expect(never.code).toBe(3);
-    expect(never.err).toContain("npm could not install offline@^1.0.0, since its registry cannot be reached");
+    expect(never.err).toContain(
+      "npm could not install offline@^1.0.0, because its registry cannot be reached",
+    );
     expect(await run("install")).toMatchObject({ code: 0 });
     rmSync(stored("node_modules/part"), { recursive: true });
     const broken = await offline("call", "a.hi", "--text");
     expect(broken.code).toBe(3);
     expect(broken.err).toContain(
-      "offline@^1.0.0 is broken in the store (node_modules/part is missing), and was not installed again.",
+      "The installed files of offline@^1.0.0 are damaged (node_modules/part is missing), and Portolan could not install it again.",
     );
-    expect(broken.err).toContain("Is this machine online?");
+    expect(broken.err).toContain("Check the network connection");
   });
 });
 

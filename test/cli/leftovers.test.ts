@@ -34,7 +34,7 @@ describe.skipIf(process.platform !== "linux")(
       const running = start(["call", ...words, "slow", "ms=60000"]);
       await until(() => pids().length === 2);
       running.child.kill("SIGINT");
-      await until(() => running.err().includes("Press Ctrl-C again to leave at once."));
+      await until(() => running.err().includes("Press Ctrl-C again to quit immediately."));
       running.child.kill("SIGINT");
       expect((await running.done).code).toBe(130);
       await until(() => pids().length === 0);

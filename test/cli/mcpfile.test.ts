@@ -204,9 +204,7 @@ describe("served", () => {
     expect((await gateway.ready()).url).toBe(`http://127.0.0.1:${port}/mcp`);
     const validated = await run("validate", "mcpfile.yaml", "--text");
     expect(validated.code).toBe(0);
-    expect(validated.out).toContain(
-      "mcpserver.yaml:1:1 note portolan serve does not use basePath of the runtime",
-    );
+    expect(validated.out).toContain("mcpserver.yaml:1:1 note portolan serve ignores basePath of the runtime");
   });
 });
 

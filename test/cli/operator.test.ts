@@ -74,7 +74,7 @@ test(
     const shell = await openTmux({ cwd, env: { ...env, PATH: path, PORTOLAN_SANDBOX: "off" } });
     const typed = ["p4ss", "Enter"];
     const set = await shell.run("portolan secrets set TOKEN < ../value", [
-      ["A passphrase for the new vault", ...typed],
+      ["Choose a passphrase for the new vault", ...typed],
       ["The same passphrase again", ...typed],
     ]);
     expect([set.code, set.shown]).toEqual([0, expect.stringContaining("TOKEN was stored in the vault.")]);
@@ -97,7 +97,7 @@ test("a service that could not open the vault at its start is refused, and one w
   });
   const { env, run, pipe } = place;
   const none = await pipe("s3cret", "secrets", "set", "TOKEN", "--to", "vault");
-  expect(envelope(none).message).toContain("There is no vault yet");
+  expect(envelope(none).message).toContain("was not created, because no passphrase was given");
   expect(envelope(none).hint).toContain("PORTOLAN_VAULT_PASSPHRASE_FILE=<file> portolan secrets set");
   const file = withPassphrase(place);
   for (const [name, value] of [
@@ -130,7 +130,8 @@ test("a service that could not open the vault at its start is refused, and one w
   expect(noted.err).toContain("The service has no value for ONLY_HERE");
   expect(noted.err).not.toContain("no value for TOKEN");
   const call = await run("call", "one.echo", "text=x", "--standalone");
-  expect(envelope(call).hint).toContain("portolan secrets unlock");
+  // Clients show only the message.
+  expect(envelope(call).message).toContain("is locked. Unlock it at a terminal: portolan secrets unlock.");
 });
 
 test("pin approves the tools that a gateway sees, also those for clients that answer server requests", async () => {
@@ -203,6 +204,13 @@ test("an error about settings is forgotten after a good reload, and a limit that
 test("a damaged audit log is in the message of a start, until it is moved away with its anchors", async () => {
   const { top, run } = setUp({ servers: { one: fixture() }, audit: true });
   const serve = (): Promise<Ran> => run("serve", "--daemon", "--text");
+  const none = await run("audit", "calls", "--verify", "--text");
+  expect(none).toMatchObject({ code: 1 });
+  expect(none.out).toContain("audit is on, but there is no log to verify");
+  expect(JSON.parse((await run("audit", "calls", "--verify")).out)).toMatchObject({
+    intact: false,
+    records: 0,
+  });
   expect((await serve()).err).not.toContain("audit log");
   await run("call", "one.echo", "text=x");
   await run("stop");
@@ -241,7 +249,7 @@ test("a reload uses new secrets: it restarts their servers, and replaces the tok
     return (await fetch(url, { method: "POST", headers, body: "{}" })).status !== 401;
   };
   expect((await set("TOKEN", "a-new-and-longer-value")).err).toContain(
-    "still uses the value from before (shell). Let it read the new one: portolan reload",
+    "has not read the new value yet (shell). To make it use the value now: portolan reload",
   );
   expect(await length()).toBe("13");
   const reload = async (): Promise<unknown> => JSON.parse((await run("reload")).out);
@@ -250,7 +258,11 @@ test("a reload uses new secrets: it restarts their servers, and replaces the tok
   expect(await reload()).toMatchObject({ problems: [], restarted: [] });
   expect((await run("secrets", "rm", "TOKEN")).code).toBe(0);
   expect(await reload()).toMatchObject({
-    problems: [expect.stringContaining("shell keeps the secrets from before: A secret is missing: TOKEN")],
+    problems: [
+      expect.stringContaining(
+        "shell keeps its earlier secrets, because they could not be read again: A secret is missing: TOKEN",
+      ),
+    ],
     restarted: [],
   });
   expect(await length()).toBe("22");
@@ -259,7 +271,9 @@ test("a reload uses new secrets: it restarts their servers, and replaces the tok
   expect((await set("CI_TOKEN", `${TOKEN}-new`)).err).toContain("(token of caller ci)");
   const old = (await run("token")).out.trim();
   const renewed = await run("token", "--new");
-  expect(renewed.err).toContain("still accepts the old token. Let it take the new one: portolan reload");
+  expect(renewed.err).toContain(
+    "still accepts the old token. To make it accept the new token: portolan reload",
+  );
   for (const token of [TOKEN, old]) expect(await isAccepted(token)).toBe(true);
   expect(await reload()).toMatchObject({ problems: [], restarted: [] });
   for (const token of [TOKEN, old]) expect(await isAccepted(token)).toBe(false);
@@ -298,6 +312,7 @@ test("list and why show what a caller may use, as the gateway does; refused call
   expect(envelope(await run("list", "one", "fail", "--caller", "ci"))).toMatchObject({ code: "USAGE" });
   const why = await run("why", "one.fail", "--text");
   expect(why.out).toMatch(/callers +ci refused by deny\.tools: one\.fail/);
+  expect(why.out).toContain("0 of 1 caller can use this tool.");
   expect(JSON.parse((await run("why", "two.fail")).out)).toMatchObject({
     callers: [{ name: "ci", allowed: true }],
   });
@@ -332,7 +347,7 @@ test("commands in another folder name the gateways that run", async () => {
   mkdirSync(elsewhere);
   const there = (...words: string[]): Promise<Ran> => portolan(words, { cwd: elsewhere, env });
   expect((await there("stop", "--text")).out).toContain("portolan stop -w ~/project  at http://127.0.0.1:");
-  const reach = "A gateway runs for another workspace: add -w ~/project to reach it.";
+  const reach = "A gateway runs for another workspace. To use it, add -w ~/project.";
   for (const words of [["reload"], ["call", "one.echo"], ["revoke", "one", "--net", "a"], ["logs", "one"]])
     expect(envelope(await there(...words)).hint).toContain(reach);
   expect((await there("status", "--text")).out).toContain(reach);

@@ -76,16 +76,20 @@ it("says in one line which of both it does; options that change the servers star
     return err.trim();
   };
   expect(await line()).toMatch(
-    /^Serving with servers of this process: no gateway runs for this workspace \(portolan serve --daemon .*\)\.$/,
+    /^This process starts servers of its own: no gateway runs for this workspace \(portolan serve --daemon .*\)\.$/,
   );
   const gateway = await serve();
   expect(await line()).toMatch(/^Relaying to the gateway at http:.* \(process \d+\), whose servers all/);
-  expect(await line("--standalone")).toBe("Serving with servers of this process: --standalone is given.");
-  expect(await line("--only", "good")).toBe("Serving with servers of this process: --only is given.");
+  expect(await line("--standalone")).toBe(
+    "This process starts servers of its own: the option --standalone requires it.",
+  );
+  expect(await line("--only", "good")).toBe(
+    "This process starts servers of its own: the option --only requires it.",
+  );
   gateway.kill("SIGTERM");
   await new Promise((resolve) => gateway.once("close", resolve));
   await serve("--only", "good");
-  expect(await line()).toMatch(/serves only some servers\.$/);
+  expect(await line()).toMatch(/serves only some servers of the workspace\.$/);
 });
 
 describe.each(["legacy", "modern"] as const)("a %s client", (era) => {
@@ -157,7 +161,9 @@ describe.each(["legacy", "modern"] as const)("a %s client", (era) => {
     const call = mcp.callTool("mcp_good_hang", {});
     const failed = expect(call).rejects.toMatchObject({
       code: "CONNECTION_LOST",
-      message: expect.stringContaining("the gateway stopped while this request was running") as string,
+      message: expect.stringContaining(
+        "the gateway stopped before it returned a response to this request",
+      ) as string,
     });
     await until(async () => (await callsOf(other, "hang")) === 1);
     // A crash, which gives the gateway no time to say anything.
@@ -182,7 +188,7 @@ describe("commands beside a gateway", () => {
     await place.serve();
     writeFileSync(join(place.cwd, "portolan.yaml"), "version: 1\nservers: [");
     const line =
-      "The config files have errors (portolan validate), so the running gateway uses the config from before.";
+      "The config files have errors (portolan validate), so the running gateway uses the earlier config.";
     for (const words of [
       ["call", "good.echo", "text=hi"],
       ["call", "echo", "text=hi"],
@@ -216,7 +222,7 @@ describe("commands beside a gateway", () => {
     expect([once.code, JSON.parse(once.out)]).toMatchObject([0, { content: [{ text: "hi" }] }]);
     expect(once.out).not.toContain("portolan/gateway");
     expect(once.err).toMatch(
-      /^--allow-read is for this run only, so the server is started here, beside that of the gateway/,
+      /^--allow-read applies to this run only, so this command starts a second copy of the server; the gateway/,
     );
   });
 });

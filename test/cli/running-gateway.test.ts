@@ -64,7 +64,7 @@ describe("commands beside a gateway", () => {
     const bad = await place.run("add", "bad", "--text", "--", process.execPath, "-e", "process.exit(1)");
     expect(bad).toMatchObject({ code: 3, out: expect.stringContaining("has applied the change") as string });
     expect(bad.out).toMatch(
-      /^bad \w+: .*\[SERVER_START_FAILED\]\n {2}hint .*\nMore about it: portolan why bad$/m,
+      /^bad \w+: .*\[SERVER_START_FAILED\]\n {2}hint .*\nMore about this error: portolan why bad$/m,
     );
   });
 
@@ -73,14 +73,14 @@ describe("commands beside a gateway", () => {
     onTestFinished(async () => void (await place.run("stop", "--all")));
     const served = await place.run("serve", "--daemon", "--port", "0", "--text");
     expect(served.out).toMatch(/^ {2}good {9}ready {2}\d+ tools\n {2}much-longer {2}ready {2}\d+ tools$/m);
-    expect(served.out).toContain("Console: portolan console\n");
+    expect(served.out).toContain("\nToken: portolan token\nConsole: portolan console\n");
     const link = await place.run("console", "--text");
     expect(link).toMatchObject({ code: 0, err: "The link works once, within five minutes.\n" });
     expect(link.out).toMatch(/^http:\S+\n$/);
     expect((await place.run("stop")).code).toBe(0);
     const none = await place.run("stop", "--all", "--text");
     expect(none.out).toContain(
-      "No gateway runs for this workspace. --all stops only those of this workspace.",
+      "No gateway runs for this workspace. --all stops only the gateways of this workspace.",
     );
   });
 
@@ -147,7 +147,8 @@ describe("commands beside a gateway", () => {
     expect(health.state).toBe("ready");
     expect((await slow.done).code).toBe(0);
     await until(() => !isRunning(old));
-    expect(gateway.servers()).toHaveLength(1);
+    // The call may have had a process of its own, which ends a moment after the call.
+    await until(() => gateway.servers().length === 1);
     await gateway.shows("good restarted as requested");
     expect(envelope(await place.run("restart", "godo")).hint).toContain('"good"');
     gateway.child.kill("SIGTERM");
@@ -210,7 +211,9 @@ describe("reload", () => {
   it("names the changed servers and their tools; a file with an error is not applied at all", async () => {
     const place = setUp(yaml({ good: entry("--era=modern") }));
     await place.serve();
-    expect((await place.run("reload", "--text")).out).toContain("No server changed since the last reload.");
+    expect((await place.run("reload", "--text")).out).toContain(
+      "No server and no setting changed since the last reload.",
+    );
     const reloaded = async (servers: Record<string, object>): Promise<string> => {
       place.save(yaml(servers));
       return (await place.run("reload", "--text")).out;
@@ -218,11 +221,39 @@ describe("reload", () => {
     const added = await reloaded({ good: entry("--era=modern"), more: entry("--era=modern") });
     expect(added).toMatch(/^more ready: \d+ tools$/m);
     const failed = await reloaded({ good: entry("--era=modern"), more: { command: "no-such-program" } });
-    expect(failed).toMatch(/^more \w+: .*no-such-program.*\n {2}More about it: portolan why more$/m);
+    expect(failed).toMatch(/^more \w+: .*no-such-program.*\n {2}More about this error: portolan why more$/m);
     expect(await reloaded({ good: entry("--era=modern") })).toContain("Removed: more");
     const broken = await reloaded({ good: { comand: "node" } });
-    expect(broken).toContain("It applies a file as a whole or not at all");
+    expect(broken).toContain("It applies a file completely or not at all");
     expect(broken).toMatch(/comand.*Did you mean/);
+  });
+
+  it("names what was applied before a failed reload, and the command that sets a missing secret", async () => {
+    const servers = { good: entry("--era=modern") };
+    const place = setUp(yaml(servers));
+    const gateway = await place.serve();
+    place.save(yaml(servers, { page_size: 7 }));
+    await gateway.shows("gateway settings reloaded page_size");
+    const frank = { name: "frank", token: "${FRANK_TOKEN}" };
+    place.save(yaml(servers, { page_size: 7, callers: [frank] }));
+    const reload = await place.run("reload", "--text");
+    expect(reload.code).toBe(2);
+    expect(reload.out).toMatch(/FRANK_TOKEN \(for .*frank\)\. .*portolan secrets set FRANK_TOKEN\./);
+    expect(reload.out).toContain("\nApplied earlier, since the last reload: page_size\n");
+  });
+
+  it("of a file in which only lines moved shows the new lines, and restarts nothing", async () => {
+    const text = yaml({ good: entry("--era=modern") });
+    const place = setUp(text);
+    const gateway = await place.serve();
+    const [server] = gateway.servers();
+    const lineOf = async (): Promise<number | undefined> =>
+      (await place.json<Status>("status")).servers[0]?.origin.line;
+    expect(await lineOf()).toBe(1);
+    place.save(`# one\n# two\n${text}`);
+    expect((await place.run("reload")).code).toBe(0);
+    expect(await lineOf()).toBe(3);
+    expect(gateway.servers()).toEqual([server]);
   });
 
   it("callers change without a restart; SIGHUP with a broken file keeps the old state, and says so", async () => {
@@ -258,10 +289,16 @@ describe("reload", () => {
     const reload = await place.run("reload");
     expect(reload.code).toBe(2);
     expect(reload.out).toContain("x and y have the same token");
-    place.save(yaml({ good: entry("--era=modern") }, { ...callers("bob"), port: 1 }));
-    await until(async () =>
-      (await place.run("reload")).out.includes("gateway.port apply after the next start"),
+    // One save with a setting that applies at once, and one that needs a restart.
+    place.save(yaml({ good: entry("--era=modern") }, { ...callers("bob"), port: 1, page_size: 7 }));
+    const partly = await place.run("reload", "--text");
+    expect(partly.out).toMatch(
+      / again\.\nApplied: .*\bpage_size\nNeeds a restart of the gateway: gateway\.port$/m,
     );
+    expect(partly.code).toBe(0);
+    expect((await place.json<Status>("status")).gateway?.problems).toEqual([
+      "Changes of gateway.port take effect after a restart of the gateway.",
+    ]);
     place.save(yaml({ good: entry("--era=modern") }, callers("bob")));
     await until(async () => (await place.run("reload")).code === 0);
     expect((await place.json<Status>("status")).gateway?.problems).toBeUndefined();

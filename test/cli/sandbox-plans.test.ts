@@ -64,7 +64,7 @@ describe("limits in a plan", needs("bubblewrap"), () => {
     ]);
     const text = (await run(["why", "--plan", "plain", "--text"])).out;
     expect(text).toMatch(/limits +none/);
-    expect(text).toContain("limits.open_files: 1024 (a default) there is no prlimit");
+    expect(text).toContain("limits.open_files: 1024 (a default) the program prlimit is not installed");
 
     const bounded = await run(["why", "--plan", "bounded"]);
     expect(bounded.code).toBe(3);
@@ -125,7 +125,7 @@ describe("the plan of an mcpfile", () => {
     const open = await run(["why", "--plan", "my-tools", "-w", "mcpfile.yaml", "--text"]);
     expect(open).toMatchObject({ code: 0, err: "" });
     expect(open.out).toBe(
-      "my-tools: tool say\nruns     node say.js --token ${TOKEN} {text}\nsandbox  none in its config: it runs with all your rights\n",
+      "my-tools: tool say\nruns     node say.js --token ${TOKEN} {text}\nsandbox  none in its config: the command runs with all your rights\n",
     );
     const none = await run(["why", "--plan", "my-tools", "-w", "web.yaml", "--text"]);
     expect(none.out).toContain("there is no program to start");

@@ -122,7 +122,7 @@ describe("a relaxed sandbox", () => {
     expect(events.out.split("\n").filter((line) => line.includes("relaxed"))).toHaveLength(1);
     const validate = await run(["validate", "--text"]);
     expect(validate).toMatchObject({ code: 0 });
-    expect(validate.out).toContain("note sandbox is off: the program gets every file, host and program");
+    expect(validate.out).toContain("note sandbox is off: the program can use every file, host and program");
   });
 
   it("needs the name of its server", async () => {
@@ -216,7 +216,7 @@ describe("without bubblewrap", needs("unshare"), () => {
     const one = await bare(["call", "echo", "text=hi", "--", command, ...args]);
     expect(resultText(one)).toContain("hi");
     const call = await bare(["call", "web.reach", "--args", '{"way":"fetch","url":"http://127.0.0.1:8123"}']);
-    expect(call.err).toContain("web was refused localhost:8123");
+    expect(call.err).toContain("denied a connection to localhost:8123");
     const plan = await bare(["why", "web", "--plan", "--text"]);
     expect(plan.out).toContain("enforce (by default), enforced by unshare");
     const refused = envelope(await bare(["call", "a.echo", "text=hi"]));
@@ -248,10 +248,12 @@ describe("enforced", needs("bubblewrap"), () => {
       });
       const remedy = (server: string, host: string): string => `portolan grant ${server} --net ${host}`;
       const call = await run(["call", "web.reach", "--args", '{"way":"fetch","url":"http://asked.example"}']);
-      expect(call.err).toContain("web was refused asked.example: the server's sandbox grants no host");
+      expect(call.err).toContain("denied a connection to asked.example: the server's sandbox grants no host");
       expect(call.err).toContain(remedy("web", "asked.example"));
       const failed = envelope(await run(["call", "needs.anything"]));
-      expect(failed.hint).toContain("It tried to reach needed.example, which its sandbox does not allow.");
+      expect(failed.hint).toContain(
+        "The server tried to reach needed.example, which its sandbox does not allow.",
+      );
       expect(failed.hint).toContain(remedy("needs", "needed.example"));
       expect((await run(["why", "needs", "--text"])).out).toContain(remedy("needs", "needed.example"));
       const command = await run([
@@ -269,7 +271,7 @@ describe("enforced", needs("bubblewrap"), () => {
     });
     const call = await run(["call", "web.reach", "--args", '{"way":"fetch","url":"http://127.0.0.1:8123"}']);
     expect(call.err).toContain(
-      "web was refused localhost:8123: the server's sandbox has a network of its own",
+      "denied a connection to localhost:8123: the server's sandbox has a network of its own",
     );
     expect(call.err).toContain("portolan grant web --net localhost:8123");
     // A client shows the result only.
@@ -278,7 +280,7 @@ describe("enforced", needs("bubblewrap"), () => {
       /^The sandbox of server "web" denied the host localhost:8123: .* Grant it with: portolan grant web --net localhost:8123$/,
     );
     const { hint } = envelope(await run(["call", "db.anything"]));
-    expect(hint).toContain("It tried to reach localhost:5432, which its sandbox does not allow.");
+    expect(hint).toContain("The server tried to reach localhost:5432, which its sandbox does not allow.");
     expect(hint).toContain("portolan grant db --net localhost:5432");
   });
 });

@@ -5,9 +5,19 @@ import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { createSecretStore } from "../../src/secrets/index.ts";
-import { envelope, KEYS, MAIN, portolan, type Ran, temporaryFolder, terminal } from "../helpers/cli.ts";
+import {
+  envelope,
+  KEYS,
+  MAIN,
+  portolan,
+  type Ran,
+  start,
+  temporaryFolder,
+  terminal,
+} from "../helpers/cli.ts";
+import { stdioCommand } from "../fixtures/processes.mjs";
 import { needs } from "../helpers/needs.ts";
 
 const CANARY = "c4n4ry-0f-a-s3cret-value";
@@ -154,7 +164,6 @@ describe("secrets", () => {
     ["a word after --", ["set", "NAME", "--", CANARY]],
     ["a word that looks like an option", ["set", "NAME", `-${CANARY}`]],
     ["in place of the name", ["set", `${CANARY} `]],
-    ["a word too many", ["rm", "NAME", CANARY]],
     ["a word for list", ["list", CANARY]],
   ])("a value on the command line is refused and not repeated: %s", async (_, words) => {
     const at = place();
@@ -165,7 +174,7 @@ describe("secrets", () => {
     expect(readdirSync(at.home)).toEqual(["passphrase"]);
     if (_ === "a word")
       expect(envelope(ran)).toMatchObject({
-        message: "The value of a secret is not taken from the command line.",
+        message: "Nothing was stored: the value of a secret must not be on the command line.",
         hint: expect.stringContaining("history") as string,
       });
   });
@@ -174,7 +183,7 @@ describe("secrets", () => {
     const at = place();
     const hint = async (...words: string[]): Promise<string> => envelope(await at.run(words, "x")).hint;
     expect(await hint("set")).toBe("portolan secrets set <NAME>");
-    expect(await hint("set", "1BAD")).toContain("A name is a letter or _");
+    expect(await hint("set", "1BAD")).toContain("A name begins with a letter or _");
     expect(await hint("set", "NAME", "--to", "vualt")).toBe('Did you mean "vault"?');
     expect(await hint("set", "NAME", "--quite")).toBe('Did you mean "--quiet"?');
     expect(await hint("lst")).toBe("Did you mean list?");
@@ -197,7 +206,7 @@ describe("secrets", () => {
     const check = await at.run(["check", "--text"], undefined, env);
     expect(check.code).toBe(1);
     expect(check.out).toMatch(
-      /✗ vault +The passphrase is wrong[^]*Give the passphrase that the vault was created with/,
+      /✗ vault +The passphrase is wrong[^]*Write the passphrase that you chose when the vault was created into/,
     );
     const list = await at.run(["list"], undefined, env);
     expect(JSON.parse(list.out)).toMatchObject({ secrets: [{ name: "NAME" }] });
@@ -228,11 +237,11 @@ describe("secrets at a terminal", needs("a terminal"), () => {
     const set = terminal(`cd ${at.folder}; portolan secrets set NAME --to vault`, 100, env);
     await set.shows("Value of NAME");
     set.press(CANARY + KEYS.enter);
-    await set.shows("A passphrase for the new vault");
+    await set.shows("Choose a passphrase for the new vault");
     set.press(`typo${KEYS.enter}`);
     await set.shows("The same passphrase again");
     set.press(PASSPHRASE + KEYS.enter);
-    await set.shows("The two were different");
+    await set.shows("The two passphrases were different");
     set.press(PASSPHRASE + KEYS.enter);
     await set.shows("The same passphrase again");
     set.press(PASSPHRASE + KEYS.enter);
@@ -264,6 +273,34 @@ describe("secrets at a terminal", needs("a terminal"), () => {
       for (const secret of [CANARY, PASSPHRASE]) expect(raw).not.toContain(secret);
     expect(filesWith(CANARY, at.home, at.folder)).toEqual([]);
   });
+});
+
+test("every place that reports a locked vault names the command that unlocks it", async () => {
+  const servers = { one: { ...stdioCommand("--era=modern"), env: { TOKEN: "${API_TOKEN}" } } };
+  const at = place({ "portolan.yaml": JSON.stringify({ servers }) });
+  await at.run(["set", "API_TOKEN", "--to", "vault"], CANARY);
+  const { PORTOLAN_VAULT_PASSPHRASE_FILE: _file, ...env } = at.env;
+  const options = { cwd: at.folder, env };
+  const commands = [
+    ["status", "--text"],
+    ["why", "one", "--text"],
+    ["list", "--text"],
+    ["call", "one.echo"],
+  ];
+  for (const words of commands) {
+    const { out, err } = await portolan(words, options);
+    expect({ words, shown: `${out}${err}`.replaceAll(/\s+/g, " ") }).toMatchObject({
+      shown: expect.stringMatching(/is locked\..*portolan secrets unlock\b/) as string,
+    });
+  }
+  onTestFinished(async () => void (await portolan(["stop", "--all"], options)));
+  const daemon = await portolan(["serve", "--daemon", "--port", "0", "--text"], options);
+  expect(daemon.out).toMatch(/^ {2}one .*is locked\..*portolan secrets unlock\b/m);
+  const [log = ""] = /(?<=^Log: ).*$/m.exec(daemon.out) ?? [];
+  const file = log.replace(/^~/, at.home);
+  expect(readFileSync(file, "utf8")).toMatch(/ one +blocked .*is locked\..*portolan secrets unlock\b/);
+  const stdio = start(["serve", "--stdio", "--standalone"], options);
+  expect((await stdio.done).err).toMatch(/one is not running: .*is locked\..*portolan secrets unlock\b/);
 });
 
 const PUBLIC_SERVER = fileURLToPath(

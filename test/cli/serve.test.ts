@@ -148,7 +148,7 @@ describe("output", () => {
     const url = /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(text)?.[0] ?? "";
     expect(text).toMatch(/^Serving 1 of 2 servers, \d+ tools, at http/);
     expect(text).toMatch(/^ {2}good +ready +\d+ tools$/m);
-    expect(text).toMatch(/^ {2}dead +failed +.*\[SERVER_START_FAILED\]$/m);
+    expect(text).toMatch(/^ {2}dead +failed +.*\[SERVER_START_FAILED\] The server may need FIXTURE_TOKEN/m);
     const command = /The gateway has a new token\. (.+ token) prints it/.exec(text)?.[1] ?? "";
     expect(text).toContain(
       `\n  claude mcp add --transport http portolan ${url} --header "Authorization: Bearer $(${command})"\n`,
@@ -165,7 +165,7 @@ describe("output", () => {
     expect(token).toMatch(/^ptl_[\w-]{43}$/);
     expect(await run("token")).toEqual({ code: 0, out: `${token}\n`, err: "" });
     const second = serve("--port", "0", "--show-token", "--log-format", "pretty");
-    expect(await second.shows("VS Code")).toContain("printed to terminals only");
+    expect(await second.shows("VS Code")).toContain("shown only on a terminal");
     const renewed = serve("--port", "0", "--new-token", "--json");
     const fresh = (await renewed.ready()).token ?? "";
     expect(fresh).not.toBe(token);
@@ -232,9 +232,9 @@ describe("output", () => {
     await screen.shows("Serving 1 server");
     await until(() => keptToken(env) !== undefined);
     await screen.shows(`\n  ${keptToken(env)}`);
-    await screen.shows("Ctrl-C stops it.");
+    await screen.shows("Press Ctrl-C to stop the gateway.");
     screen.press("\u0003");
-    await screen.shows("Stopping. Press Ctrl-C again to leave at once.");
+    await screen.shows("Stopping. Press Ctrl-C again to quit immediately.");
     expect((await screen.done).code).toBe(130);
   });
 });
@@ -385,7 +385,7 @@ describe("--stdio", () => {
     const children = gateway.descendants();
     gateway.child.stdin.end();
     expect(await gateway.done).toBe(0);
-    expect(gateway.err()).toMatch(/^Serving with servers of this process: .*\n$/);
+    expect(gateway.err()).toMatch(/^This process starts servers of its own: .*\n$/);
     expect(children.filter(isRunning)).toEqual([]);
   });
 
@@ -397,7 +397,7 @@ describe("--stdio", () => {
     const params = { name: "mcp_good_echo", arguments: { text: "b" }, _meta: META };
     gateway.say({ id: 2, method: "tools/call", params });
     expect((await gateway.answer(2)).result).toMatchObject({ content: [{ text: "b" }] });
-    expect(gateway.err()).toMatch(/^Serving .*\ndead is not running: .*\[SERVER_START_FAILED\]\n$/);
+    expect(gateway.err()).toMatch(/^This .*\ndead is not running: .*\[SERVER_START_FAILED\] .*TOKEN.*\n$/);
     gateway.child.kill("SIGTERM");
     expect(await gateway.done).toBe(0);
   });
@@ -434,7 +434,7 @@ describe("the end", () => {
     gateway.child.kill("SIGINT");
     expect(await gateway.done).toBe(130);
     expect(children.filter(isRunning)).toEqual([]);
-    expect(gateway.err()).toBe("Stopping. Press Ctrl-C again to leave at once.\n");
+    expect(gateway.err()).toBe("Stopping. Press Ctrl-C again to quit immediately.\n");
   });
 
   it("a second Ctrl-C leaves at once, with the servers", async () => {
@@ -468,16 +468,16 @@ describe("wrong usage", () => {
     expect(bad.err).toContain("--tls-cert needs --tls-key");
     const stdio = await run("serve", "--stdio", "--port", "1", "--no-auth", "--sse");
     expect(stdio.code).toBe(2);
-    expect(stdio.err.match(/has no effect with --stdio/g)).toHaveLength(3);
+    expect(stdio.err.match(/cannot be used with --stdio/g)).toHaveLength(3);
   });
 
   it.each([
     [["serve", "a", "b"], "unexpected argument"],
-    [["serve", ".", "-w", "."], "More than one thing to serve"],
-    [["serve", ".", "--", "node", "x.js"], "More than one thing to serve"],
+    [["serve", ".", "-w", "."], "There is more than one workspace or command to serve"],
+    [["serve", ".", "--", "node", "x.js"], "There is more than one workspace or command to serve"],
     [["serve", "no/such/folder"], "There is no folder, file or command"],
-    [["serve", "--only", "a", "--", "node", "x.js"], "--only chooses among"],
-    [["serve", "--header", "A: b"], "--header is for a URL or a command"],
+    [["serve", "--only", "a", "--", "node", "x.js"], "--only works only with a workspace"],
+    [["serve", "--header", "A: b"], "--header works only with a URL or a command"],
     [["token", "a", "b"], "one workspace"],
   ])("%j: %s", async (words, message) => {
     const ran = await setUp().run(...words);
@@ -493,7 +493,7 @@ describe("wrong usage", () => {
     const text = await run("serve", "--port", String(port));
     expect(text).toMatchObject({ code: 2 });
     expect(text.err).toContain(`Cannot listen at 127.0.0.1:${port}: the port is in use.`);
-    expect(text.err).toMatch(/None of your gateways uses it.*--port 0 is any free one/s);
+    expect(text.err).toMatch(/Another program uses this port.*--port 0 chooses a free one/s);
     const json = await run("serve", "--port", String(port), "--json");
     expect(JSON.parse(json.err)).toMatchObject({ error: { code: "CONFIG_INVALID" } });
   });

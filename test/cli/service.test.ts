@@ -66,7 +66,7 @@ describe.runIf(process.platform === "linux")("service install", () => {
     expect(code).not.toBe(0);
     // The folder of the log is there before a service manager opens it.
     expect(existsSync(join(place.top, "state", "portolan"))).toBe(true);
-    expect(stderr).toContain("The earlier definition of the service is in use again.");
+    expect(stderr).toContain("The service runs again with its earlier definition.");
     expect(readFileSync(file, "utf8")).toBe(stdout);
     expect(place.calls().at(-1)).toContain(`enable --now ${name}`);
     place.fail(2);

@@ -157,7 +157,7 @@ describe("at a terminal", needs("a terminal"), () => {
       expect((await shown.done).raw).not.toMatch(/\u001b\[[\d;]*m/);
       const silent = await terminal(`${call(fixture(), "ask_form")} --no-input`).done;
       expect(silent.screen).toContain("requests input: Please enter name");
-      expect(silent.screen).toContain("The request was declined, because this is not a terminal.");
+      expect(silent.screen).toContain("Portolan declined the request, because it cannot ask you here.");
       expect(silent.screen).toContain('{"action":"decline"}');
     });
   });
@@ -167,7 +167,7 @@ describe("at a terminal", needs("a terminal"), () => {
     await shown.shows("calling slow");
     shown.press(KEYS.ctrlC);
     const { screen, raw } = await shown.done;
-    expect(screen).toContain("Cancelling. Press Ctrl-C again to leave at once.");
+    expect(screen).toContain("Cancelling. Press Ctrl-C again to quit immediately.");
     expect(screen).toMatch(/error Interrupted by SIGINT\. \[CANCELLED\]\r?\n hint [^]*code 130\r?\n$/);
     expect(raw).toContain(`\r${ESCAPE}[K${ESCAPE}[31merror`);
   });
@@ -232,7 +232,7 @@ describe("signals", () => {
     await until(() => pids().length === 2);
     await pause(500);
     running.child.kill("SIGINT");
-    await until(() => running.err().includes("Press Ctrl-C again to leave at once."));
+    await until(() => running.err().includes("Press Ctrl-C again to quit immediately."));
     const since = performance.now();
     running.child.kill("SIGINT");
     expect((await running.done).code).toBe(130);

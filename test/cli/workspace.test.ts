@@ -182,7 +182,7 @@ describe("without config files", () => {
     const { code, screen: shown } = await screen(140, "status");
     expect(code).toBe(0);
     expect(shown.replace(/\s+/g, " ")).toContain(
-      "There is no config file here. These servers come from Claude Code (~/.claude.json), Cursor (~/.cursor/mcp.json), VS Code (~/.config/Code/User/mcp.json); Portolan only reads these files.",
+      "There is no config file here. These servers come from Claude Code (~/.claude.json), Cursor (~/.cursor/mcp.json), VS Code (~/.config/Code/User/mcp.json); Portolan reads these files, and never changes them.",
     );
     expect(shown).toContain("All 3 servers are up.");
   });
@@ -311,7 +311,7 @@ describe("why", () => {
     const { run } = setUp({ "portolan.yaml": MIXED });
     const { code, out } = await run("why", "good", "--text");
     expect(code).toBe(0);
-    expect(out).toContain("it works");
+    expect(out).toContain("the server works");
     expect(envelope(await run("why", "nobody"))).toMatchObject({ code: "SERVER_UNKNOWN" });
   });
 });
@@ -401,6 +401,16 @@ servers:
     expect(readFileSync(file("portolan.yaml"), "utf8")).toBe(broken);
   });
 
+  it("remove takes several names, and removes none if one of them is unknown", async () => {
+    const { run, file } = setUp({ "portolan.yaml": TEXT });
+    for (const name of ["one", "two"]) await run("add", name, "--", "node", `${name}.js`);
+    const before = readFileSync(file("portolan.yaml"), "utf8");
+    expect(envelope(await run("remove", "one", "tow")).message).toBe('There is no server "tow".');
+    expect(readFileSync(file("portolan.yaml"), "utf8")).toBe(before);
+    expect((await run("remove", "one", "two", "one", "--text")).out).toContain("Removed one, two from");
+    expect(readFileSync(file("portolan.yaml"), "utf8")).toBe(TEXT);
+  });
+
   it("names that are taken, unknown or elsewhere", async () => {
     const mcp = JSON.stringify({ mcpServers: { other: { command: "node" } } });
     const { run } = setUp({ "portolan.yaml": TEXT, ".mcp.json": mcp });
@@ -435,7 +445,6 @@ describe("validate", () => {
     expect(Object.keys(found)).toEqual(["valid", "files", "diagnostics"]);
     expect(found.valid).toBe(false);
     expect(found.diagnostics.map(({ file: at, line, column }) => [at, line, column])).toEqual([
-      [file("portolan.yaml"), 2, 3],
       [file("portolan.yaml"), 3, 5],
       [file("portolan.yaml"), 6, 16],
     ]);

@@ -63,7 +63,9 @@ describe("accounts", needs("chromium"), () => {
     await old.getByText("portolan login old").waitFor();
     expect(await findViolations(page)).toEqual([]);
     await open(page, "servers/work");
-    await page.getByText(/logged in as ann@example.com, token until .*, then renewed/).waitFor();
+    await page
+      .getByText(/logged in as ann@example.com, the token is valid until .* and is then renewed/)
+      .waitFor();
     await page.getByText("https://login.example.com").waitFor();
     await open(page, "servers/old");
     await page.locator(".facts").getByText("portolan login old").waitFor();

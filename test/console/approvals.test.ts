@@ -58,18 +58,26 @@ describe("the page of approvals", needs("chromium"), () => {
     expect(exchange.ended).toBe(false);
     await card().getByRole("button", { name: "Approve once" }).click();
     expect(textOf(await exchange.answer())).toEqual(INPUT);
-    await page.getByText("No call waits for approval.").waitFor();
+    await page.getByText("No call is waiting for approval.").waitFor();
+  });
+
+  it("the duration of a call does not contain its wait for approval", async () => {
+    await page.getByRole("link", { name: "Activity" }).click();
+    await page.getByText(/\d m?s after .* of waiting for approval · agent/).waitFor();
+    await page.getByRole("button", { name: "mcp_inputs_return_input" }).click();
+    await page.getByText("Waited for approval", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Approvals" }).click();
   });
 
   it("denies a call with a reason that the caller reads", async () => {
     const exchange = call();
-    await card().getByLabel("Reason of a denial").fill("Use the other tool.");
+    await card().getByLabel("Reason for a denial").fill("Use the other tool.");
     await card().getByRole("button", { name: "Deny" }).click();
     const { result } = await exchange.answer();
     expect(result.isError).toBe(true);
     expect(result.content[0].text).toContain("a person denied the call in the console");
     expect(result.content[0].text).toContain("Use the other tool.");
-    await page.getByText("No call waits for approval.").waitFor();
+    await page.getByText("No call is waiting for approval.").waitFor();
   });
 
   it("approves for the time that the rule allows", async () => {
@@ -96,6 +104,6 @@ describe("the page of approvals", needs("chromium"), () => {
     // The call disappears with its client.
     exchange.destroy();
     await until(async () => (await served.gateway.approvals.list()).length === 0);
-    await page.getByText("No call waits for approval.").waitFor();
+    await page.getByText("No call is waiting for approval.").waitFor();
   });
 });

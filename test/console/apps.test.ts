@@ -127,7 +127,7 @@ describe("apps", needs("chromium"), () => {
     expect(await app.locator("#input").innerText()).toBe('{"arguments":{}}');
     await expect.poll(() => page.locator("iframe.app-frame").getAttribute("style")).toBe("height: 432px;");
     await page.getByText("Not allowed: https://evil.example; script-src *, http://127.0.0.1:1.").waitFor();
-    await page.getByText("The app reaches https://api.example.com.").waitFor();
+    await page.getByText("The app can connect only to https://api.example.com.").waitFor();
     // A forged message has called nothing, and the document was not replaced.
     const { counts } = await readCounts();
     expect(counts).toEqual({ show: 1, note: 1, count: 1 });

@@ -106,7 +106,7 @@ describe("the console", needs("chromium"), () => {
     await page.getByLabel("Find a tool").fill("return_inp");
     await page.getByRole("link", { name: /return_input/ }).click();
     await page.getByRole("button", { name: "Call", exact: true }).click();
-    expect(await page.getByText("A value is needed.").count()).toBe(2);
+    expect(await page.getByText("This field is required.").count()).toBe(2);
     await page.getByLabel("text required").fill("hello\nworld");
     await page.getByLabel("city").selectOption("Rome");
     await page.getByLabel("count required").fill("3");
@@ -120,7 +120,10 @@ describe("the console", needs("chromium"), () => {
     await page.getByLabel("more").fill('{"a":[1]}');
     await page.getByRole("button", { name: "Call", exact: true }).click();
     await page.getByRole("status").getByText("done").waitFor();
-    await page.getByRole("group", { name: "Form of the text" }).getByRole("button", { name: "Text" }).click();
+    await page
+      .getByRole("group", { name: "Format of the text" })
+      .getByRole("button", { name: "Text" })
+      .click();
     const text = await page.locator(".text-view pre").textContent();
     expect(JSON.parse(text ?? "")).toEqual({
       ...{ text: "hello\nworld", city: "Rome", count: 3, ratio: 0.5, flag: true, day: "2026-03-01" },
@@ -141,7 +144,7 @@ describe("the console", needs("chromium"), () => {
     await page.getByText("The call was cancelled.").waitFor();
     await visit("tools/mcp_main_ask_form");
     await page.getByRole("button", { name: "Call", exact: true }).click();
-    await page.getByRole("heading", { name: "The server asks you" }).waitFor();
+    await page.getByRole("heading", { name: "This call needs input from you" }).waitFor();
     await page.getByLabel(/^name/).fill("Ada");
     await page.getByRole("button", { name: "Answer" }).click();
     await page.getByRole("status").getByText("done").waitFor();
@@ -201,7 +204,7 @@ describe("the console", needs("chromium"), () => {
     await card.getByText("1 tool approved").waitFor();
     await expect.poll(() => [...workspace.hub.toolNames().keys()]).toContain("mcp_inputs_return_input");
     await visit("secrets");
-    await page.getByText("No server of this workspace needs a secret.").waitFor();
+    await page.getByText("The config files of this workspace refer to no secrets.").waitFor();
     expect(troubles).toEqual([]);
   });
 
@@ -209,9 +212,9 @@ describe("the console", needs("chromium"), () => {
     await signIn();
     await page.evaluate("globalThis.isSamePage = true");
     await served.stop();
-    await page.getByText("The gateway does not answer.").waitFor();
+    await page.getByText("The gateway does not respond.").waitFor();
     await served.start();
-    await page.getByText("The gateway does not answer.").waitFor({ state: "detached" });
+    await page.getByText("The gateway does not respond.").waitFor({ state: "detached" });
     await visit("tools/mcp_main_echo");
     await page.getByLabel(/^text/).fill("after the restart");
     await page.getByRole("button", { name: "Call", exact: true }).click();

@@ -1,5 +1,7 @@
 // Context cost, budgets and the sandbox in a real browser, at both widths and in both themes.
 
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { stdioCommand } from "../fixtures/processes.mjs";
@@ -70,7 +72,9 @@ async function findFaults(page: Page): Promise<string[]> {
 describe("the page of context cost", needs("chromium"), () => {
   it.each(LOOKS)("shows servers, tools and what could be dropped: %s, %i pixels", async (...look) => {
     const page = await open("context", look);
-    const dropped = page.locator("section", { has: page.getByRole("heading", { name: "Could be dropped" }) });
+    const dropped = page.locator("section", {
+      has: page.getByRole("heading", { name: "Ways to save tokens" }),
+    });
     await dropped.getByText("have the same name, description and input schema").first().waitFor();
     await dropped.getByRole("button", { name: "Copy the YAML" }).first().waitFor();
     const servers = page.locator("section", { has: page.getByRole("heading", { name: "By server" }) });
@@ -92,6 +96,28 @@ it("servers that share a process have a sandbox card each", needs("chromium"), a
   await page.evaluate('location.hash = "#/sandbox/main"');
   await page.getByRole("link", { name: "All servers" }).waitFor();
   expect(await names.allTextContents()).toEqual(["main"]);
+});
+
+it("a denial disappears when the path was granted", needs("chromium", "bubblewrap"), async () => {
+  const notes = join(served.folder, "notes");
+  mkdirSync(notes);
+  const write = (sandbox: object): void => {
+    const reader = { ...stdioCommand("--era=modern"), env: { NOTES: notes }, sandbox };
+    const { servers } = JSON.parse(config) as { servers: object };
+    writeFileSync(file, JSON.stringify({ servers: { ...servers, reader } }));
+  };
+  const file = join(served.folder, "portolan.yaml");
+  const config = readFileSync(file, "utf8");
+  write({ mode: "enforce" });
+  const page = await open("sandbox", LOOKS[0]);
+  const card = page.getByRole("region", { name: "reader" });
+  await card.getByText("was denied at").waitFor();
+  expect(await card.getByText(`--write ${notes}`).count()).toBe(1);
+  write({ mode: "enforce", fs: { read: [notes] } });
+  await card.getByText("was denied at").waitFor({ state: "detached" });
+  await card.getByText(notes, { exact: true }).waitFor();
+  writeFileSync(file, config);
+  await card.waitFor({ state: "detached" });
 });
 
 describe("the card of budgets", needs("chromium"), () => {

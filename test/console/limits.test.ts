@@ -181,5 +181,6 @@ it("a tool definition with hidden characters cannot be approved over HTTP", asyn
   const tools = [{ name: tool?.name, hash: tool?.hash }];
   const answer = await ask("approvePins", { server: "inputs", tools, allowFindings: true });
   expect(answer).toContain("TOOL_WITHHELD");
-  expect(answer).toContain("--allow-findings");
+  expect(answer).toContain(`The tool ${tool?.name} was not approved: its description `);
+  expect(answer).toContain(`portolan pins approve inputs ${tool?.name} --allow-findings`);
 });

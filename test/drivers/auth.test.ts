@@ -147,7 +147,9 @@ describe("a command", () => {
     const { contracts } = await open(made, { person: me });
     expect(await contracts.login("who-mcp")).toMatchObject({
       ok: false,
-      failure: { error: { code: "auth_failed", message: expect.stringContaining("ended with 3") as string } },
+      failure: {
+        error: { code: "auth_failed", message: expect.stringContaining("exited with code 3") as string },
+      },
     });
     expect(me.said.join()).toContain("no such account");
     expect(stateOf(contracts)).toBe("unauthed");

@@ -98,6 +98,30 @@ test("a grant to a tool is for all who may call it, and yet nobody shares a proc
   expect(users).toEqual(expect.arrayContaining(["ann", "bob"]));
 });
 
+test("a reload restarts the servers of a driver whose secret changed, and only then", async () => {
+  vi.stubEnv("PORTOLAN_SECRET_API_KEY", "12345678");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { call, gateway } = await serve({
+    env: { API_KEY: "${secrets.API_KEY}" },
+    secrets: secrets("[{ tool: who-am-i }]"),
+  });
+  const before = textOf(await call(ANN));
+  expect(before.keyLength).toBe(8);
+  expect(await gateway.reload()).toMatchObject({ restarted: [], problems: [] });
+  expect(textOf(await call(ANN))).toEqual(before);
+
+  vi.stubEnv("PORTOLAN_SECRET_API_KEY", "123456789012");
+  expect(await gateway.reload()).toMatchObject({ restarted: ["contracts"], problems: [] });
+  for (const token of [ANN, BOB]) expect(textOf(await call(token)).keyLength).toBe(12);
+
+  // A driver that works keeps its secret.
+  vi.stubEnv("PORTOLAN_SECRET_API_KEY", undefined);
+  const { restarted, problems } = await gateway.reload();
+  expect(restarted).toEqual([]);
+  expect(problems).toEqual([expect.stringContaining("contracts keeps its earlier secrets")]);
+  expect(textOf(await call(ANN)).keyLength).toBe(12);
+});
+
 test("without secrets or a login, all share one process", async () => {
   const { call } = await serve({});
   const [ann, local] = [textOf(await call(ANN)), textOf(await call(TOKEN))];

@@ -34,7 +34,7 @@ describe("the example of the specification, with today's server", () => {
     here.write(".drivers/filesystem-mcp/DRIVER.md", FS_DRIVER.replace('"/workspace"', '"./workspace"'));
     const first = await here.run("why", "filesystem-mcp", "--text");
     expect(first.code).toBe(3);
-    expect(first.out).toContain("The program does not match");
+    expect(first.out).toContain("The version check failed");
     expect(first.out).toMatch(/version_check runs "npx @modelcontextprotocol\/server-filesystem --version"/);
 
     here.change(".drivers/filesystem-mcp/DRIVER.md", (text) =>
@@ -53,7 +53,9 @@ describe("the example of the specification, with today's server", () => {
     here.change(".drivers/filesystem-mcp/DRIVER.md", (text) =>
       text.replaceAll(/result_extract: ".*"/g, 'result_extract: "$.content"'),
     );
-    expect((await here.run("why", "filesystem-mcp", "--text")).out).toContain("No action needed: it works.");
+    expect((await here.run("why", "filesystem-mcp", "--text")).out).toContain(
+      "No action needed: the driver works.",
+    );
   });
 
   it("is written by portolan author from the package alone", { timeout: 60_000 }, async () => {
@@ -77,7 +79,7 @@ describe("the example of the specification, with today's server", () => {
     expect(made.out).toContain("The package has no version");
     expect(here.file(".drivers/filesystem-mcp/DRIVER.md")).toContain(`package: "${name}"`);
     const why = await here.run("why", "filesystem-mcp", "--text");
-    expect(why.out).toContain("No action needed: it works.");
+    expect(why.out).toContain("No action needed: the driver works.");
   });
 
   it("reads, writes and lists real files once portolan author has made its driver", async () => {
@@ -132,8 +134,8 @@ describe("two drivers for one contract", () => {
     expect(await read({ regionConstraint: "mars" })).toEqual([undefined, "region_mismatch"]);
   });
 
-  it("fail the health check when a contract has no server left", async () => {
-    const check = async (...broken: string[]): Promise<boolean> => {
+  it("fail the health check when a contract has no server left, which health() names", async () => {
+    const check = async (...broken: string[]): Promise<unknown> => {
       const here = examplePlace();
       for (const id of broken)
         here.change(`.drivers/${id}/DRIVER.md`, (text) =>
@@ -141,11 +143,14 @@ describe("two drivers for one contract", () => {
         );
       const workspace = await openWorkspace(here.cwd, { watchFiles: false, snapshots: false });
       onTestFinished(() => workspace.close());
-      return workspace.healthCheck();
+      const healthy = await workspace.healthCheck();
+      const [{ state, unserved } = {}, ...others] = workspace.health();
+      return { healthy, state, unserved, others };
     };
-    expect(await check("cat-mcp")).toBe(true);
+    const ready = { state: "ready", others: [] };
+    expect(await check("cat-mcp")).toEqual({ ...ready, healthy: true, unserved: undefined });
     // Only filesystem-mcp serves note-list.
-    expect(await check("filesystem-mcp")).toBe(false);
+    expect(await check("filesystem-mcp")).toEqual({ ...ready, healthy: false, unserved: ["note-list"] });
   });
 
   it("are kept from serving by the policy of the workspace", async () => {

@@ -96,7 +96,7 @@ test("a server that speaks another revision than declared serves, with a warning
         {
           severity: "warning",
           path: "/protocol_version",
-          message: "who-mcp: protocol_version is 2025-06-18, and its server speaks 2024-11-05 instead",
+          message: "who-mcp: protocol_version is 2025-06-18, but its server uses 2024-11-05",
         },
       ],
     },

@@ -109,6 +109,14 @@ const isAlive = (pid: number): boolean => {
 const versions = async (workspace: Workspace): Promise<string[]> =>
   ((await workspace.contracts())?.status() ?? []).map(({ id, version }) => `${id}@${version}`);
 
+test("settled() of a workspace also waits for the servers of drivers", async () => {
+  const { contract, driver, open } = place();
+  contract("one");
+  driver("one", { slow: 1_000 });
+  const contracts = await (await open()).contracts();
+  expect(contracts?.status()).toMatchObject([{ id: "one-mcp", server: "verified" }]);
+});
+
 test("a driver that changes leaves the others' processes and calls alone, and there is always somebody to call", async () => {
   const { contract, driver, starts, open } = place();
   for (const id of ["one", "two"]) {

@@ -139,7 +139,7 @@ test("a contract that asks for approval waits in the console of the gateway, wit
   const waiting = await firstWaiting(gateway);
   expect(waiting).toMatchObject({
     ...{ caller: "ann", server: "who-mcp", tool: "who-am-i", rule: "contract who-am-i" },
-    ...{ reason: "who-am-i asks for approval of every call", by: ["console", "terminal", "caller"] },
+    ...{ reason: "who-am-i requires approval of every call", by: ["console", "terminal", "caller"] },
   });
   await gateway.approvals.decide({ id: waiting.id, approve: true }, "console");
   expect(textOf(await first.answer()).pid).toBeGreaterThan(0);
@@ -153,7 +153,7 @@ test("a contract that asks for approval waits in the console of the gateway, wit
 test("a rule decides who approves the calls of contracts, and a call that both select waits once", async () => {
   const own = await serveWithConsole(ASKS, [{ contract: true, by: ["terminal"], timeoutMs: 300 }]);
   // This gateway has no terminal.
-  expect(JSON.stringify(await own.ann.ask("tools/call", CALL))).toContain("nobody is there to give it");
+  expect(JSON.stringify(await own.ann.ask("tools/call", CALL))).toContain("nobody here can approve it");
   const { gateway, ann } = await serveWithConsole(ASKS, [{ tools: ["*.who-am-i"] }]);
   const exchange = ann.post("tools/call", CALL);
   const waiting = await firstWaiting(gateway);

@@ -249,10 +249,10 @@ describe("rules", () => {
       ],
     ] as const) {
       expect((await all.call(method, params)).error?.message ?? "", method).not.toMatch(
-        /has no (?:prompt|resource)|no server has/,
+        /has no (?:prompt|resource)|no server (?:has|lists)/,
       );
       expect((await ann.call(method, params)).error?.message, method).toMatch(
-        /has no (?:prompt|resource)|no server has/,
+        /has no (?:prompt|resource)|no server (?:has|lists)/,
       );
     }
     expect((await ann.call("resources/read", { uri: "mcp_fixture:test://static-text" })).error).toBe(
@@ -280,7 +280,7 @@ resources: [{ uri_template: "test://static-{what}", integrate_as: raw }]`;
     ] as const) {
       expect((await all.call(method, params)).error).toBe(undefined);
       expect((await ann.call(method, params)).error?.message).toMatch(
-        /has no (?:prompt|resource)|no server has/,
+        /has no (?:prompt|resource)|no server (?:has|lists)/,
       );
     }
   });
@@ -301,7 +301,7 @@ resources: [{ uri_template: "test://static-{what}", integrate_as: raw }]`;
       expect(await ask({ "portolan/regionConstraint": "eu-west-1" })).toBe(undefined);
       expect(await ask({ "portolan/pinnedProvider": "one-mcp" })).toBe(undefined);
       expect(await ask({ "portolan/regionConstraint": "us-east-1" })).toContain(
-        "it is in eu-west-1, not in us-east-1",
+        "the driver is in the region eu-west-1, not in us-east-1",
       );
       expect(await ask({ "portolan/pinnedProvider": "two-mcp" })).toContain("pinned to two-mcp");
     }

@@ -52,7 +52,7 @@ describe("large results", () => {
     const found = await client.ask("resources/read", { uri: `${uri}?find=aaa` });
     expect(found.result.contents[0].text).toMatch(/^0: aaa/);
     const refused = await client.ask("resources/read", { uri: `${uri}?find=${"a".repeat(101)}` });
-    expect(refused.error).toMatchObject({ code: -32602 });
+    expect(refused.error).toMatchObject({ code: -32602, data: { hint: "Search for a shorter text." } });
   });
 });
 

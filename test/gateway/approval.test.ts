@@ -104,14 +104,14 @@ it.each(["legacy", "modern"] as const)(
     const waiting = await firstWaiting(served);
     expect(waiting).toMatchObject({
       ...{ caller: "agent", server: "main", tool: "give", reason: "It changes files", isConnected: true },
-      ...{
-        rule: "gateway.approval[0]",
-        by: ["console", "terminal"],
-        arguments: JSON.stringify(CALL.arguments),
-      },
+      ...{ rule: "gateway.approval[0]", by: ["console", "terminal"] },
+      arguments: JSON.stringify(CALL.arguments),
     });
     await until(() => exchange.notices("notifications/progress").length > 0);
-    expect(exchange.notices("notifications/progress")[0].message).toContain(`portolan approve ${waiting.id}`);
+    // The folder of the workspace is for its owner only.
+    const { message } = exchange.notices("notifications/progress")[0] as { message: string };
+    expect(message).toContain(`portolan approve ${waiting.id}`);
+    expect(message).not.toContain(at.folder);
     expect(ran(at)).toBe(0);
     await served.gateway.approvals.decide({ id: waiting.id, approve: true }, "console");
     expect(isGiven(await exchange.answer())).toBe(true);
@@ -129,6 +129,8 @@ it.each(["legacy", "modern"] as const)(
     expect(textOf(denied)).toBe(
       "main.give did not run: a person denied the call in the terminal. The person gave this reason: Not on Fridays.",
     );
+    const error = { code: "approval_denied", message: textOf(denied), retryable: false };
+    expect(denied.result._meta["portolan/error"]).toEqual(error);
     expect(ran(at)).toBe(1);
     expect(approvalsOf(served.events)).toEqual(["requested", "granted", "requested", "denied"]);
   },
@@ -140,6 +142,7 @@ it("nobody decides in time: a tool error that a model can read", async () => {
   const answer = await new RawModern(served.url, { token: AGENT }).ask("tools/call", CALL);
   expect(answer.result).toMatchObject({ isError: true, resultType: "complete" });
   expect(textOf(answer)).toContain("nobody approved the call within a second");
+  expect(answer.result._meta["portolan/error"]).toMatchObject({ code: "approval_expired", retryable: true });
   expect(await served.gateway.approvals.list()).toEqual([]);
   expect(approvalsOf(served.events)).toEqual(["requested", "expired"]);
   expect(ran(at)).toBe(0);
@@ -154,7 +157,7 @@ it("a grant for some time covers the same call of the same caller only, up to th
   const { decide } = served.gateway.approvals;
   await expect(
     decide.call(served.gateway.approvals, { id, approve: true, forMs: 60_001 }, "console"),
-  ).rejects.toThrow("60 seconds at most");
+  ).rejects.toThrow("at most 60 seconds");
   await served.gateway.approvals.decide({ id, approve: true, forMs: 60_000 }, "console");
   expect(isGiven(await first.answer())).toBe(true);
   expect(isGiven(await agent.ask("tools/call", CALL))).toBe(true);
@@ -192,7 +195,7 @@ it.each(["legacy", "modern"] as const)(
       era === "modern"
         ? new RawModern(served.url, { token: AGENT, capabilities: {} })
         : await RawLegacy.open(served.url, { token: AGENT, capabilities: {} });
-    expect(textOf(await mute.tool(CALL.name, CALL.arguments))).toContain("this client cannot be asked");
+    expect(textOf(await mute.tool(CALL.name, CALL.arguments))).toContain("this client cannot ask its user");
     expect(ran(at)).toBe(1);
     // The rule is about one caller.
     expect(isGiven(await (await open(NO, OTHER)).tool(CALL.name, CALL.arguments))).toBe(true);
@@ -247,7 +250,7 @@ it("a rule whose ways the gateway does not have refuses at once", async () => {
   onTestFinished(() => gateway.close());
   const { url } = await gateway.listen();
   const answer = await new RawModern(url, { token: AGENT }).ask("tools/call", CALL);
-  expect(textOf(answer)).toContain("needs approval by console or terminal, which this gateway does not have");
+  expect(textOf(answer)).toContain("by console or terminal, but this gateway does not offer that");
   expect(ran(at)).toBe(0);
 });
 
@@ -318,7 +321,7 @@ it("the file is private, and a changed one is not used", async () => {
   const after = await serve(at, [DESTRUCTIVE]);
   expect(await after.gateway.approvals.list()).toEqual([]);
   expect(after.gateway.diagnostics.map(({ message }) => message).join()).toContain(
-    "was changed by another program",
+    "another program changed the file",
   );
 });
 
@@ -400,7 +403,7 @@ it("a misspelt tool in a rule is a warning once the tools are known, until the r
     onDiagnostic: ({ severity, message, hint }) => reported.push(`${severity}: ${message}. ${hint}`),
   });
   onTestFinished(() => gateway.close());
-  const warning = 'gateway.approval[0] names the tool "main.giev", but main has no such tool';
+  const warning = 'gateway.approval[0] names the tool "main.giev", but the server main has no such tool';
   await until(() => gateway.diagnostics.some(({ message }) => message === warning));
   expect(reported).toEqual([`warning: ${warning}. Did you mean "main.give"?`]);
   save("main.give");
@@ -448,7 +451,7 @@ it.each<[string, () => ApprovalDecision, string]>([
     "failed to decide about it",
   ],
   ["returns something else", () => true as never, "failed to decide about it"],
-  ["does not decide, and nobody else can", () => undefined, "left the decision to others"],
+  ["does not decide, and nobody else can", () => undefined, "did not decide, and nobody else can approve"],
 ])("a program that %s: the call does not run", async (_what, decide, text) => {
   const at = await place();
   const served = await serve(at, [DESTRUCTIVE], {}, async () => decide());
@@ -465,14 +468,14 @@ it("a program decides only if the rule lets it, and a failure of it is reported"
     throw new Error("the database is down");
   });
   const client = new RawModern(served.url, { token: AGENT });
-  expect(textOf(await client.ask("tools/call", CALL))).toContain("needs approval by console, which");
+  expect(textOf(await client.ask("tools/call", CALL))).toContain("needs approval by console, but");
   expect([asked, ran(at)]).toEqual([0, 0]);
   const other = await serve(await place(), [{ ...DESTRUCTIVE, by: ["program"] }], {}, () => {
     throw new Error("the database is down");
   });
   await new RawModern(other.url, { token: AGENT }).ask("tools/call", CALL);
   expect(other.gateway.diagnostics.map(({ message }) => message)).toContain(
-    "approve() of the program failed: the database is down",
+    "the approve() function of the program failed, so the call was refused: the database is down",
   );
 });
 

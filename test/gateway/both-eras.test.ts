@@ -80,7 +80,9 @@ describe.each(["stdio", "http"] as const)("a server that speaks both eras, over 
     const who = person("legacy");
     const client = await RawLegacy.open(url, { token: TOKEN, answer: who.answer });
     const { error } = await client.call("tools/call", { name: TOOL, arguments: { id: who.id } });
-    expect(error?.message).toMatch(/next call of this tool uses the modern era; "era: modern"/);
+    expect(error?.message).toMatch(
+      /next call of this tool uses the modern era\. To use it for every call, set "era: modern"/,
+    );
     // A failed call was not repeated.
     expect(runs.called(who.id)).toBe(1);
     for (const _again of [1, 2])

@@ -48,7 +48,7 @@ describe.each(["modern", "legacy"] as const)("a budget of calls (%s)", (era) => 
     const refused = await echo(agent, "c");
     expect(refused.isError).toBe(true);
     expect(refused.content[0].text).toMatch(
-      /^This call was not sent: the budget "echoes" is used up\. 2 of 2 calls in 1 hour are used\. The budget is free again at \d{4}-\d\d-\d\dT[\d:]+Z \(in (60 minutes|1 hour)\)/,
+      /^This call was not sent: the budget "echoes" is used up\. 2 of 2 calls in 1 hour are used\. Calls are possible again at \d{4}-\d\d-\d\dT[\d:]+Z \(in (60 minutes|1 hour)\)/,
     );
     expect(refused._meta["portolan/error"]).toMatchObject({ code: "over_budget", retryable: true });
     await echo(agent, "d");
@@ -104,6 +104,30 @@ it("arguments are identical whatever the order of their keys", async () => {
     false,
     true,
   ]);
+});
+
+it("a call that was not approved does not count", async () => {
+  const calls = { amount: 1, periodMs: HOUR };
+  const { gateway, url } = await setUp({ approval: [{ by: ["terminal"] }], budgets: { day: { calls } } });
+  const { approvals } = gateway;
+  approvals.addWay("terminal");
+  const agent = await open("modern", url);
+  const decideNext = async (approve: boolean): Promise<void> => {
+    const id = await vi.waitFor(async () => {
+      const [waiting] = await approvals.list();
+      if (waiting === undefined) throw new Error("no call waits");
+      return waiting.id;
+    });
+    // While it waits, its unit is in use.
+    expect(gateway.budgets).toMatchObject([{ used: 1 }]);
+    await approvals.decide({ id, approve }, "terminal");
+  };
+  for (const approve of [false, false, true]) {
+    const result = echo(agent);
+    await decideNext(approve);
+    expect(ok(await result)).toBe(approve);
+    expect(gateway.budgets[0]?.used ?? 0).toBe(approve ? 1 : 0);
+  }
 });
 
 it("a call that a modern server interrupts for input counts once", async () => {
@@ -174,8 +198,30 @@ describe("the cost of contracts", () => {
     expect(results[2]?.result.content[0].text).toContain(
       "8 of 10 cost units in 1 hour are used and this call needs 4.",
     );
+    const error = results[2]?.result._meta["portolan/error"];
+    expect(error).toMatchObject({ code: "policy_violation", retryable: false });
+    expect(error.retryAfterMs).toBeGreaterThan(0);
+    expect(error.retryAfterMs).toBeLessThanOrEqual(HOUR);
     expect(gateway.budgets).toMatchObject([{ budget: "money", kind: "cost", used: 8, amount: 10 }]);
     expect(records.map(({ decision }) => decision.kind)).toEqual(["allowed", "allowed", "over_budget"]);
+  });
+
+  it("is not counted if the approval that the contract requires is denied, but the call is", async () => {
+    const workspace = driverWorkspace({ driver });
+    writeFileSync(join(workspace.folder, "portolan.yaml"), "version: 1\ncontracts: { approval: always }\n");
+    const amount = { amount: 10, periodMs: HOUR };
+    const gateway = await openGateway(workspace.folder, {
+      access: { token: TOKEN, key: Buffer.alloc(32, 7) },
+      settings: { port: 0, callers: CALLERS, budgets: { money: { calls: amount, cost: amount } } },
+      approve: () => "deny",
+      snapshots: false,
+    });
+    onTestFinished(() => gateway.close());
+    const client = new RawModern((await gateway.listen()).url, { token: AGENT });
+    const { result } = await client.tool("who-am-i");
+    expect(result.isError).toBe(true);
+    expect(result.content[0].text).toContain("The call was not approved");
+    expect(gateway.budgets).toMatchObject([{ budget: "money", kind: "calls", used: 1 }]);
   });
 
   it("of other tools is what the budget says", async () => {

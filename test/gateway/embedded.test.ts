@@ -96,6 +96,13 @@ const slow = (id: string): object => ({
   _meta: { progressToken: "p" },
 });
 
+it("reports the state of its servers to the program", async () => {
+  const { gateway } = await openEmbedded();
+  await gateway.settled();
+  expect(gateway.health()).toMatchObject([{ alias: "one", state: "ready" }]);
+  expect(await gateway.healthCheck()).toBe(true);
+});
+
 const WAYS: readonly (readonly [string, (settings?: GatewaySettings) => Promise<Embedded>])[] = [
   ["under a path of a Node server", inNodeServer],
   ["behind the Fetch API", behindFetch],
@@ -178,7 +185,7 @@ describe.each(WAYS)("a gateway %s", (_way, embed) => {
     const closing = gateway.close();
     const refused = await fetch(...modernCall(url, { name: "mcp_one_echo", arguments: { text: "x" } }));
     expect(refused.status).toBe(503);
-    expect(await running.text()).toMatch(/"error":\{.*stopped|closed/);
+    expect(await running.text()).toMatch(/"error":\{.*the gateway is stopping/);
     await closing;
   });
 });
@@ -268,7 +275,10 @@ describe("opening a gateway", () => {
 });
 
 it("a client of the library gets the code, hint and server of an error of the gateway", async () => {
-  const servers = { one: { ...stdioCommand("--era=modern"), sandbox: "off" } } as const;
+  const servers = {
+    one: { ...stdioCommand("--era=modern"), sandbox: "off" },
+    dead: { ...stdioCommand("--fault=exit-at-start"), sandbox: "off" },
+  } as const;
   const gateway = await openGateway(
     { servers },
     {
@@ -281,6 +291,12 @@ it("a client of the library gets the code, hint and server of an error of the ga
   onTestFinished(() => mcp.close());
   const error = await failure(mcp.callTool("mcp_one_crash", {}));
   expect(error).toMatchObject({ code: "SERVER_CRASHED", server: "one", cause: { code: "RPC_ERROR" } });
+  // Lists, too.
+  const alone = await connectMcp({ transport: "http", url: `${url}/servers/dead/mcp`, headers });
+  onTestFinished(() => alone.close());
+  const dead = { code: "SERVER_UNAVAILABLE", server: "dead", hint: expect.any(String) as string };
+  for (const attempt of [() => alone.listTools(), () => alone.callTool("echo", {})])
+    expect(await failure(attempt())).toMatchObject({ ...dead, cause: { code: "RPC_ERROR" } });
   // The connection to the gateway is not lost.
   expect((await mcp.callTool("mcp_one_echo", { text: "still here" })).text).toContain("still here");
 });

@@ -114,12 +114,12 @@ describe.each(PAIRS)("$front client, $back server over $transport", ({ front, ba
     const { url } = await setUp(back, transport);
     const client = await open(front, url, { logLevel: "warning" });
     if (client instanceof RawLegacy) await client.call("logging/setLevel", { level: "warning" });
-    const slow = call(client, "slow", { ms: 150, every: 20 }, { _meta: { progressToken: "own token" } });
+    const slow = call(client, "slow", { ms: 600, every: 20 }, { _meta: { progressToken: "own token" } });
     await slow.answer();
     const progress = slow.notices("notifications/progress");
     expect(progress.length).toBeGreaterThan(1);
     expect(new Set(progress.map(({ progressToken }) => progressToken))).toEqual(new Set(["own token"]));
-    expect(progress[0]).toMatchObject({ total: 150, message: "working" });
+    expect(progress[0]).toMatchObject({ total: 600, message: "working" });
     // Without a token there is none.
     const quiet = call(client, "slow", { ms: 60, every: 20 });
     await quiet.answer();

@@ -6,7 +6,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, expect, onTestFinished } from "vitest";
 import { stdioCommand } from "../fixtures/processes.mjs";
@@ -118,38 +119,45 @@ export function temporaryFolder(): string {
   // Only digits and a to f, so that a random name never looks like a version such as v7.
   const folder = join(tmpdir(), `portolan-cli-test-${randomBytes(8).toString("hex")}`);
   mkdirSync(folder, { mode: 0o700 });
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(folder));
   return folder;
 }
 
-/** Runs the command and records its CPU time and, by default, the modules that it resolved. */
-export async function spyOn(
-  words: readonly string[],
-  modules = true,
-): Promise<{ modules: string; cpuMs: number }> {
+/**
+ * A process that is ending may still write a file, such as its compiled code. `maxRetries` does not help: Node then only repeats
+ * the removal of the folder, not of its content.
+ */
+async function removeFolder(folder: string): Promise<void> {
+  for (let left = 50; ; left -= 1) {
+    try {
+      return rmSync(folder, { recursive: true, force: true });
+    } catch (error) {
+      if (left === 0 || (error as NodeJS.ErrnoException).code !== "ENOTEMPTY") throw error;
+      await delay(200);
+    }
+  }
+}
+
+/** Runs a command for the first time: the built files and the modules of Node that it loads. */
+export async function loadedBy(words: readonly string[]): Promise<{ files: string[]; modules: string[] }> {
   const folder = temporaryFolder();
-  const file = (name: string): string => join(folder, name);
+  const report = join(folder, "report.json");
   writeFileSync(
-    file("hooks.mjs"),
-    `import { appendFileSync } from "node:fs";
-    export async function resolve(specifier, context, next) {
-      const found = await next(specifier, context);
-      appendFileSync(${JSON.stringify(file("modules"))}, found.url + "\\n");
-      return found;
-    }`,
+    join(folder, "report.cjs"),
+    `process.on("exit", () => require("node:fs").writeFileSync(${JSON.stringify(report)},
+      JSON.stringify(process.moduleLoadList)));`,
   );
-  writeFileSync(
-    file("spy.mjs"),
-    `import { writeFileSync } from "node:fs";
-    import { register } from "node:module";
-    if (${modules}) register("./hooks.mjs", import.meta.url);
-    process.on("exit", () => writeFileSync(${JSON.stringify(file("cpu"))}, JSON.stringify(process.cpuUsage())));`,
-  );
-  writeFileSync(file("modules"), "");
-  const ran = await portolan(words, { node: ["--import", pathToFileURL(file("spy.mjs")).href] });
+  const env = { HOME: folder, XDG_CACHE_HOME: folder };
+  const ran = await start(words, { node: ["--require", join(folder, "report.cjs")], env }).done;
   expect(ran.code).toBe(0);
-  const { user, system } = JSON.parse(readFileSync(file("cpu"), "utf8")) as { user: number; system: number };
-  return { modules: readFileSync(file("modules"), "utf8"), cpuMs: (user + system) / 1_000 };
+  const modules = JSON.parse(readFileSync(report, "utf8")) as string[];
+  // The command stores the compiled code of all files that it has loaded, with a list of them at the beginning.
+  const [stored = ""] = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+    /compiled\/[^/]+\/[a-z]+$/.test(name),
+  );
+  const bytes = readFileSync(join(folder, stored));
+  const files = JSON.parse(bytes.toString("latin1", 4, 4 + bytes.readUInt32LE(0))) as [string][];
+  return { files: files.map(([name]) => name), modules };
 }
 
 export interface Terminal {

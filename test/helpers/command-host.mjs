@@ -3,13 +3,15 @@
 // The parent sends { words, cwd, env, stdin }, and gets { code, out, err, isClean }. The work for the exit is done after each run. A
 // host that is not clean then exits, as the command would: an open socket, a child process or a timer would outlive the command.
 
+import { createRequire } from "node:module";
 import { Readable, Writable } from "node:stream";
-import { pathToFileURL } from "node:url";
 
 const [, , main] = process.argv;
 const exit = process.exit.bind(process);
 const home = process.cwd();
-let runs = 0;
+const require = createRequire(import.meta.url);
+/** The exports of the command, which runs for the first time when it is loaded. */
+let command;
 
 // The package reads HOME when it is loaded; these variables it reads for each call.
 const FOLDERS = {
@@ -55,8 +57,8 @@ async function run({ words, cwd, env: own, stdin }) {
   const ended = new Promise((resolve) => {
     process.exit = (code) => resolve(code ?? 0);
   });
-  runs += 1;
-  await Promise.race([ended, import(`${pathToFileURL(main).href}?run=${runs}`)]);
+  if (command === undefined) command = require(main);
+  else void command.start();
   const code = await ended;
   return { code, out: stdout.text(), err: stderr.text() };
 }

@@ -27,6 +27,11 @@ export const PAGES: readonly string[] = [
 /** Its programs need the frameworks; test/project/frameworks.test.ts compiles and runs them. */
 export const FRAMEWORKS_PAGE = "docs/guides/frameworks.md";
 
+/** Its `tsconfig.json` compiles the programs of all pages. */
+const TYPESCRIPT_PAGE = "docs/start/agent.md";
+
+const isJson = ({ language }: Block): boolean => language === "json";
+
 export function blocksOf(page: string): Block[] {
   const text = readFileSync(join(root, page), "utf8");
   return Array.from(
@@ -75,24 +80,13 @@ export async function compileSnippets(folder: string): Promise<{
 }> {
   mkdirSync(join(folder, "node_modules"), { recursive: true });
   symlinkSync(root, join(folder, "node_modules", "portolan"), "dir");
-  symlinkSync(join(root, "node_modules", "@types"), join(folder, "node_modules", "@types"), "dir");
+  for (const name of ["@types", "zod"])
+    symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name), "dir");
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
   const pages = PAGES.filter((page) => page !== FRAMEWORKS_PAGE && programOf(page) !== undefined);
   for (const page of pages) writeFileSync(join(folder, fileOf(page)), programOf(page) ?? "");
-  const compilerOptions = {
-    ...{ noEmit: false, declaration: false, declarationMap: false, sourceMap: false, incremental: false },
-    // A snippet shows names that the reader goes on with.
-    ...{
-      noUnusedLocals: false,
-      noUnusedParameters: false,
-      isolatedDeclarations: false,
-      typeRoots: ["node_modules/@types"],
-    },
-  };
-  writeFileSync(
-    join(folder, "tsconfig.json"),
-    JSON.stringify({ extends: join(root, "tsconfig.json"), compilerOptions, include: ["*.ts"] }),
-  );
+  // The reader's own project: the documented config, and nothing else.
+  writeFileSync(join(folder, "tsconfig.json"), blocksOf(TYPESCRIPT_PAGE).find(isJson)?.text ?? "");
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
   const printed = await new Promise<string>((resolve) => {
     execFile(process.execPath, [tsc, "-p", "."], { cwd: folder }, (error, out, err) =>

@@ -41,6 +41,7 @@ const answer = (method) => {
     pid: process.pid,
     home: homedir(),
     key: process.env.API_KEY ?? "",
+    keyLength: (process.env.API_KEY ?? "").length,
     token: existsSync(token) ? readFileSync(token, "utf8") : "",
   };
   return { content: [{ type: "text", text: JSON.stringify(who) }] };

@@ -23,7 +23,7 @@ export const yaml = (servers: Settings, gateway: Settings = {}): string =>
 export interface Status {
   healthy: boolean;
   gateway: null | { pid: number; url?: string; problems?: string[] };
-  servers: { alias: string; state: string; restarts: number }[];
+  servers: { alias: string; state: string; restarts: number; origin: { line: number } }[];
   diagnostics: { severity: string; message: string }[];
 }
 export interface State {

@@ -118,7 +118,7 @@ it("any declaration, and clear words about what is none", async () => {
   });
   expect(await wrong("call", "./nothing.yaml", "a")).toMatchObject({ code: "TARGET_INVALID" });
   expect(await wrong("list", "mcpfile.yaml", "-w", ".")).toMatchObject({ code: "USAGE" });
-  expect(await wrong("call", "mcpfile.yaml")).toMatchObject({ message: "No tool is given." });
+  expect(await wrong("call", "mcpfile.yaml")).toMatchObject({ message: "No tool was given." });
   expect((await wrong("list", "broken.yaml")).message).toMatch(/^broken\.yaml:2:10 servers must be a list/);
   expect(await wrong("list", "empty.yaml")).toMatchObject({ message: "empty.yaml has no servers." });
 });
@@ -134,10 +134,10 @@ it("leaves out a tool that is wrong, says why, and serves the others", async () 
   });
   const called = await run("call", "mcpfile.yaml", "say", "text=hi");
   expect(JSON.parse(called.out)).toMatchObject({ content: [{ text: "hi\n" }] });
-  expect(called.err).toMatch(/left out[^]*mcpfile\.yaml:12:\d+ .*strin/);
+  expect(called.err).toMatch(/not loaded[^]*mcpfile\.yaml:12:\d+ .*strin/);
   expect(envelope(await run("call", "mcpfile.yaml", "odd"))).toMatchObject({
     code: "TOOL_NOT_FOUND",
-    hint: expect.stringMatching(/^It is left out because of an error: mcpfile\.yaml:12:/),
+    hint: expect.stringMatching(/^It is not loaded because of an error: mcpfile\.yaml:12:/),
   });
   expect((await run("validate", "mcpfile.yaml")).code).toBe(1);
   // Where no tool is left, the error is the answer.
@@ -162,7 +162,7 @@ it("a secret that is missing blocks only the tools that use it, until it is set"
     {
       code: "SECRET_MISSING",
       severity: "warning",
-      message: expect.stringContaining("Until then, these operations cannot be used: tool closed."),
+      message: expect.stringContaining("Without that, these operations do not work: tool closed."),
       hint: expect.stringContaining("portolan secrets set NAMES_TEST_SECRET"),
     },
   ]);

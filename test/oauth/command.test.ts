@@ -52,7 +52,7 @@ describe("a server behind OAuth", () => {
     expect(server.count.get("/revoke")).toBe(1);
     expect((await portolan(["call", "notes.whoami"], { cwd, env })).code).toBe(5);
     expect(await portolan(["logout", "notes", "--text"], { cwd, env })).toMatchObject({
-      out: "Nobody is logged in to notes.\n",
+      out: "There is no login for notes.\n",
     });
   });
 
@@ -70,7 +70,7 @@ describe("a server behind OAuth", () => {
     const code = await new Promise((resolve) => child.once("close", resolve));
     expect({ code, out }).toEqual({ code: 0, out: "Logged in to notes.\n" });
     // A machine without a keyring says what protects the login.
-    expect(err).toContain("There is no keyring");
+    expect(err).toContain("Their key is in a file of the same folder");
   });
 
   test("add and status say which command is needed", async () => {
@@ -80,7 +80,7 @@ describe("a server behind OAuth", () => {
     });
     const text = await portolan(["add", "third", server.url, "--text"], { cwd, env });
     expect(text).toMatchObject({ code: 0, out: expect.stringContaining("Added third to") as string });
-    expect(text.err).toContain("third asks for a login. Log in with: portolan login third");
+    expect(text.err).toContain("third requires a login. Log in with: portolan login third");
     const status = await portolan(["status", "notes", "--text"], { cwd, env });
     expect(status).toMatchObject({ code: 5, out: expect.stringContaining("portolan login notes") as string });
   });

@@ -209,7 +209,7 @@ test("the link belongs to its caller, its browser and one login", async () => {
   await logIn(link, { caller: "alice" });
   const answer = await back;
   const stolen = await new HttpBrowser().open(answer);
-  expect(stolen.text).toContain("This login was not begun in this browser");
+  expect(stolen.text).toContain("This login cannot be continued in this browser");
   expect(server.count.get("/token")).toBeUndefined();
 
   server.redirect = () => {};

@@ -67,7 +67,7 @@ describe("in a browser", needs("chromium"), () => {
     expect(call).toMatchObject({ code: 0, out: "you are ann\n" });
     const status = await portolan(["status", "--text"], { cwd, env });
     expect(status.out).toMatch(
-      /logged in as ann@example\.com, token until \d{4}-\d\d-\d\d \d\d:\d\d, then renewed/,
+      /logged in as ann@example\.com, the token is valid until \d{4}-\d\d-\d\d \d\d:\d\d and is then renewed/,
     );
     const why = await portolan(["why", "notes", "--json"], { cwd, env });
     expect(JSON.parse(why.out)).toMatchObject({
@@ -92,7 +92,7 @@ describe("without a keyring, a browser or a terminal", () => {
     expect({ code, ...(JSON.parse(out) as object) }).toMatchObject({
       ...{ code: 0, server: "notes", state: "logged in", as: "ann@example.com" },
     });
-    expect(err).toContain("There is no keyring");
+    expect(err).toContain("Their key is in a file of the same folder");
     expect(await portolan(["call", "notes.whoami", "--text"], { cwd, env })).toMatchObject({
       out: "you are ann\n",
     });

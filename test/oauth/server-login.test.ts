@@ -156,7 +156,10 @@ describe("a device code", () => {
   test("is not offered: the login page is used, or the reason is given", async () => {
     const auth: McpOAuth = { showDeviceCode: () => {} };
     await expect(call(auth)).rejects.toMatchObject({
-      ...{ code: "AUTH_FAILED", message: expect.stringContaining("offers no device codes") as string },
+      ...{
+        code: "AUTH_FAILED",
+        message: expect.stringContaining("does not support logins with a device code") as string,
+      },
     });
     expect(await call({ ...auth, ...person() })).toBe("it is you");
   });

@@ -99,7 +99,7 @@ it.each<[string, (folder: string) => void, RegExp]>([
   [
     "another version in the lock",
     (folder) => writeWorkspace(folder, "./tiny.mcpb", { version: "1.3.0" }),
-    /^The version of .* in portolan\.lock is not the one of its metadata/,
+    /^The version of .* in portolan\.lock differs from the version in its metadata/,
   ],
   [
     "another file in the lock",

@@ -58,13 +58,13 @@ it("--frozen reports every difference from the lock file with the exit code 1, a
   const before = readFileSync(lock, "utf8");
   const other = await inWorkspace(folder, "install", "--frozen", "--json");
   expect(other.code).toBe(1);
-  expect(other.out).toContain("wants @alice/github-mcp@^2.0.0");
+  expect(other.out).toContain("requires @alice/github-mcp@^2.0.0");
   const yaml = join(folder, "portolan.yaml");
   writeFileSync(yaml, 'servers:\n  more:\n    package: "@bob/x-mcp@1.0.0"\n');
   const missing = await inWorkspace(folder, "install", "--frozen", "--text");
   expect(missing.code).toBe(1);
   expect(missing.out).toContain("has no entry for @bob/x-mcp");
-  expect(missing.out).toContain("portolan.yaml has no package of that name");
+  expect(missing.out).toContain("portolan.yaml has no package for this server");
   expect(files.requests).toEqual([]);
   expect(readFileSync(lock, "utf8")).toBe(before);
   expect(existsSync(join(folder, "data", "portolan", "store", "files"))).toBe(false);

@@ -130,19 +130,17 @@ it("verified: shown and locked; stripped and other signers are refused by update
   // The same version, by another signer and without a signature.
   await attest("1.0.0", { repositoryId: "43" });
   const other = envelope(await user("update"));
-  expect(other.message).toContain(
-    `is now by ${REPOSITORY} (repository 43); the lock file remembers ${SIGNER}`,
-  );
+  expect(other.message).toContain(`is now by ${REPOSITORY} (repository 43); portolan.lock names ${SIGNER}`);
   npm.attest(NPM, "1.0.0");
   expect(envelope(await user("update")).message).toContain(
-    `provenance is missing now; the lock file remembers ${SIGNER}`,
+    `provenance is missing now; portolan.lock names ${SIGNER}`,
   );
   forget();
   const frozen = await user("install", "--frozen");
   expect(frozen.code).toBe(1);
-  expect(frozen.out).toContain(`the lock file remembers ${SIGNER}`);
+  expect(frozen.out).toContain(`portolan.lock names ${SIGNER}`);
   expect((await user("call", "github.create_issue", "repo=a/b", "title=x")).err).toContain(
-    `the lock file remembers ${SIGNER}`,
+    `portolan.lock names ${SIGNER}`,
   );
   await attest("1.0.0");
   expect(json(await user("install", "--frozen"))["servers"]).toMatchObject([{ state: "installed" }]);
@@ -163,7 +161,7 @@ it("the next version: unsigned, forged and of another repository are refused, an
     return message;
   };
   const unsigned = await refusal();
-  expect(unsigned).toContain(`provenance is missing now; the lock file remembers ${SIGNER}`);
+  expect(unsigned).toContain(`provenance is missing now; portolan.lock names ${SIGNER}`);
   expect(unsigned).toContain("requires provenance, and the package is unsigned");
   await attest("1.1.0", { forged: true });
   expect(await refusal()).toContain("wrong origin");
@@ -184,7 +182,9 @@ it("unsigned and not checked are shown, and refused only by a policy; forged is 
   const show = async (): Promise<string> => (await add("--dry-run", "--text")).err;
   expect(await show()).toMatch(/provenance +not signed/);
   npm.attest(NPM, "1.0.0", { answer: { status: 503 } });
-  expect(await show()).toMatch(/provenance +not checked: The npm registry did not answer .*status 503/);
+  expect(await show()).toMatch(
+    /provenance +not checked: The request to the npm registry for .* failed: status 503/,
+  );
   for (const [require, reason] of [
     ["provenance", "requires provenance, and the package was not checked"],
     ["signature", "requires a signature, and the package was not checked"],
@@ -253,11 +253,11 @@ it("a signed bundle: its signer is trusted by packages.trust, locked, and compar
 
   write(bundle("1.1.0"));
   expect(envelope(await user("update", "--yes")).message).toContain(
-    `missing now; the lock file remembers ${signer}`,
+    `missing now; portolan.lock names ${signer}`,
   );
   write(signed(bundle("1.1.0"), "Mallory"));
   const other = envelope(await user("update", "--yes")).message;
-  expect(other).toContain(`the lock file remembers ${signer}`);
+  expect(other).toContain(`portolan.lock names ${signer}`);
   expect(other).toContain("Mallory");
   write(signed(bundle("1.1.0")));
   expect(json(await user("update", "--yes"))["servers"]).toMatchObject([{ state: "updated" }]);
@@ -270,5 +270,5 @@ it("a signed bundle: its signer is trusted by packages.trust, locked, and compar
   writeFileSync(lockFile, text.replace(integrity as string, sri(bundle("1.1.0"))));
   const installed = await user("install", "--frozen");
   expect(installed.code).toBe(1);
-  expect(installed.out).toContain("it is not signed now; the lock file remembers");
+  expect(installed.out).toContain("it is not signed now; portolan.lock names");
 });

@@ -120,13 +120,13 @@ describe("a download is refused", () => {
     [
       "with swapped bytes",
       { served: SERVER_SCRIPT.replace("echo", "evil") },
-      /its hash is sha256-.* is expected/,
+      /its hash is sha256-.* was expected/,
     ],
-    ["that is larger than declared", { served: `${SERVER_SCRIPT}more` }, /bytes, and its publisher declares/],
+    ["that is larger than declared", { served: `${SERVER_SCRIPT}more` }, /bytes, but its publisher declares/],
     [
       "that is smaller than declared",
       { served: SERVER_SCRIPT.slice(1) },
-      /bytes, and its publisher declares/,
+      /bytes, but its publisher declares/,
     ],
     [
       "that goes on for ever without a length",
@@ -136,7 +136,7 @@ describe("a download is refused", () => {
     [
       "that is cut short, without a length",
       { served: (_, response) => void (response.write(SERVER_SCRIPT.slice(9)), response.end()) },
-      /bytes, and its publisher declares/,
+      /bytes, but its publisher declares/,
     ],
     [
       "whose connection breaks",
@@ -228,14 +228,14 @@ describe("an archive is refused, although its hash is right,", () => {
     ["tar: a pipe", tar({ path: "x", type: "6" }), /is a link or a device/],
     ["tar: a setuid program", tar({ path: "x", body: "x", mode: 0o4755 }), /setuid/],
     ["tar: one file twice", tar({ path: "./server.js", body: "evil" }), /twice/],
-    ["tar: other capitals", tar({ path: "Server.js", body: "evil" }), /one name on some systems/],
+    ["tar: other capitals", tar({ path: "Server.js", body: "evil" }), /the same name on some systems/],
     [
       "tar: other code points",
       tar({ path: "\u00e9", body: "1" }, { path: "e\u0301", body: "2" }),
-      /one name on some systems/,
+      /the same name on some systems/,
     ],
     ["tar: a file as a folder", tar({ path: "server.js/x", body: "x" }), /twice/],
-    ["tar: a bomb", tar({ path: "x", body: Buffer.alloc(30 * 1024 * 1024) }), /far larger than it should be/],
+    ["tar: a bomb", tar({ path: "x", body: Buffer.alloc(30 * 1024 * 1024) }), /far larger than expected/],
     ["tar: an end in the middle", gzipSync(makeTar([PROGRAM]).subarray(0, 700)), /truncated/i],
     ["tar: a lying size", tar({ path: "x", body: "1", size: 99_999 }), /truncated/i],
     ["tar: a damaged header", damaged(), /checksum/],
@@ -259,9 +259,9 @@ describe("an archive is refused, although its hash is right,", () => {
       /too many bytes|size/,
     ],
     ["zip: a size that is too large", zip({ path: "x", body: "x", size: 999 }), /not enough bytes|size/],
-    ["zip: a bomb", zip({ path: "x", body: Buffer.alloc(30 * 1024 * 1024) }), /far larger than it should be/],
+    ["zip: a bomb", zip({ path: "x", body: Buffer.alloc(30 * 1024 * 1024) }), /far larger than expected/],
     ["zip: one file twice", zip({ path: "server.js", body: "evil" }), /twice/],
-    ["zip: other capitals", zip({ path: "SERVER.js", body: "evil" }), /one name on some systems/],
+    ["zip: other capitals", zip({ path: "SERVER.js", body: "evil" }), /the same name on some systems/],
     ["zip: two names for one file", zip({ path: "x", localPath: "y", body: "x" }), /two different names/],
     ["zip: an encrypted file", zip({ path: "x", body: "x", encrypted: true }), /encrypted/],
     ["zip: an end in the middle", honestZip.subarray(0, honestZip.length - 30), /central directory|end of/i],
@@ -288,7 +288,7 @@ describe("a start is refused", () => {
           (document["requirements"] = { os: [process.platform === "linux" ? "win32" : "linux"] }),
       },
       "PLATFORM_UNSUPPORTED",
-      /made for the operating system/,
+      /supports only the operating system/,
     ],
     [
       "on another processor",
@@ -297,7 +297,7 @@ describe("a start is refused", () => {
           (document["requirements"] = { arch: [process.arch === "x64" ? "arm64" : "x64"] }),
       },
       "PLATFORM_UNSUPPORTED",
-      /made for the processor/,
+      /supports only the processor/,
     ],
     [
       "with another Node.js",
@@ -309,7 +309,7 @@ describe("a start is refused", () => {
       "without a transport that can be started",
       { change: (document) => (document["mcp"].transport = ["websocket"]) },
       "NOT_SUPPORTED",
-      /speaks websocket and not stdio/,
+      /supports websocket, but not stdio/,
     ],
     [
       "with another hash in the lock",
@@ -340,7 +340,7 @@ describe("a start is refused", () => {
       "with a version outside of the range",
       { reference: "@alice/github-mcp@^2" },
       "VERSION_MISMATCH",
-      /wants @alice\/github-mcp@\^2/,
+      /requires @alice\/github-mcp@\^2/,
     ],
     [
       "without the hash of the metadata",

@@ -192,6 +192,7 @@ describe("the public surface", () => {
       "createBridge",
       "isPortolanError",
       "openWorkspace",
+      "sandboxDenials",
     ]);
   });
 

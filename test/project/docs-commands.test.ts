@@ -115,7 +115,9 @@ function issuesPackage(): Record<string, string> {
 const PAGES: Readonly<Record<string, Page>> = {
   "README.md": { files: { "mcpfile.yaml": "yaml 1" } },
   "docs/guides/approvals.md": { files: { "portolan.yaml": "yaml 1" } },
-  "docs/guides/backup.md": { files: { "portolan.yaml": JSON.stringify(AUDITED_SERVER) } },
+  "docs/guides/backup.md": {
+    files: { "portolan.yaml": JSON.stringify(AUDITED_SERVER), "mcpfile.yaml": "README.md yaml 1" },
+  },
   "docs/guides/clients.md": { files: BOTH_SERVERS },
   "docs/guides/console.md": { files: FILE_SERVER },
   "docs/guides/debugging.md": { files: FILE_SERVER },

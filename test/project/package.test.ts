@@ -1,14 +1,15 @@
 // The package as users get it from the registry: the packed tarball is installed into an empty folder, run, imported and compiled against.
 
 import { execFile } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
+import { loadedBy } from "../helpers/cli.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -68,7 +69,7 @@ describe("the packed package", { timeout: 120_000 }, () => {
     expect(needed.filter((path) => !paths.includes(path))).toEqual([]);
     const papers = new Set([
       ...["LICENSE", "README.md", "CHANGELOG.md", "package.json"],
-      "dist/THIRD-PARTY-NOTICES.txt",
+      ...["dist/THIRD-PARTY-NOTICES.txt", "dist/cli/package.json"],
     ]);
     const known =
       /^(?:dist\/.*\.(?:[cm]?js|d\.ts)|dist\/console\/.*\.(?:js|css|html)(?:\.gz|\.br)?|schemas\/.*\.json)$/;
@@ -105,7 +106,6 @@ describe("the packed package", { timeout: 120_000 }, () => {
   test.each([
     ["dist/index.js", []],
     ["dist/gateway.js", []],
-    ["dist/cli/main.js", []],
   ])("the start of %s loads no other packages than %j", (entry, expected) => {
     expect(packagesLoadedBy(join(root, entry))).toEqual(expected);
   });
@@ -118,7 +118,7 @@ describe("the packed package", { timeout: 120_000 }, () => {
       maxKilobytes: 1_100,
     },
   ])("portolan $words loads little code", async ({ words, maxKilobytes }) => {
-    const kilobytes = await kilobytesLoadedBy(words, await mkdtemp(join(folder, "loaded-")));
+    const kilobytes = await kilobytesLoadedBy(words);
     expect(kilobytes).toBeGreaterThan(100);
     expect(kilobytes).toBeLessThan(maxKilobytes);
   });
@@ -144,8 +144,7 @@ function packagesLoadedBy(entry: string): string[] {
   const visit = (file: string): void => {
     if (seen.has(file)) return;
     seen.add(file);
-    // The entry of the command imports the rest of it after the cache of compiled code is in use.
-    const imports = /^(?:(?:im|ex)port\b[^;]*?|const \{ start \} = await import\()"([^"]+)"\)?;$/gm;
+    const imports = /^(?:im|ex)port\b[^;]*?"([^"]+)";$/gm;
     for (const [, from = ""] of readFileSync(file, "utf8").matchAll(imports))
       if (from.startsWith(".")) visit(resolve(dirname(file), from));
       else if (!from.startsWith("node:")) packages.add(from);
@@ -155,35 +154,35 @@ function packagesLoadedBy(entry: string): string[] {
   return [...packages];
 }
 
-/** The size of the built files that a command loads, by the coverage that Node records for each of its scripts. */
-async function kilobytesLoadedBy(words: readonly string[], records: string): Promise<number> {
-  const env = { ...process.env, NODE_V8_COVERAGE: records, PORTOLAN_SANDBOX: "off", HOME: records };
-  await run(process.execPath, [join(root, "dist", "cli", "main.js"), ...words], { env, cwd: records });
-  const dist = pathToFileURL(join(root, "dist")).href;
-  let bytes = 0;
-  for (const name of readdirSync(records).filter((file) => file.startsWith("coverage-"))) {
-    const { result } = JSON.parse(readFileSync(join(records, name), "utf8")) as {
-      readonly result: readonly { readonly url: string }[];
-    };
-    for (const { url } of result) if (url.startsWith(dist)) bytes += statSync(fileURLToPath(url)).size;
-  }
-  return bytes / 1024;
+/** The size of the built files that a command loads. */
+async function kilobytesLoadedBy(words: readonly string[]): Promise<number> {
+  const { files } = await loadedBy(words);
+  const sizes = files.map((file) => statSync(join(root, "dist", "command", file)).size);
+  return sizes.reduce((sum, size) => sum + size, 0) / 1024;
 }
 
 const CONSUMER = `
 import { createServer } from "node:http";
 import {
+  type AuthOutcome,
   connectMcp,
   type ContentBlock,
+  type ContractCall,
+  type Contracts,
+  type Dispatched,
+  type DriverReport,
   type ElicitResult,
   isPortolanError,
   type McpConfig,
   type McpConnection,
   type McpHandlers,
+  openWorkspace,
+  type OwnName,
+  type Resolution,
   type Tool,
   type Workspace,
 } from "portolan";
-import type { ContractCall, Contracts, Dispatched } from "portolan/drivers";
+import type { Contracts as SameContracts } from "portolan/drivers";
 import { type Gateway, openGateway } from "portolan/gateway";
 import type { z, ZodObject } from "zod";
 
@@ -268,6 +267,16 @@ console.log(misspelt, handlers, noModel);
 const events: Workspace["events"] = { on: () => () => {}, async *[Symbol.asyncIterator]() {} };
 const callContract = (contracts: Contracts, call: ContractCall): Promise<Dispatched> => contracts.call(call);
 console.log(events, callContract);
+
+// What a workspace returns can be named with the types of the main entry.
+const workspace: Workspace = await openWorkspace(".");
+const names: ReadonlyMap<string, OwnName> = workspace.toolNames();
+const contracts: Contracts | undefined = await workspace.contracts();
+const same: SameContracts | undefined = contracts;
+const drivers: readonly DriverReport[] = same?.status() ?? [];
+const route: Resolution | undefined = contracts?.explain("read-file", { userId: "ann" });
+const login: AuthOutcome | undefined = await contracts?.login("files-mcp");
+console.log(names, drivers, route, login);
 
 const gateway: Gateway = await openGateway("workspace", { path: "/tools", access: { token: "t" } });
 createServer(gateway.handle).on("upgrade", gateway.upgrade);

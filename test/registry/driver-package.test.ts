@@ -219,6 +219,6 @@ it("drivers that cannot be packed are refused with the reason", async () => {
     await refused(text.replace("kind: npm\n  package: tracker-server@2.0.0", "kind: binary\n  path: node")),
   ).toContain("a program of this machine");
   expect(await refused(text.replace("./tools/create-issue/TOOL.md", "no-such-contract"))).toContain(
-    "there is no contract no-such-contract",
+    "the contract no-such-contract does not exist or has errors",
   );
 });

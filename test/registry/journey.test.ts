@@ -107,8 +107,23 @@ it("a wrong package is refused with all its errors, and a foreign scope and a wr
 it("the token is shown on a terminal only", async () => {
   const folder = temporaryFolder();
   const refused = await portolan(["registry", "token", "add", "alice", "--folder", folder, "--json"]);
-  expect(envelope(refused).message).toContain("terminal only");
+  expect(envelope(refused).message).toContain("No token was created: stdout is not a terminal");
   expect(() => readFileSync(join(folder, "private", "tokens.json"))).toThrow();
+});
+
+it("operator commands print JSON in a pipe, and text with --text", async () => {
+  const folder = temporaryFolder();
+  const run = (...words: string[]): Promise<Ran> => portolan(["registry", ...words, "--folder", folder]);
+  const { id } = json(await run("token", "add", "alice", "--show", "--json"));
+  expect(json(await run("token", "list"))).toMatchObject({ tokens: [{ id, scope: "alice" }] });
+  expect((await run("token", "list", "--text")).out).toMatch(new RegExp(`^${String(id)} +@alice `));
+  expect(json(await run("token", "rm", String(id)))).toEqual({ removed: id });
+  expect(json(await run("sign"))).toMatchObject({ sequence: expect.any(Number) as number });
+  const forgotten = await portolan(["registry", "forget", "http://127.0.0.1:1"]);
+  expect(json(forgotten)).toEqual({
+    registry: expect.stringContaining("127.0.0.1:1") as string,
+    removed: false,
+  });
 });
 
 it("a tampered, rolled-back or foreign index is refused, and a static copy works", async () => {

@@ -124,7 +124,8 @@ it("an npm package: configured, locked with its hash, called, and updated within
   expect(asked.code).toBe(2);
   expect(asked.err).toContain("npm @alice/notes@1.2.0 serve --token <token>");
   expect(asked.err).toContain("also: remote; choose with --from");
-  expect(asked.err).toContain("not declared by this format; none are granted");
+  expect(asked.err).toContain("this package format does not declare permissions; none are granted");
+  expect(asked.err).toContain("not checked, because the official MCP registry API has no advisories");
   expect(asked.err).toContain(`portolan add ${NAME}@1.2.0 --yes --allow none`);
   expect(read("portolan.lock")).toBe("");
 
@@ -229,7 +230,9 @@ it("a remote becomes an ordinary server with pins; its secret goes into the vaul
     "--config-file",
     "values.json",
   ];
-  expect(envelope(await run(...words, "--allow-net", "example.com")).message).toContain("runs elsewhere");
+  expect(envelope(await run(...words, "--allow-net", "example.com")).message).toContain(
+    "does not run on this machine",
+  );
   const added = json(await run(...words));
   expect(added).toMatchObject({ server: "notes", written: true });
   expect(read("portolan.yaml")).toContain(`url: http://${url.host}${url.pathname}`);
@@ -253,7 +256,7 @@ it("refuses a foreign answer, a reference to a secret of this machine, and what 
   };
   const remote = { type: "streamable-http", url: "https://notes.example.com" };
   expect((await add({ name: "io.github.mallory/notes", remotes: [remote] }))["message"]).toContain(
-    "answered with io.github.mallory/notes@1.2.0",
+    "returned io.github.mallory/notes@1.2.0",
   );
   expect((await add({ remotes: [remote] }, "io.github.alice/other"))["message"]).toContain("has no server");
   expect((await add({ remotes: [remote] }, `${NAME}@9.0.0`))["message"]).toContain("has no server");
@@ -263,11 +266,9 @@ it("refuses a foreign answer, a reference to a secret of this machine, and what 
   });
   const http = { type: "streamable-http", url: "http://127.0.0.1:8080/mcp" };
   const npm = { registryType: "npm", identifier: "notes", version: "1.2.0", transport: http };
-  expect((await add({ packages: [npm] }))["message"]).toContain(
-    "npm: it speaks streamable-http and not stdio",
-  );
+  expect((await add({ packages: [npm] }))["message"]).toContain("npm: it uses streamable-http, not stdio");
   const odd = { ...npm, version: "file:..", transport: { type: "stdio" } };
-  expect((await add({ packages: [odd] }))["message"]).toContain("its version is not one of npm");
+  expect((await add({ packages: [odd] }))["message"]).toContain("its version is not a valid npm version");
   expect((await add({ packages: [] }))["message"]).toContain("no packages and no remotes");
   expect(envelope(await run("add", NAME)).message).toContain(
     "No registry with the official MCP registry API",

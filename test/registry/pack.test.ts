@@ -94,7 +94,7 @@ it("a changed server updates the document, and --check notices it without writin
   expect(missing.map(({ message }: Loose) => message).join("\n")).toContain("security.audit must have");
   const after = readFileSync(file, "utf8");
   expect(after).toContain('"description": "Mine"');
-  expect(after).toContain("// What the server is for");
+  expect(after).toContain("// Description of the server");
 });
 
 it("a running server, and a broken mcpfile", async () => {

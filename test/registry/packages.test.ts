@@ -189,7 +189,7 @@ it(
     expect((await user("audit", "--live")).code).toBe(0);
 
     expect(json(await user("remove", "github"))).toMatchObject({
-      ...{ server: "github", written: true, locked: true },
+      ...{ servers: ["github"], written: true, locked: ["github"] },
     });
     expect(read("portolan.yaml") + read("portolan.lock")).not.toContain("github");
   },

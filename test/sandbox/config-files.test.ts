@@ -42,7 +42,7 @@ describe("a server that may write its workspace", needs("bubblewrap"), () => {
 
     // One that was not there before.
     await run(`echo '{"mcpServers":{"laid":{"command":"sh"}}}' > .mcp.json`);
-    const laid = `${join(folder, ".mcp.json")} is new, and the change is ignored: evil may have made it from its sandbox`;
+    const laid = `${join(folder, ".mcp.json")} is new. Portolan ignores this change, because the server evil can write to the file from its sandbox`;
     await expect.poll(() => told(opened), WAIT).toContain(laid);
     expect(aliases(opened)).toEqual(["evil"]);
 
@@ -56,7 +56,7 @@ describe("a server that may write its workspace", needs("bubblewrap"), () => {
     renameSync(join(folder, "saved"), own);
     await expect
       .poll(() => told(opened), WAIT)
-      .toContainEqual(expect.stringContaining(`${own} has changed or`));
+      .toContainEqual(expect.stringContaining(`${own} was changed or`));
     await run(`echo '${free}' > portolan.yaml`);
     expect(readFileSync(own, "utf8")).toBe(`${free}\n`);
     await opened.workspace.settled();
@@ -81,7 +81,7 @@ describe("a file that a server's config reads", () => {
     await opened.workspace.settled();
     const [health] = opened.workspace.health();
     expect(health).toMatchObject({ alias: "echo", error: { code: "SANDBOX_DENIED" } });
-    expect(health?.error?.message).toContain("is a link that the server writer, which may write");
+    expect(health?.error?.message).toContain("is a link that the server writer, which can write to");
     expect(health?.error?.hint).toContain("fs.deny");
     expect(JSON.stringify([health, opened.diagnostics])).not.toContain(canary);
   });
@@ -97,6 +97,6 @@ it("a grant does not follow a link that another server could have created", asyn
   writeFileSync(join(folder, "portolan.yaml"), JSON.stringify({ servers: { reader, writer } }));
   const opened = await open(folder, { only: ["reader"] });
   await expect(opened.workspace.callTool("reader.run", { script: "true" })).rejects.toThrow(
-    "data/shared is a link in a folder that a server may write to",
+    "data/shared is a link in a folder that a server can write to",
   );
 });

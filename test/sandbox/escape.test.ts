@@ -90,7 +90,9 @@ describe.each(BACKENDS)("with %s, a hostile server", (backend) => {
       "the server's sandbox grants no host",
       "denied.invalid is not in the server's network list",
     ])
-      expect(refused).toContainEqual(expect.stringContaining(`was refused denied.invalid: ${reason}`));
+      expect(refused).toContainEqual(
+        expect.stringContaining(`denied a connection to denied.invalid: ${reason}`),
+      );
     expect(existsSync("/usr/portolan-probe")).toBe(false);
   });
 

@@ -223,6 +223,20 @@ describe("in the box", needs("bubblewrap"), () => {
     expect(readFileSync(file, "utf8")).toBe("changed");
   });
 
+  it("two servers that share a process are both reported for a path that their sandbox hides", async () => {
+    const folder = scratch();
+    mkdirSync(join(folder, "data"));
+    const server = { command: NODE, args: [FILESYSTEM, join(folder, "data")], sandbox: "enforce" };
+    writeFileSync(
+      join(folder, "portolan.yaml"),
+      JSON.stringify({ servers: { filesystem: server, notes: server } }),
+    );
+    const { workspace } = await open(folder);
+    const about = workspace.diagnostics.filter(({ code }) => code === "SANDBOX_DENIED");
+    expect(new Set(about.map((one) => one.server))).toEqual(new Set(["filesystem", "notes"]));
+    expect(about).toHaveLength(2);
+  });
+
   it("a server that keeps its HOME finds again what it wrote there", async () => {
     const folder = scratch();
     const script = join(folder, "server.mjs");

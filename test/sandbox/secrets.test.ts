@@ -24,6 +24,9 @@ it(
     await expect.poll(() => told.map(({ code }) => code)).toContain("SANDBOX_DENIED");
     expect(JSON.stringify(told)).toContain("[redacted].evil.example");
     expect(JSON.stringify(told)).not.toMatch(/canary/i);
+    // A program has no command line: the hint names the field of its config.
+    const { hint } = told.find(({ code }) => code === "SANDBOX_DENIED") ?? {};
+    expect(hint).toMatch(/^To allow it: sandbox: \{ network: \["allowed\.example", "[^"]+"\] \}$/);
   },
 );
 

@@ -90,7 +90,7 @@ describe.each(ERAS)("%s", (era) => {
     }
     server.clearFaults();
     server.setFault({ name: "redirect-loop", on: "tools/call" });
-    expect((await failure(echo(mcp))).message).toContain("loop");
+    expect((await failure(echo(mcp))).message).toContain("redirects more than 5 times");
     server.clearFaults();
     const trap = await server.openTrap();
     server.setFault({ name: "redirect-cross-origin", on: "tools/call" });

@@ -51,9 +51,15 @@ describe("in the sandbox", needs("bubblewrap"), () => {
   });
 
   it.each([
-    ["API_KEY is required", /by hand/],
-    ["Error: EROFS: the log cannot be written", /It runs in a sandbox: portolan why --plan/],
-    ["could not resolve api.example.com", /It runs in a sandbox: portolan why --plan/],
+    ["API_KEY is required", /The server may need API_KEY/],
+    [
+      "Error: EROFS: the log cannot be written",
+      /The server runs in a sandbox\. To see its grants: portolan why --plan/,
+    ],
+    [
+      "could not resolve api.example.com",
+      /The server runs in a sandbox\. To see its grants: portolan why --plan/,
+    ],
   ])("a failed start names the last line of stderr, and the sandbox if that fits: %s", async (line, hint) => {
     const script = `console.error("starting"); console.error(${JSON.stringify(line)}); process.exitCode = 1`;
     const error = await failure(
@@ -118,7 +124,7 @@ describe("F41: where the sandbox that a server needs cannot be made", () => {
         code: "SANDBOX_UNAVAILABLE",
         hint: expect.stringContaining("bubblewrap") as string,
       });
-      expect(refused.hint).toContain("--sandbox off");
+      expect(refused.hint).toContain("sandbox: off in its config");
     },
   );
 

@@ -87,6 +87,7 @@ describe.each(ERAS)("%s", (era) => {
     const options = { limits: { startTimeoutMs: 300 }, env: { FIXTURE_TAG: tag } };
     const error = await failure(connectStdio([`--era=${era}`, "--fault=slow-start:60000"], options));
     expect(error).toMatchObject({ code: "SERVER_START_FAILED", data: { startTimeoutMs: 300 } });
+    expect(error.hint).toContain("limits.startTimeoutMs");
     expect(pidsWithEnv("FIXTURE_TAG", tag)).toEqual([]);
   });
 

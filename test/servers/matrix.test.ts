@@ -109,7 +109,7 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
   it("passes progress on, and cancels at the server too", async () => {
     const mcp = await connectFixture(way, era);
     const seen: number[] = [];
-    await mcp.callTool("slow", { ms: 200, every: 30 }, { onProgress: ({ progress }) => seen.push(progress) });
+    await mcp.callTool("slow", { ms: 800, every: 30 }, { onProgress: ({ progress }) => seen.push(progress) });
     expect(seen.length).toBeGreaterThan(1);
     expect(seen).toEqual([...seen].sort((a, b) => a - b));
 
@@ -127,11 +127,13 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
 
   it("keeps a long call alive by progress, up to the hard limit", async () => {
     const mcp = await connectFixture(way, era);
-    expect((await mcp.callTool("slow", { ms: 600, every: 40 }, { timeoutMs: 300 })).text).toBe(
-      "done after 600 ms",
+    expect((await mcp.callTool("slow", { ms: 1_500, every: 40 }, { timeoutMs: 1_000 })).text).toBe(
+      "done after 1500 ms",
     );
     expect(
-      await failure(mcp.callTool("slow", { ms: 60_000, every: 20 }, { timeoutMs: 300, maxTimeoutMs: 400 })),
+      await failure(
+        mcp.callTool("slow", { ms: 60_000, every: 20 }, { timeoutMs: 1_000, maxTimeoutMs: 1_300 }),
+      ),
     ).toMatchObject({
       code: "TIMEOUT",
       data: { hard: true },
@@ -250,7 +252,10 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
     await mcp.close();
     await mcp.close();
     expect((await hanging).code).toBe("CONNECTION_CLOSED");
-    expect((await failure(mcp.listTools({ refresh: true }))).code).toBe("CONNECTION_CLOSED");
+    expect(await failure(mcp.listTools({ refresh: true }))).toMatchObject({
+      code: "CONNECTION_CLOSED",
+      hint: "The program has closed this connection; connect again.",
+    });
     expect((await failure(tool?.execute({ text: "x" }) as Promise<string>)).code).toBe("CONNECTION_CLOSED");
   });
 });

@@ -411,7 +411,7 @@ describe("HTTP+SSE", () => {
     const { url } = await serveSse([1]);
     const error = await failure(connectMcp({ transport: "sse", url }));
     expect(error.code).toBe("SERVER_START_FAILED");
-    expect(error.hint).not.toContain("may or may not have run");
+    expect(error.hint).not.toContain("may or may not have taken effect");
   });
 
   it("one that dies while it is opened again fails the calls that wait, and is opened by a later call", async () => {

@@ -9,6 +9,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { connectMcp, type McpConfig, type McpConnection, type McpOptions } from "../../src/index.ts";
 import { stdioCommand } from "../fixtures/processes.mjs";
 import { connectFixture, connectStdio, failure, serverStats, until } from "../helpers/connect.ts";
+import { isRunning } from "../helpers/workspace.ts";
 
 const ERAS = ["legacy", "modern"] as const;
 type Era = (typeof ERAS)[number];
@@ -206,6 +207,20 @@ describe("starting and closing", () => {
     expect(existsSync(STARTS)).toBe(false);
   });
 
+  it("rejects at once when it is called off, and ends the process in the background", async () => {
+    const start = new AbortController();
+    // Answers nothing, and leaves only when it is killed.
+    const script = `process.on("SIGTERM", () => {}); setInterval(() => {}, 1e6); console.error(process.pid)`;
+    let pid = 0;
+    const connecting = connectMcp({
+      ...{ transport: "stdio", command: process.execPath, args: ["-e", script], sandbox: "off" },
+      ...{ signal: start.signal, onStderr: (text) => ((pid = Number(text)), start.abort("enough")) },
+    });
+    expect(await failure(connecting)).toMatchObject({ code: "CANCELLED", cause: "enough" });
+    expect(isRunning(pid)).toBe(true);
+    await until(() => !isRunning(pid));
+  });
+
   it("a second close waits for the first", async () => {
     const mcp = await connectChild(
       child("modern", (send) => {
@@ -290,7 +305,10 @@ describe.each(ERAS)("a server request follows its call (%s)", (era) => {
     const { mcp, asked } = await askNobody();
     const call = failure(mcp.callTool("ask_form", {}, { maxTimeoutMs: 300 }));
     const question = await asked;
-    expect((await call).code).toBe("TIMEOUT");
+    expect(await call).toMatchObject({
+      code: "TIMEOUT",
+      hint: expect.stringContaining("maxTimeoutMs") as string,
+    });
     expect(question.aborted).toBe(true);
   });
 

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openWorkspace, type Workspace } from "../../src/hub/index.ts";
 import { until } from "../helpers/connect.ts";
-import { declare, isRunning, open, stdio } from "../helpers/workspace.ts";
+import { declare, isRunning, open, stdio, temporary } from "../helpers/workspace.ts";
 
 test("a changed environment starts a new process while the old one serves: no call fails, and subscriptions stay", async () => {
   const server = (run: string): ReturnType<typeof stdio> => stdio("one", undefined, { env: { RUN: run } });
@@ -53,6 +53,33 @@ test("a changed environment starts a new process while the old one serves: no ca
   );
   const problems = events.flatMap((event) => (event.type === "mcp.config_reloaded" ? event.problems : []));
   expect(problems).toEqual([expect.stringContaining(`${file}:2: `)]);
+});
+
+test("the tools of a server whose config changed while it ran are known at the next start", async () => {
+  const snapshots = temporary();
+  const server = (run: string): ReturnType<typeof stdio> => stdio("one", undefined, { env: { RUN: run } });
+  const folder = declare([server("0")]);
+  const { workspace, pid } = await open(folder, { watchFiles: true, snapshots });
+  const old = await pid("one");
+  declare([server("1")], {}, folder);
+  await until(async () => (await pid("one")) !== old);
+  const tools = workspace.health()[0]?.tools;
+  expect(tools).toBeGreaterThan(0);
+  await workspace.close();
+  declare([{ ...server("1"), start: "lazy" }], {}, folder);
+  const next = await open(folder, { snapshots });
+  expect(next.workspace.health()).toMatchObject([{ state: "idle", tools }]);
+});
+
+test("the health of a failing server says since when it fails, however often it is started again", async () => {
+  const folder = declare([{ ...stdio("one"), command: "false", args: [] }]);
+  const { workspace, events } = await open(folder);
+  const failed = (): number => events.filter(({ type }) => type === "mcp.server_failed").length;
+  const since = (): string | undefined => workspace.health()[0]?.since;
+  await until(() => failed() > 0);
+  const first = since();
+  await until(() => failed() > 1);
+  expect(since()).toBe(first);
 });
 
 test("a process that cannot run twice is started when the old one has gone", async () => {

@@ -20,6 +20,16 @@ const healthCheck = async (options: object) => {
 };
 const connect = (config: object) => connectMcp(config as Parameters<typeof connectMcp>[0]);
 
+it("an exception of handlers.roots rejects with a PortolanError", async () => {
+  const thrown = new Error("no folder is open");
+  const handlers = { roots: () => Promise.reject(thrown) };
+  for (const opened of [open({ handlers }), connect({ transport: "stdio", ...SERVER, handlers })]) {
+    const error = await failure(opened);
+    expect(error).toMatchObject({ code: "CALLBACK_FAILED", cause: thrown });
+    expect(error.message).toContain('"handlers.roots" of your program failed: no folder is open');
+  }
+});
+
 it.each([
   ["openWorkspace", open, { waitMS: 1 }, 'unknown key "waitMS"', 'Did you mean "waitMs"?'],
   [
@@ -28,7 +38,14 @@ it.each([
     { waitMs: "30s" },
     'waitMs must be a number of milliseconds, at least 0, not "30s"',
   ],
-  ["openWorkspace", open, { only: "demo" }, 'only must be a list of texts, not "demo"'],
+  ["openWorkspace", open, { only: "demo" }, 'only must be a list of strings, not "demo"'],
+  [
+    "openWorkspace",
+    open,
+    { leaveOut: ["demo"] },
+    "leaveOut must be a function, not a list",
+    "leaveOut: ({ alias }) =>",
+  ],
   ["openWorkspace", open, { sandbox: { demo: "of" } }, "sandbox.demo must be one of"],
   [
     "openWorkspace",
@@ -71,12 +88,12 @@ it.each([
     "connectMcp",
     connect,
     { transport: "http", url: "http://127.0.0.1:1/mcp", auth: { client_id: "a", scopes: "b" } },
-    'unknown key "client_id" in auth; auth.scopes must be a list of texts, not "b"',
+    'unknown key "client_id" in auth; auth.scopes must be a list of strings, not "b"',
     'Did you mean "clientId"',
   ],
   ["openAccess", access, { renewed: true }, 'unknown key "renewed"', 'Did you mean "renew"?'],
   ["healthCheck", healthCheck, { server: ["demo"] }, 'unknown key "server"', 'Did you mean "servers"?'],
-  ["healthCheck", healthCheck, { servers: "demo" }, 'servers must be a list of texts, not "demo"'],
+  ["healthCheck", healthCheck, { servers: "demo" }, 'servers must be a list of strings, not "demo"'],
 ] as const)("%s refuses wrong options: %#", async (_name, call, options, message, hint?) => {
   const error = await failure(call(options));
   expect(error.code).toBe("CONFIG_INVALID");

@@ -239,7 +239,7 @@ describe("modes", () => {
       mode: "warn",
       differences: [{ tool: "add", verdict: "changed" }],
     });
-    expect(diagnostics.map(({ message }) => message).join()).toContain("nobody approved add");
+    expect(diagnostics.map(({ message }) => message).join()).toContain("these tools are not approved: add");
   });
 
   test("off compares nothing", async () => {
@@ -302,7 +302,9 @@ describe("the lock file of a running workspace", () => {
     expect(offered(workspace)).toHaveLength(1);
     rmSync(made.lock);
     await until(() => offered(workspace).length === 2);
-    expect(diagnostics.map(({ message }) => message).join("\n")).toContain("has no pins of math any more");
+    expect(diagnostics.map(({ message }) => message).join("\n")).toContain(
+      "has no pins of these servers any more: math",
+    );
   });
 
   test("a folder in its place is not an empty lock file", async () => {

@@ -124,7 +124,7 @@ describe("openWorkspace({ servers })", () => {
       'alias "a b"',
       "url must begin with",
       'unknown key "comand"',
-      "a function cannot",
+      "a function is not allowed",
       "sources",
     ])
       expect(messages).toContain(part);
@@ -150,7 +150,7 @@ describe("openWorkspace({ servers })", () => {
 it("the hints of a server that a program declares name no file and no command", async () => {
   const workspace = await openFields({ servers: { demo: { ...SERVER, enabled: false } } });
   const error = await failure(workspace.callTool("demo.echo", {}));
-  expect(error.hint).toBe("Your program declares it with enabled: false.");
+  expect(error.hint).toBe("Your program declares this server with enabled: false; remove that.");
   const folder = temporary();
   writeFileSync(join(folder, ".env"), "A=1\n");
   const other = await openFields({
@@ -245,7 +245,9 @@ describe("secrets", () => {
     expect(states).toMatchObject({ good: "ready" });
     const failures = workspace.diagnostics.filter(({ server }) => server === "bad" || server === "worse");
     expect(failures.map(({ message }) => message).join("\n")).toMatch(/PORTOLAN_TEST_OTHER/);
-    expect(JSON.stringify(failures)).toContain("return PORTOLAN_TEST_OTHER from the secrets function");
+    expect(JSON.stringify(failures)).toContain(
+      "return a value for PORTOLAN_TEST_OTHER from the secrets function",
+    );
     expect(JSON.stringify(failures)).toContain("that your program passed to Portolan failed for BROKEN");
     expect(JSON.stringify(failures)).not.toContain("sealed");
     const thrown = await failure(workspace.callTool("worse.echo", { text: "x" }));
@@ -296,8 +298,8 @@ describe("createBridge", () => {
     // Servers that were left out do not make the bridge unhealthy; a connected one that died does.
     expect(await bridge.healthCheck()).toBe(true);
     const text = JSON.stringify(diagnostics);
-    expect(text).toContain("depends_on is not used");
-    expect(text).toContain("is not loaded");
+    expect(text).toContain("Portolan ignores depends_on");
+    expect(text).toContain("does not load the entrypoint");
     expect(diagnostics.find(({ code }) => code === "SECRET_MISSING")?.hint).toContain(
       "Get a token at example.com.",
     );
@@ -391,7 +393,7 @@ describe("two servers with one URL", () => {
     const workspace = await openFields({ servers: { one: { url }, two: { url } } }, options);
     for (const alias of ["one", "two"]) {
       const error = await failure(workspace.callTool(`${alias}.echo`, { text: "x" }));
-      const hint = expect.stringMatching(/^Set auth or headers of the server in your program, .*\.md\.$/);
+      const hint = expect.stringMatching(/^Set auth or headers of the server in your program; .*\.md\.$/);
       expect(error).toMatchObject({ code: "AUTH_REQUIRED", message: `${alias} requires a login`, hint });
       expect(error).toMatchObject({ server: alias, data: { login: { server: alias } } });
       const health = workspace.health().find((one) => one.alias === alias);

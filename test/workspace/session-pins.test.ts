@@ -94,7 +94,9 @@ test("a session with another definition gets no call: the session that was compa
   expect(diagnostics).toContainEqual(
     expect.objectContaining({
       ...{ code: "TOOL_WITHHELD", server: "math" },
-      message: expect.stringContaining('it has another definition of "add" than the approved one') as string,
+      message: expect.stringContaining(
+        'the new session of math has a definition of "add" that differs from the approved one',
+      ) as string,
     }),
   );
 });

@@ -118,6 +118,7 @@ describe("the manifest of the design", () => {
       expect(await failure(workspace.callTool(name))).toMatchObject({
         code: "SECRET_MISSING",
         server: "github",
+        tool: "mcp_github_search",
       });
     expect(await failure(workspace.getPrompt("mcp_github_review"))).toMatchObject({ code: "SECRET_MISSING" });
     expect(diagnostics).toContainEqual(

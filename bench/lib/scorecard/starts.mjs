@@ -33,17 +33,19 @@ export async function measureStarts({ native, rounds, progress }) {
   const gateways = listGateways({}).filter(({ role, era, name }) => isAsked(role, era, name));
   // mcporter offers each server at an address of its own, and the bare relay only the first.
   const several = gateways.filter(({ many: can, role, path }) => can && role !== "limit" && !path);
+  const kept = mkdtempSync(join(tmpdir(), "portolan-bench-kept-"));
   const rows = {
     bare: () => runOnce(["-e", "0"]),
     raw: () => runOnce([RAW, JSON.stringify({ servers: one, call: true })]),
-    call: () => callOnce(one[0]),
+    call: () => callOnce(one[0], kept),
     mcporter: () => runOnce(...onceWithMcporter(native)),
     floor: () => runOnce([RAW, JSON.stringify({ servers: many })]),
   };
-  const kept = mkdtempSync(join(tmpdir(), "portolan-bench-kept-"));
-  for (const gateway of gateways) rows[`serve ${gateway.name}`] = () => serveOnce(gateway, one, TOOLS);
+  for (const gateway of gateways)
+    rows[`serve ${gateway.name}`] = () => serveOnce(gateway, one, TOOLS, homeWithoutInventory(kept, "first"));
   for (const gateway of several)
-    rows[`many ${gateway.name}`] = () => serveOnce(gateway, many, TOOLS * SERVERS);
+    rows[`many ${gateway.name}`] = () =>
+      serveOnce(gateway, many, TOOLS * SERVERS, homeWithoutInventory(kept, "first"));
   const ours = several.find(({ role }) => role === "ours");
   rows.kept = () => serveOnce(ours, many, TOOLS * SERVERS, kept);
   rows["kept one"] = () => serveOnce(ours, one, TOOLS, join(kept, "one"));
@@ -140,21 +142,27 @@ function ratios(own, base) {
   return { ofLimit: of("ms"), cpuOfLimit: of("cpuMs") };
 }
 
-async function callOnce({ command, args }) {
-  const folder = mkdtempSync(join(tmpdir(), "portolan-bench-"));
-  try {
-    return await runOnce([PORTOLAN, "call", "echo", "text=once", "--", command, ...args], { cwd: folder });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+async function callOnce({ command, args }, home) {
+  return runOnce([PORTOLAN, "call", "echo", "text=once", "--", command, ...args], { home });
 }
 
-/** A Node process from its start to its end. */
-function runOnce(args, { cwd, node = process.execPath } = {}) {
+/**
+ * A home folder in which the command has run before, but has kept no inventory: the command stores its compiled code there,
+ * which only the first start after an installation is without.
+ */
+function homeWithoutInventory(kept, name) {
+  const home = join(kept, name);
+  rmSync(join(home, ".cache", "portolan", "tools"), { recursive: true, force: true });
+  return home;
+}
+
+/** A Node process from its start to its end, with the same small environment as the gateways. */
+function runOnce(args, { home = tmpdir(), node = process.execPath } = {}) {
   return new Promise((resolve, reject) => {
     const start = performance.now();
     const child = spawn(node, ["--require", REPORT_CPU, ...args], {
-      cwd,
+      cwd: home,
+      env: { PATH: process.env.PATH, HOME: home, PORTOLAN_SANDBOX: process.env.PORTOLAN_SANDBOX },
       stdio: ["ignore", "ignore", "pipe", "pipe"],
     });
     let ms;

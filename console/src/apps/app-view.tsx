@@ -164,7 +164,7 @@ function LinkQuestion({ link }: { readonly link: Signal<Link | undefined> }): JS
   const asked = link.value;
   if (asked === undefined) return null;
   return (
-    <Message tone="warn" title="The app wants to open this address:">
+    <Message tone="warn" title="The app requests to open this address:">
       <p>
         <code class="break">{asked.url}</code>
       </p>
@@ -224,15 +224,19 @@ function themeOf(chosen: "system" | "light" | "dark"): "light" | "dark" {
 function describeHosts({ hosts: { connect, resources, frames, refused } }: OpenedApp): string {
   const used = [...new Set([...connect, ...resources, ...frames])];
   const allowed =
-    used.length === 0 ? "The app reaches no other host." : `The app reaches ${used.join(", ")}.`;
-  return refused.length === 0 ? allowed : `${allowed} Not allowed: ${refused.join(", ")}.`;
+    used.length === 0
+      ? "The app can connect to no other host."
+      : `The app can connect only to ${used.join(", ")}.`;
+  return refused.length === 0
+    ? allowed
+    : `${allowed} It also asked for these hosts, which are not allowed: ${refused.join(", ")}.`;
 }
 
 function notLoaded(url: string): ApiError {
   const { origin, port } = new URL(url);
   return new ApiError({
     code: "NOT_SUPPORTED",
-    message: `The app does not start. Its frame is at ${origin}.`,
+    message: `The app did not start. The browser must be able to load ${origin}.`,
     hint: `If the gateway was restarted, reload the page. If you reach the gateway through a forwarded port, forward port ${port} as well.`,
   });
 }

@@ -26,7 +26,9 @@ export function QuestionView({
   return (
     <section class="question" aria-labelledby={`q-${question.id}`}>
       <h3 id={`q-${question.id}`} tabIndex={-1} ref={heading}>
-        {method === "sampling/createMessage" ? "The server asks for a model's answer" : "The server asks you"}
+        {method === "sampling/createMessage"
+          ? "The server requests a response from a model"
+          : "This call needs input from you"}
       </h3>
       <p class="muted small">During the call of {server}</p>
       {params.message && <p class="question-text">{params.message}</p>}
@@ -72,7 +74,7 @@ function FormAnswer({ run, question }: AnswerProps): JSX.Element {
         problems={problems.value}
         onChange={(next) => (value.value = next)}
       />
-      <p class="help">The answer goes to the server. Do not enter passwords or tokens here.</p>
+      <p class="help">The answer can go to the server. Do not enter passwords or tokens here.</p>
       <div class="actions">
         <button type="submit" class="button primary">
           Answer
@@ -92,7 +94,7 @@ function UrlAnswer({ run, question }: AnswerProps): JSX.Element {
   return (
     <>
       <p>
-        The server wants you to open this address: <code class="break">{url}</code>
+        To continue the call, open this address: <code class="break">{url}</code>
       </p>
       <div class="actions">
         {isWeb && (
@@ -119,7 +121,7 @@ function SamplingAnswer({ run, question }: AnswerProps): JSX.Element {
     <>
       <JsonTree value={{ systemPrompt: systemPrompt ?? null, messages } as unknown as Json} />
       <label class="field">
-        Your answer in place of the model
+        Your response in place of the model
         <textarea rows={3} value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
       </label>
       <div class="actions">

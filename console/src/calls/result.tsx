@@ -19,12 +19,12 @@ export function ResultView({ result }: { readonly result: ToolResult }): JSX.Ele
   return (
     <div class={`result${isError === true ? " is-error" : ""}`}>
       <div class="result-head">
-        {isError === true && <Badge tone="bad">the tool reports an error</Badge>}
+        {isError === true && <Badge tone="bad">the tool returned an error</Badge>}
         <Tabs
-          label="Form of the result"
+          label="Format of the result"
           options={[
             { value: "content", label: "Content" },
-            { value: "json", label: "Whole result" },
+            { value: "json", label: "Full JSON" },
           ]}
           value={form.value}
           onChange={(value) => (form.value = value)}
@@ -128,7 +128,7 @@ export function TextView({
     <div class="text-view">
       <div class="text-tools">
         <Tabs
-          label="Form of the text"
+          label="Format of the text"
           options={forms}
           value={form.value}
           onChange={(value) => (form.value = value)}

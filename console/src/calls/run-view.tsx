@@ -21,7 +21,9 @@ export function RunView({ run, tool }: { readonly run: Run; readonly tool: Named
       <div class="run-head">
         <span role="status">
           {isRunning ? (
-            <State tone="accent">{run.questions.value.length > 0 ? "waits for you" : "running"}</State>
+            <State tone="accent">
+              {run.questions.value.length > 0 ? "waiting for your answer" : "running"}
+            </State>
           ) : state.kind === "failed" ? (
             <State tone="bad">failed</State>
           ) : state.result.isError === true ? (

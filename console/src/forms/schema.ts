@@ -124,7 +124,7 @@ export function problemsOf(schema: Schema, value: JsonMap, path = ""): ReadonlyM
     const at = path === "" ? name : `${path}.${name}`;
     const given = value[name];
     if (given === undefined) {
-      if (schema.required?.includes(name) === true) problems.set(at, "A value is needed.");
+      if (schema.required?.includes(name) === true) problems.set(at, "This field is required.");
       continue;
     }
     const problem = problemOf(found, given);
@@ -138,10 +138,8 @@ export function problemsOf(schema: Schema, value: JsonMap, path = ""): ReadonlyM
 function problemOf(schema: Schema, value: Json): string | undefined {
   if (typeof value === "number") {
     if (typeOf(schema) === "integer" && !Number.isInteger(value)) return "This must be a whole number.";
-    if (schema.minimum !== undefined && value < schema.minimum)
-      return `The least value is ${schema.minimum}.`;
-    if (schema.maximum !== undefined && value > schema.maximum)
-      return `The largest value is ${schema.maximum}.`;
+    if (schema.minimum !== undefined && value < schema.minimum) return `The minimum is ${schema.minimum}.`;
+    if (schema.maximum !== undefined && value > schema.maximum) return `The maximum is ${schema.maximum}.`;
   }
   if (typeof value === "string") {
     if (schema.minLength !== undefined && value.length < schema.minLength)

@@ -14,6 +14,7 @@ import {
   servers,
 } from "../state/live.ts";
 import { tools, watchTools } from "../state/lists.ts";
+import { memoryLines } from "../state/memory-lines.ts";
 import { href } from "../state/router.ts";
 import type { CallRecord } from "../types.ts";
 import { LineChart } from "../ui/chart.tsx";
@@ -45,7 +46,7 @@ export function ActivityPage(): JSX.Element {
   const isOfServer = (one: { readonly server?: string }): boolean =>
     server.value === "" || one.server === server.value;
   return (
-    <Page title="Activity" lead="What happens in this gateway, as it happens.">
+    <Page title="Activity" lead="Calls and events of this gateway, live.">
       <div class="charts">
         <CallCharts series={series.value} />
         <MemoryChart server={server.value} />
@@ -205,37 +206,20 @@ function ToolLink({ server, own }: { readonly server: string; readonly own: stri
 
 const STYLES = ["line-1", "line-2", "line-3", "line-4"] as const;
 
-/** The gateway and the largest servers, or one server. */
+/** The gateway and its servers, or one server. */
 function MemoryChart({ server }: { readonly server: string }): JSX.Element | null {
-  const all = [...samples.value].filter(([alias]) => server === "" || alias === server);
-  const measured = all.flatMap(([alias, list]) => {
-    const points = list.flatMap(({ time, memory }) =>
-      memory === undefined ? [] : [[time, memory] as const],
-    );
-    return points.length < 2 ? [] : [{ name: alias, points }];
-  });
-  const times = [...samples.value.values()][0]?.map(({ time }) => time) ?? [];
-  const own =
-    server === ""
-      ? gatewayMemory.value.slice(-times.length).map((value, index) => [times[index] ?? 0, value] as const)
-      : [];
-  const largest = measured
-    .toSorted((a, b) => (b.points.at(-1)?.[1] ?? 0) - (a.points.at(-1)?.[1] ?? 0))
-    .slice(0, 3);
-  const lines = [...(own.length > 1 ? [{ name: "gateway", points: own }] : []), ...largest].map(
-    (one, index) => ({
-      ...one,
-      style: STYLES[index] ?? "line-4",
-    }),
-  );
+  const lines = memoryLines(samples.value, gatewayMemory.value, server).map((one, index) => ({
+    ...one,
+    style: STYLES[index] ?? "line-4",
+  }));
   if (lines.length === 0) return null;
   return (
     <LineChart
       title="Memory"
       lines={lines}
       format={formatBytes}
-      from={times[0] ?? 0}
-      to={times.at(-1) ?? 1}
+      from={gatewayMemory.value[0]?.[0] ?? 0}
+      to={gatewayMemory.value.at(-1)?.[0] ?? 1}
     />
   );
 }

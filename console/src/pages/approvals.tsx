@@ -29,13 +29,15 @@ export function ApprovalsPage(): JSX.Element {
   };
   const shown = waiting.value?.filter(({ expires }) => Date.parse(expires) > now.value);
   return (
-    <Page title="Approvals" lead="Calls that wait for your decision. Nothing runs before you approve it.">
+    <Page title="Approvals" lead="Calls that wait for your decision. A call runs only after you approve it.">
       {loadError.value !== undefined && <ErrorMessage error={loadError.value} />}
       {failed.value !== undefined && <ErrorMessage error={failed.value} />}
       {shown === undefined && loadError.value === undefined && <Loading />}
       {shown?.length === 0 && (
-        <Empty title="No call waits for approval.">
-          <p>Rules below gateway.approval in portolan.yaml make calls wait here.</p>
+        <Empty title="No call is waiting for approval.">
+          <p>
+            Rules under gateway.approval in portolan.yaml, and contracts, decide which calls need approval.
+          </p>
         </Empty>
       )}
       {shown?.map((one) => (
@@ -71,7 +73,9 @@ function WaitingCall(props: {
         <h2>
           {one.server}.{one.tool}
         </h2>
-        <Badge tone={one.isConnected ? "warn" : "idle"}>{one.isConnected ? "waits" : "client is away"}</Badge>
+        <Badge tone={one.isConnected ? "warn" : "idle"}>
+          {one.isConnected ? "waiting" : "client does not wait"}
+        </Badge>
       </div>
       <p class="muted">
         Called by {one.client === undefined ? one.caller : `${one.caller} · ${one.client}`} at{" "}
@@ -79,10 +83,15 @@ function WaitingCall(props: {
       </p>
       <p>{one.reason}.</p>
       <ShownArguments text={one.arguments} cut={one.cut} />
-      {!one.isConnected && <p>The approval is for the next call with the same arguments.</p>}
+      {!one.isConnected && (
+        <p>
+          The client no longer waits for this call. An approval applies to its next call with the same
+          arguments.
+        </p>
+      )}
       {!isAllowed && <p>{`${rule} allows approval only by: ${one.by.join(", ")}.`}</p>}
       <label class="field">
-        Reason of a denial, which the caller reads
+        Reason for a denial (the caller sees it)
         <input
           type="text"
           maxLength={500}
@@ -118,7 +127,7 @@ function ShownArguments({ text, cut }: { readonly text: string; readonly cut: nu
   return (
     <div role="group" aria-label="Arguments">
       <pre>{cut === 0 ? formatJson(text) : text}</pre>
-      {cut > 0 && <p class="muted">{formatCount(cut, "more character")} at the end cannot be shown.</p>}
+      {cut > 0 && <p class="muted">{formatCount(cut, "more character")} at the end are not shown here.</p>}
     </div>
   );
 }

@@ -19,7 +19,7 @@ const TONES: Readonly<Record<CallRecord["outcome"], Tone>> = {
 
 export function CallList({ calls }: { readonly calls: readonly CallRecord[] }): JSX.Element {
   const open = useSignal<string | undefined>(undefined);
-  if (calls.length === 0) return <p class="muted">No calls since this page was opened.</p>;
+  if (calls.length === 0) return <p class="muted">No calls to show.</p>;
   const toggle = useCallback((id: string) => (open.value = open.value === id ? undefined : id), [open]);
   return (
     <ol class="events calls">
@@ -45,7 +45,9 @@ const CallRow = memo(function CallRow(props: {
           {call.target ?? call.method}
         </button>{" "}
         <span class="muted">
-          {formatMs(call.durationMs)} · {call.caller}
+          {formatMs(call.durationMs - (call.waitedMs ?? 0))}
+          {call.waitedMs !== undefined && ` after ${formatMs(call.waitedMs)} of waiting for approval`} ·{" "}
+          {call.caller}
           {call.client && ` · ${call.client.name}`} {call.code && ` · ${call.code}`}
         </span>
       </span>
@@ -121,6 +123,7 @@ export function Waterfall({ call }: { readonly call: CallRecord }): JSX.Element 
             ),
           ],
           ["Decision", call.decision.kind],
+          ...(call.waitedMs === undefined ? [] : [["Waited for approval", formatMs(call.waitedMs)] as const]),
           ["Call", <code>{call.id}</code>],
           ...(call.reason === undefined ? [] : [["Reason", call.reason] as const]),
         ]}

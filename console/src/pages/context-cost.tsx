@@ -51,7 +51,7 @@ function Costs({ report }: { readonly report: TokenReport }): JSX.Element {
       </section>
       {savings.length > 0 && (
         <section class="card">
-          <h2>Could be dropped</h2>
+          <h2>Ways to save tokens</h2>
           <ul class="savings">
             {savings.map(({ message, tokens, yaml }) => (
               <li key={message}>

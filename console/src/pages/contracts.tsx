@@ -16,15 +16,15 @@ export function ContractsPage(): JSX.Element {
       {error.value !== undefined && <ErrorMessage error={error.value} />}
       {reports === undefined && error.value === undefined && <Loading />}
       {reports?.length === 0 && (
-        <Empty title="This workspace has no contracts.">
-          <p>A TOOL.md describes a contract, a DRIVER.md a server that serves it.</p>
+        <Empty title="This workspace has no drivers for contracts.">
+          <p>A TOOL.md file defines a contract, and a DRIVER.md file defines a server that implements it.</p>
         </Empty>
       )}
       {reports !== undefined && reports.length > 0 && (
         <>
           <section class="card">
             <h2>Last calls</h2>
-            {routed.length === 0 && <p class="muted">No contract was called since this page was opened.</p>}
+            {routed.length === 0 && <p class="muted">There are no recent calls of contracts.</p>}
             <ol class="routes">
               {routed.slice(0, 30).map((event) => (
                 <RouteRow key={event.key} event={event} />
@@ -64,7 +64,7 @@ function RouteRow({ event }: { readonly event: Routing }): JSX.Element {
       {event.pin && ` (pinned: ${event.pin})`}
       {event.rejected.length > 0 && (
         <details>
-          <summary>{event.rejected.length} other drivers were not chosen</summary>
+          <summary>Drivers that were not chosen: {event.rejected.length}</summary>
           <ul>
             {event.rejected.map(({ provider_id: id, phase, reason }) => (
               <li key={id}>

@@ -13,7 +13,7 @@ export function EventList(props: {
   readonly hidesServer?: boolean;
 }): JSX.Element {
   const { events, hidesServer = false } = props;
-  if (events.length === 0) return <p class="muted">No events yet.</p>;
+  if (events.length === 0) return <p class="muted">No events to show.</p>;
   return (
     <ol class="events">
       {events.map((event) => (
@@ -50,8 +50,9 @@ export function toneOf({ type }: LiveEvent): Tone {
   return /ready$|restarted$|called$|granted$/.test(type) ? "ok" : "accent";
 }
 
-export function wordOf({ type }: LiveEvent): string {
-  return type.replace(/^(?:mcp\.(?:server_)?|gateway\.)/, "").replaceAll(/[._]/g, " ");
+export function wordOf(event: LiveEvent): string {
+  if (event.type === "mcp.sandbox_denied" && event.kind === "unreachable") return "host unreachable";
+  return event.type.replace(/^(?:mcp\.(?:server_)?|gateway\.)/, "").replaceAll(/[._]/g, " ");
 }
 
 export function detailOf(event: LiveEvent): string {

@@ -52,7 +52,7 @@ export function PackagesPage(): JSX.Element {
   return (
     <Page
       title="Packages and pins"
-      lead="A pin is a tool definition that you approved. Portolan withholds a changed tool until you approve it again."
+      lead="A pin records a tool definition that you approved. If the definition changes, Portolan withholds the tool until you approve it again."
     >
       {error.value !== undefined && <ErrorMessage error={error.value} />}
       {all === undefined && error.value === undefined && <Loading />}
@@ -125,7 +125,7 @@ function ServerPins({
       {!isPinned && (
         <>
           <p class="muted">
-            The tools of this server are not pinned. With pins, a later change needs your approval.
+            The tools of this server are not pinned. If you pin them, later changes need your approval.
           </p>
           <Command text={`portolan pin ${server.server}`} />
         </>
@@ -145,11 +145,14 @@ function ServerPins({
         <Button
           onClick={() =>
             approve(
-              different.filter(({ findings = [] }) => !findings.some(({ severity }) => severity === "error")),
+              different.filter(
+                ({ hash, findings = [] }) =>
+                  hash !== undefined && !findings.some(({ severity }) => severity === "error"),
+              ),
             )
           }
         >
-          Approve all without findings
+          Approve all tools without critical findings
         </Button>
       )}
     </section>

@@ -1,10 +1,10 @@
 // Sandbox: what each local server may do, and what it was denied, with the grant to copy.
 
 import type { JSX } from "preact";
-import { events, type LiveEvent } from "../state/live.ts";
+import { events } from "../state/live.ts";
 import { useLoaded } from "../state/loaded.ts";
 import { href } from "../state/router.ts";
-import type { LaunchPlan } from "../types.ts";
+import type { LaunchPlan, SandboxResult } from "../types.ts";
 import { formatCount, formatTime } from "../ui/format.ts";
 import { Badge, Command, Empty, ErrorMessage, Facts, Loading, Page } from "../ui/parts.tsx";
 
@@ -12,45 +12,52 @@ import { Badge, Command, Empty, ErrorMessage, Facts, Loading, Page } from "../ui
 const GRANTED: ReadonlySet<string> = new Set(["cwd", "declared", "root", "kept home", "socket"]);
 
 export function SandboxPage({ alias }: { readonly alias?: string }): JSX.Element {
-  const { value, error } = useLoaded<{ plans: LaunchPlan[] }>("sandbox");
+  const newest = events.value.find(({ type }) => /^mcp\.sandbox_(?:path_)?denied$/.test(type))?.key;
+  const { value, error } = useLoaded<SandboxResult>("sandbox", {}, newest);
   const plans = value.value?.plans.filter(({ server }) => alias === undefined || server === alias);
   return (
-    <Page title="Sandbox" lead="A local server sees only the files and hosts that its config grants.">
+    <Page
+      title="Sandbox"
+      lead="In its sandbox, a local server sees only the system's programs and the files and hosts that its config grants."
+    >
       {error.value !== undefined && <ErrorMessage error={error.value} />}
       {plans === undefined && error.value === undefined && <Loading />}
       {plans?.length === 0 && (
         <Empty title={`${alias ?? "No local server"} was ${alias === undefined ? "" : "not "}started yet.`} />
       )}
       {plans?.map((plan) => (
-        <PlanCard key={plan.server} plan={plan} />
+        <PlanCard
+          key={plan.server}
+          plan={plan}
+          denied={value.value?.denied.filter(({ server }) => server === plan.server) ?? []}
+        />
       ))}
       {plans !== undefined && alias !== undefined && <a href={href("sandbox")}>All servers</a>}
     </Page>
   );
 }
 
-type Denied = Extract<LiveEvent, { type: "mcp.sandbox_denied" | "mcp.sandbox_path_denied" }>;
+type Denied = SandboxResult["denied"];
 
-function deniedOf(server: string): readonly Denied[] {
-  const seen = new Set<string>();
-  return events.value.filter((event): event is Denied => {
-    if (event.server !== server) return false;
-    if (event.type !== "mcp.sandbox_denied" && event.type !== "mcp.sandbox_path_denied") return false;
-    const what = event.type === "mcp.sandbox_denied" ? event.host : event.path;
-    const isNew = !seen.has(what);
-    seen.add(what);
-    return isNew;
-  });
+function grantOf(event: Denied[number]): string {
+  const { server } = event;
+  if (event.type === "mcp.sandbox_denied")
+    return `portolan grant ${server} --net ${event.rule ?? targetOf(event)}`;
+  return event.grant ?? `portolan why ${server}`;
 }
 
-function PlanCard({ plan }: { readonly plan: LaunchPlan }): JSX.Element {
+function targetOf(event: Denied[number]): string {
+  if (event.type === "mcp.sandbox_path_denied") return event.path;
+  return `${event.host}${event.port === 0 ? "" : `:${event.port}`}`;
+}
+
+function PlanCard({ plan, denied }: { readonly plan: LaunchPlan; readonly denied: Denied }): JSX.Element {
   const { server, sandbox, program, args, env, notGranted } = plan;
   const { policy, mode, backend, by, missing } = sandbox;
   const paths = (access: string): string[] =>
     policy.mounts
       .filter((mount) => mount.access === access && GRANTED.has(mount.reason))
       .map(({ path }) => path);
-  const denied = deniedOf(server);
   return (
     <section class="card" aria-label={server}>
       <div class="card-head">
@@ -58,21 +65,9 @@ function PlanCard({ plan }: { readonly plan: LaunchPlan }): JSX.Element {
         <Badge tone={mode === "enforce" ? "ok" : "warn"}>{mode}</Badge>
       </div>
       {denied.map((event) => (
-        <div key={event.key} class="message bad">
-          <strong>
-            {event.type === "mcp.sandbox_denied"
-              ? `${event.host}${event.port === 0 ? "" : `:${event.port}`}`
-              : event.path}
-          </strong>{" "}
-          was denied at {formatTime(event.time)}: {event.reason}
-          <Command
-            text={
-              event.type === "mcp.sandbox_denied"
-                ? `portolan grant ${server} --net ${event.host}${event.port === 0 ? "" : `:${event.port}`}`
-                : // The grant may end with an alternative in words.
-                  (event.grant?.replace(/ \(or .*\)$/, "") ?? `portolan why ${server}`)
-            }
-          />
+        <div key={targetOf(event)} class="message bad">
+          <strong>{targetOf(event)}</strong> was denied at {formatTime(event.time)}: {event.reason}
+          <Command text={grantOf(event)} />
         </div>
       ))}
       {mode === "off" ? (
@@ -100,7 +95,9 @@ function PlanCard({ plan }: { readonly plan: LaunchPlan }): JSX.Element {
         </p>
       )}
       {notGranted.length > 0 && (
-        <p class="message warn">Named but not granted: {notGranted.map(({ path }) => path).join(", ")}</p>
+        <p class="message warn">
+          Named in the config, but hidden by the sandbox: {notGranted.map(({ path }) => path).join(", ")}
+        </p>
       )}
       <Command text={`portolan why --plan ${server}`} />
     </section>

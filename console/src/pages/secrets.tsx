@@ -1,6 +1,7 @@
 // Secrets by name: which servers need each, and whether it has a value. Values never reach this page.
 
 import type { JSX } from "preact";
+import { servers } from "../state/live.ts";
 import { useLoaded } from "../state/loaded.ts";
 import { href } from "../state/router.ts";
 import { Badge, Command, Empty, ErrorMessage, Loading, Page } from "../ui/parts.tsx";
@@ -16,6 +17,11 @@ interface Need {
 
 const TONES = { set: "ok", default: "idle", missing: "bad", unknown: "warn" } as const;
 
+/** False for the gateway and for registries, which need secrets too and have no page. */
+function isServer(name: string): boolean {
+  return servers.value?.some(({ alias }) => alias === name) === true;
+}
+
 export function SecretsPage(): JSX.Element {
   const { value, error } = useLoaded<{ needs: Need[] }>("secrets");
   const needs = value.value?.needs;
@@ -26,7 +32,7 @@ export function SecretsPage(): JSX.Element {
     >
       {error.value !== undefined && <ErrorMessage error={error.value} />}
       {needs === undefined && error.value === undefined && <Loading />}
-      {needs?.length === 0 && <Empty title="No server of this workspace needs a secret." />}
+      {needs?.length === 0 && <Empty title="The config files of this workspace refer to no secrets." />}
       {needs?.map((need) => (
         <section key={`${need.kind} ${need.name}`} class="card" aria-label={need.name}>
           <div class="card-head">
@@ -42,7 +48,8 @@ export function SecretsPage(): JSX.Element {
           <ul class="plain-list">
             {need.neededBy.map(({ server, where }) => (
               <li key={`${server} ${where}`}>
-                <a href={href("servers", server)}>{server}</a> <span class="muted">{where}</span>
+                {isServer(server) ? <a href={href("servers", server)}>{server}</a> : server}{" "}
+                <span class="muted">{where}</span>
               </li>
             ))}
           </ul>

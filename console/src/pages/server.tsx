@@ -51,7 +51,7 @@ export function ServerPage({ alias }: { readonly alias: string }): JSX.Element {
   if (server === undefined)
     return (
       <Page title={alias} back={back}>
-        <Empty title="There is no such server any more." />
+        <Empty title="The gateway has no server with this name." />
       </Page>
     );
   const account = accounts.get(alias);

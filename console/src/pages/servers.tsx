@@ -103,7 +103,9 @@ function ServerCard({
       </p>
       {login && <Command text={login} />}
       {(withheld > 0 || pins?.problem) && (
-        <Badge tone="warn">{formatCount(withheld, "tool")} to approve</Badge>
+        <Badge tone="warn">
+          {withheld > 0 ? `${formatCount(withheld, "tool")} to approve` : "see Packages and pins"}
+        </Badge>
       )}
     </li>
   );

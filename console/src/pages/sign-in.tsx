@@ -25,8 +25,11 @@ export function SignInPage({ codeFailed }: { readonly codeFailed: boolean }): JS
           <span class="logo" aria-hidden="true" /> Portolan
         </h1>
         {codeFailed && (
-          <Message tone="warn" title="This link was used before, or it is older than five minutes.">
-            <p>Get a new one from the terminal:</p>
+          <Message
+            tone="warn"
+            title="This link was used before, it is older than five minutes, or the gateway was restarted."
+          >
+            <p>To get a new link, run this in a terminal:</p>
             <Command text="portolan console" />
           </Message>
         )}
@@ -56,13 +59,14 @@ export function SignInPage({ codeFailed }: { readonly codeFailed: boolean }): JS
           </form>
         ) : (
           <p class="muted">
-            On another computer than the gateway's, only a link signs in. Run this where the gateway runs:
+            Your browser runs on another computer than the gateway, so you can sign in only with a link. To
+            get one, run this on the computer of the gateway:
           </p>
         )}
         {!codeFailed && (
           <div class="muted small">
             {acceptsToken.value && (
-              <p>A command prints a link that signs you in; another one prints the token.</p>
+              <p>The first command prints a link that signs you in; the second prints the token.</p>
             )}
             <Command text="portolan console" />
             {acceptsToken.value && <Command text="portolan token" />}

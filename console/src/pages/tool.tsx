@@ -146,7 +146,7 @@ export function Arguments({ schema, value, problems, onChange }: ArgumentsProps)
       <div class="form-head">
         <h2>Arguments</h2>
         <Tabs
-          label="Form of the arguments"
+          label="Format of the arguments"
           options={[
             { value: "form", label: "Form" },
             { value: "json", label: "JSON" },
@@ -194,7 +194,7 @@ function History(props: {
   if (runs.length === 0) return null;
   return (
     <section class="card">
-      <h2>Calls of this tab</h2>
+      <h2>Calls from this tab</h2>
       <ul class="history">
         {runs.map((run) => {
           const state = run.state.value;

@@ -54,7 +54,9 @@ export function ToolsPage(): JSX.Element {
     >
       {error && <ErrorMessage error={error} />}
       {isLoading && <Loading />}
-      {!isLoading && found.length === 0 && <Empty title="No tool matches." />}
+      {!isLoading && found.length === 0 && (
+        <Empty title={items.length === 0 ? "No server offers tools." : "No tool matches."} />
+      )}
       <ul class="rows">
         {found.slice(0, shown.value).map((tool) => (
           <ToolRow key={tool.name} tool={tool} />

@@ -3,6 +3,7 @@
 import { batch, signal } from "@preact/signals";
 import { call, isSignedIn } from "../api.ts";
 import type { CallRecord, GatewayFacts, HubEvent, SeriesPoint, ServerHealth, ToolSummary } from "../types.ts";
+import type { MemorySample, Point } from "./memory-lines.ts";
 
 export type Connection = "connecting" | "open" | "lost";
 
@@ -18,18 +19,16 @@ export const listVersion = signal(0);
 /** Grows when a call begins or ceases to wait for approval. */
 export const approvalVersion = signal(0);
 export const samples = signal<ReadonlyMap<string, readonly Sample[]>>(new Map());
-export const gatewayMemory = signal<readonly number[]>([]);
+/** The memory of the gateway itself, by time. */
+export const gatewayMemory = signal<readonly Point[]>([]);
 /** True when the gateway was replaced by another version than the page's. */
 export const isOutdated = signal(false);
 
 export type LiveEvent = HubEvent & { readonly key: number };
 
-export interface Sample {
-  readonly time: number;
+export interface Sample extends MemorySample {
   readonly latencyMs?: number;
-  readonly memory?: number;
   readonly inFlight: number;
-  readonly processes: readonly { readonly pid: number; readonly memory: number }[];
 }
 
 export interface Series {
@@ -134,5 +133,5 @@ function addSample({ time, gateway, servers: measured }: SampleMessage): void {
   for (const { alias, ...sample } of measured)
     next.set(alias, [...(samples.value.get(alias) ?? []), { time, ...sample }].slice(-MAX_SAMPLES));
   samples.value = next;
-  gatewayMemory.value = [...gatewayMemory.value, gateway.memory].slice(-MAX_SAMPLES);
+  gatewayMemory.value = [...gatewayMemory.value, [time, gateway.memory] as const].slice(-MAX_SAMPLES);
 }

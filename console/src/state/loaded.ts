@@ -1,4 +1,4 @@
-// Result of an API method that a page shows: loaded with the page, and again on request or when lists change.
+// Result of an API method that a page shows: loaded with the page, and again on request, when lists change, or when `seen` does.
 
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
@@ -11,7 +11,7 @@ export interface LoadedValue<T> {
   readonly load: () => Promise<void>;
 }
 
-export function useLoaded<T>(method: string, params: object = {}): LoadedValue<T> {
+export function useLoaded<T>(method: string, params: object = {}, seen?: unknown): LoadedValue<T> {
   const value = useSignal<T | undefined>(undefined);
   const error = useSignal<unknown>(undefined);
   const load = async (): Promise<void> => {
@@ -23,6 +23,6 @@ export function useLoaded<T>(method: string, params: object = {}): LoadedValue<T
     }
   };
   const version = listVersion.value;
-  useEffect(() => void load(), [method, version]);
+  useEffect(() => void load(), [method, version, seen]);
   return { value, error, load };
 }

@@ -26,8 +26,8 @@ export function AccountFacts({ account }: { readonly account: Account }): JSX.El
       <AccountLine account={account} />
       {state === "logged in" && expiresAt !== undefined && (
         <>
-          , token until {formatDay(expiresAt)}
-          {renewed && ", then renewed"}
+          , the token is valid until {formatDay(expiresAt)}
+          {renewed && " and is then renewed"}
         </>
       )}
       {as !== undefined && state !== "logged in" && ` (${as})`}

@@ -36,7 +36,7 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): (
     if (failed.value)
       return (
         <p class="message bad" role="alert">
-          This part could not be loaded. The gateway may have been updated: reload the page.
+          This part of the page could not be loaded, perhaps because the gateway was updated. Reload the page.
         </p>
       );
     // The signal is read so that the component is shown when it is there.

@@ -7,8 +7,7 @@ LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
 LOOPBACK.addAddress("::1", "ipv6");
 
 /** IANA's special-purpose registries for IPv4 and IPv6, and addresses of cloud metadata services. */
-const SPECIAL = new BlockList();
-for (const [network, prefix] of [
+const SPECIAL_IPV4 = [
   ["0.0.0.0", 8], // this network; connecting to 0.0.0.0 reaches this machine
   ["10.0.0.0", 8], // private
   ["100.64.0.0", 10], // carrier-grade NAT
@@ -25,9 +24,8 @@ for (const [network, prefix] of [
   ["203.0.113.0", 24], // documentation
   ["224.0.0.0", 4], // multicast
   ["240.0.0.0", 4], // reserved, and broadcast
-] as const)
-  SPECIAL.addSubnet(network, prefix, "ipv4");
-for (const [network, prefix] of [
+] as const;
+const SPECIAL_IPV6 = [
   ["::", 96], // unspecified, loopback, and IPv4-compatible addresses, deprecated
   ["64:ff9b:1::", 48], // NAT64 inside of a network
   ["100::", 64], // discard
@@ -40,8 +38,18 @@ for (const [network, prefix] of [
   ["fe80::", 10], // link-local
   ["fec0::", 10], // site-local, deprecated
   ["ff00::", 8], // multicast
-] as const)
-  SPECIAL.addSubnet(network, prefix, "ipv6");
+] as const;
+
+/** Made when it is needed: most starts compare no address. */
+let special: BlockList | undefined;
+
+function specialAddresses(): BlockList {
+  if (special !== undefined) return special;
+  special = new BlockList();
+  for (const [network, prefix] of SPECIAL_IPV4) special.addSubnet(network, prefix, "ipv4");
+  for (const [network, prefix] of SPECIAL_IPV6) special.addSubnet(network, prefix, "ipv6");
+  return special;
+}
 
 /**
  * Returns true for an address that is not the public Internet: this machine, private and link-local networks, metadata services,
@@ -49,7 +57,7 @@ for (const [network, prefix] of [
  */
 export function isSpecialAddress(address: string): boolean {
   const final = finalAddress(address);
-  return final !== undefined && SPECIAL.check(final, isIP(final) === 4 ? "ipv4" : "ipv6");
+  return final !== undefined && specialAddresses().check(final, isIP(final) === 4 ? "ipv4" : "ipv6");
 }
 
 /**

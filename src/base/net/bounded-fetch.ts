@@ -273,7 +273,9 @@ async function* read(
   } catch (cause) {
     const error = toError(cause, exchange);
     const isCut = error instanceof FetchError && error.kind === "network" && !message.complete;
-    throw isCut ? new FetchError("incomplete", "it ended in the middle", url, { cause }) : error;
+    throw isCut
+      ? new FetchError("incomplete", "the connection ended before the whole response arrived", url, { cause })
+      : error;
   } finally {
     clearTimeout(waiting);
     message.destroy();

@@ -1,5 +1,7 @@
 // Canonical JSON (RFC 8785): one text for one value, whatever the order of its keys, so that its hash can be compared.
 
+import { quoteJson } from "./write-json.ts";
+
 /** Deeper values are refused, because a hash of them would need a deep stack. */
 const MAX_DEPTH = 128;
 
@@ -11,7 +13,7 @@ export function toCanonicalJson(value: unknown, depth = 0): string | undefined {
   if (depth > MAX_DEPTH) return undefined;
   if (value === null || typeof value === "boolean") return String(value);
   if (typeof value === "number") return Number.isFinite(value) ? JSON.stringify(value) : undefined;
-  if (typeof value === "string") return value.isWellFormed() ? JSON.stringify(value) : undefined;
+  if (typeof value === "string") return value.isWellFormed() ? quoteJson(value) : undefined;
   if (typeof value !== "object") return undefined;
   const parts: string[] = [];
   if (Array.isArray(value)) {

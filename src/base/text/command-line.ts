@@ -73,7 +73,7 @@ function readQuoted(
 
 function needsShell(text: string): Unsplittable {
   const shown = text === "\n" || text === "\r" ? "a line break" : JSON.stringify(text);
-  return { problem: `${shown} has a meaning only in a shell, and no shell is used` };
+  return { problem: `${shown} has a meaning only in a shell, but Portolan uses no shell` };
 }
 
 /** Returns a word as a person types it in a shell, with quotes where they are needed. */

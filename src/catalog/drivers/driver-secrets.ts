@@ -99,7 +99,7 @@ async function inventoriesOf(
     reader.diagnostics.push({
       code: "FILE_FAILED",
       severity: "error",
-      message: `auth.ref ${ref.path} is not used: another driver uses it too (${idOf.get(other) ?? other})`,
+      message: `Portolan ignores auth.ref ${ref.path}: the file belongs to the driver ${idOf.get(other) ?? other}`,
       ...{ file: ref.file, line: ref.line, column: ref.column },
       hint: SHARE,
     });
@@ -110,7 +110,7 @@ async function inventoriesOf(
 }
 
 const SHARE =
-  "To share a secret between drivers, list it in .secrets/SECRETS.md; otherwise give each driver one with names of its own.";
+  "To share a secret between drivers, list it in .secrets/SECRETS.md. Otherwise give each driver its own SECRETS.md with different secret names.";
 
 /** Returns the entries that only their own driver names. A name has one value, so two entries of one name would share it. */
 async function unshared(inventories: readonly Inventory[], reader: DriverReader): Promise<SecretEntry[]> {
@@ -139,16 +139,16 @@ async function unshared(inventories: readonly Inventory[], reader: DriverReader)
         if (other === undefined) continue;
         const isOfWorkspace = other.driver === undefined;
         const where = isOfWorkspace
-          ? "is in the workspace's own inventory"
-          : `is also in that of ${other.driver}`;
+          ? "is also in a SECRETS.md in .secrets of the workspace"
+          : `is also in the SECRETS.md of the driver ${other.driver}`;
         const { file, line, column } = entry.origin;
         reader.diagnostics.push({
           code: "NAME_AMBIGUOUS",
           severity: "error",
-          message: `the secret ${entry.slug} of the driver ${driver} is not used: ${key} ${where}`,
+          message: `Portolan ignores the secret ${entry.slug} of the driver ${driver}: ${key} ${where}`,
           ...{ file, line, column },
           hint: isOfWorkspace
-            ? "Grant it there, in .secrets/SECRETS.md, or give this one names of its own."
+            ? "Remove the secret from the SECRETS.md of the driver, and grant it to the driver's contracts in the SECRETS.md of the workspace. Or rename the secret of the driver."
             : SHARE,
         });
         return [];
@@ -180,7 +180,7 @@ export interface RefKind {
 const AUTH_REF: RefKind = {
   field: "auth.ref",
   name: "SECRETS.md",
-  move: "Keep the SECRETS.md in the workspace; the values of secrets are elsewhere in any case.",
+  move: "Move the SECRETS.md into the workspace. It lists secrets, but does not contain their values.",
 };
 
 /** Finds a referenced file in the driver's folder or in the workspace, and never outside of it. */
@@ -206,8 +206,8 @@ export async function findRef(
   const found = inside.find((_, index) => there[index]);
   if (found === undefined) {
     reader.missing.push(...inside);
-    const hint = `Create the file, or correct the path. Paths are relative to the folder of this file, then to the workspace.`;
-    return refuse(`${field} ${path} is not there`, hint);
+    const hint = `Create the file, or correct the path. Portolan looks for the path in the folder of this file, then in the workspace.`;
+    return refuse(`${field} ${path} does not exist`, hint);
   }
   const [real, root] = await Promise.all([found, top].map((one) => realpath(one).catch(() => undefined)));
   return real === undefined || root === undefined || !isBelow(real, root) ? refuse(outside, move) : [found];

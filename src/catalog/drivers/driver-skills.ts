@@ -11,7 +11,7 @@ type SkillPrompt = Extract<DriverPrompt, { readonly integrateAs: "skill_block" }
 const SKILL_REF: RefKind = {
   field: "skill_ref",
   name: "SKILL.md",
-  move: "Keep the SKILL.md in the workspace.",
+  move: "Move the SKILL.md into the workspace.",
 };
 
 export async function withSkills(
@@ -44,7 +44,7 @@ async function skillOf(
     reader.diagnostics.push({ code: "FILE_INVALID", severity, message, file, ...place, hint });
   };
   if (skill === undefined) {
-    const message = `skill_ref ${path}: the skill cannot be read, so that the prompt ${name} is not offered`;
+    const message = `skill_ref ${path}: the skill cannot be read, so Portolan does not offer the prompt ${name}`;
     tell("error", message, `Correct ${found}, or write integrate_as: raw.`);
     return null;
   }
@@ -52,8 +52,8 @@ async function skillOf(
   if (skill !== folder)
     tell(
       "warning",
-      `skill_ref ${path}: the skill is called ${skill}, and its folder ${folder}`,
-      `The prompt is offered as ${skill}/${name}. Give the folder the name of the skill.`,
+      `skill_ref ${path}: the skill is named ${skill}, but its folder is named ${folder}`,
+      `Portolan offers the prompt as ${skill}/${name}. Rename the folder to ${skill}.`,
     );
   return skill;
 }

@@ -80,7 +80,9 @@ test.each(["1.0.0", "1.0.1", "2.0.0"])(
       "tools/it/TOOL.md": tool("it", "1.0.0", "approval: always"),
     });
     expect(found.contracts.map((one) => [one.id, one.approval])).toEqual([["it", "always"]]);
-    expect(found.problems.join()).toContain("the contract it is declared twice");
+    expect(found.problems.join()).toMatch(
+      /the contract it is declared twice: Portolan uses \S+tools.it.TOOL\.md and ignores \S+evil-mcp.tools.it.TOOL\.md/,
+    );
   },
 );
 
@@ -92,6 +94,9 @@ test("two drivers that bring the same contract bring none", async () => {
     ".drivers/b-mcp/tools/it/TOOL.md": tool("it"),
   });
   expect(found.contracts).toEqual([]);
+  const [first, second] = found.problems.filter((problem) => problem.includes("the contract it"));
+  expect(first).toMatch(/Portolan uses neither \S+b-mcp.tools.it.TOOL\.md nor \S+a-mcp.tools.it.TOOL\.md/);
+  expect(second).toMatch(/Portolan uses neither \S+a-mcp.tools.it.TOOL\.md nor \S+b-mcp.tools.it.TOOL\.md/);
 });
 
 test("a contract outside of the workspace is none of it", async () => {
@@ -112,7 +117,7 @@ test.each([
   expect(found.secrets.map((entry) => [entry.slug, entry.access.bind])).toEqual([
     ["api-key", [{ tool: "another" }]],
   ]);
-  expect(found.problems.join()).toContain("in the workspace's own inventory");
+  expect(found.problems.join()).toContain("is also in a SECRETS.md in .secrets of the workspace");
 });
 
 describe("an inventory beside a driver serves that driver only", () => {
@@ -142,8 +147,10 @@ describe("an inventory beside a driver serves that driver only", () => {
     const found = await load(two({ ".drivers/new-mcp/SECRETS.md": own }));
     expect(found.secrets).toEqual([]);
     expect(found.problems).toEqual([
-      "the secret api-key of the driver good-mcp is not used: API_KEY is also in that of new-mcp",
-      expect.stringMatching(/of the driver new-mcp is not used: API_KEY is also in that of good-mcp$/),
+      "Portolan ignores the secret api-key of the driver good-mcp: API_KEY is also in the SECRETS.md of the driver new-mcp",
+      expect.stringMatching(
+        /of the driver new-mcp: API_KEY is also in the SECRETS.md of the driver good-mcp$/,
+      ),
     ]);
   });
 
@@ -168,7 +175,7 @@ describe("an inventory beside a driver serves that driver only", () => {
       }),
     );
     expect(both.secrets.some((entry) => entry.driver === "new-mcp")).toBe(false);
-    expect(both.problems.join()).toContain("another driver uses it too (good-mcp)");
+    expect(both.problems.join()).toContain("the file belongs to the driver good-mcp");
   });
 });
 
@@ -181,8 +188,15 @@ test("of two drivers with one id that in the folder of this name is meant, and w
   const found = await load(files);
   expect(found.drivers.map((one) => one.driver.origin.file.includes("/good-mcp/"))).toEqual([true]);
   const { ".drivers/good-mcp/DRIVER.md": good, ...rest } = files;
-  const { servers } = await loadCatalog(workspace({ ...rest, ".drivers/bbb/DRIVER.md": good }));
+  expect(found.problems.join()).toMatch(/Portolan uses \S+good-mcp.DRIVER\.md and ignores \S+aaa.DRIVER\.md/);
+  const none = workspace({ ...rest, ".drivers/bbb/DRIVER.md": good });
+  const { servers, diagnostics } = await loadCatalog(none);
   expect(servers).toEqual([]);
+  const problems = diagnostics.map(({ message }) => message.replaceAll(`${none}/.drivers/`, ""));
+  expect(problems.filter((problem) => problem.includes("twice"))).toEqual([
+    "driver good-mcp is declared twice: Portolan uses neither bbb/DRIVER.md nor aaa/DRIVER.md",
+    "driver good-mcp is declared twice: Portolan uses neither aaa/DRIVER.md nor bbb/DRIVER.md",
+  ]);
 });
 
 test("what is wrong with drivers is told apart from what is wrong with servers", async () => {
@@ -256,7 +270,7 @@ describe("auth.ref", () => {
   });
 
   test.each([
-    ["./NOPE.md", "auth.ref ./NOPE.md is not there"],
+    ["./NOPE.md", "auth.ref ./NOPE.md does not exist"],
     ["../../../SECRETS.md", "auth.ref ../../../SECRETS.md is outside of the workspace, and is not read"],
   ])("%s is told", async (ref, message) => {
     const found = await load(withRef(ref));
@@ -291,9 +305,7 @@ test("an example that contradicts its contract is told with the contract", async
     ".drivers/a-mcp/DRIVER.md": driver("a-mcp", "it"),
     "tools/it/TOOL.md": wrong,
   });
-  expect(problems).toEqual([
-    expect.stringContaining('the input of the example "a" is not what inputs allows'),
-  ]);
+  expect(problems).toEqual([expect.stringContaining('the input of the example "a" does not match inputs')]);
 });
 
 describe("the skill that a prompt becomes a part of", () => {
@@ -327,7 +339,7 @@ implements:`,
   });
 
   test.each([
-    ["not there", {}, "is not there"],
+    ["not there", {}, "does not exist"],
     ["broken", { "skills/sum/SKILL.md": "---\nname: Not A Name\n---\n" }, "cannot be read"],
   ])("and is %s takes the prompt away, at its place", async (_, files, message) => {
     const { skills, diagnostics } = await read(files);

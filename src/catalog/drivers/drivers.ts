@@ -156,7 +156,10 @@ export async function readContract(file: string, reader: DriverReader): Promise<
   });
 }
 
-/** A contract of the workspace takes precedence over one of a driver. Two drivers cannot bring different contracts of one name. */
+/**
+ * A contract of the workspace takes precedence over one of a driver. If two drivers bring different contracts of one name,
+ * neither is used.
+ */
 function chooseContracts(
   top: string,
   contracts: readonly Contract[],
@@ -171,7 +174,10 @@ function chooseContracts(
     isDeepStrictEqual({ ...one, origin: undefined }, { ...other, origin: undefined });
   const refuse = ({ id, origin }: Contract, other: Contract): void => {
     const { file, line, column } = origin;
-    const message = `the contract ${id} is declared twice: ${file} is not used, because of ${other.origin.file}`;
+    const outcome = isOfDriver(other)
+      ? `Portolan uses neither ${other.origin.file} nor ${file}`
+      : `Portolan uses ${other.origin.file} and ignores ${file}`;
+    const message = `the contract ${id} is declared twice: ${outcome}`;
     const hint = "Give one of the two another id, or remove one.";
     diagnostics.push({ code: "NAME_AMBIGUOUS", severity: "error", message, file, line, column, hint });
   };
@@ -224,7 +230,7 @@ function unagreed(
       file: origin.file,
       line: origin.line,
       column: origin.column,
-      hint: `To allow it, add contracts: { sandbox: { ${id}: ${askedMode} } } into portolan.yaml. Until then its sandbox is enforced, or it does not start.`,
+      hint: `To allow this mode, add contracts: { sandbox: { ${id}: ${askedMode} } } to portolan.yaml. Until then, the driver starts only if its sandbox is enforced.`,
     },
   ];
 }
@@ -239,20 +245,29 @@ function duplicates(drivers: readonly ConfiguredDriver[]): {
   for (const one of drivers) {
     const { id, origin } = one.driver;
     const others = drivers.filter((other) => other !== one && other.driver.id === id);
-    if (others.length === 0 || basename(dirname(origin.file)) === id) continue;
+    if (others.length === 0 || isInOwnFolder(one)) continue;
     losers.add(one);
+    const used = others.find(isInOwnFolder);
+    const outcome =
+      used === undefined
+        ? `Portolan uses neither ${others[0]?.driver.origin.file ?? ""} nor ${origin.file}`
+        : `Portolan uses ${used.driver.origin.file} and ignores ${origin.file}`;
     diagnostics.push({
       code: "NAME_AMBIGUOUS",
       severity: "error",
       server: id,
-      message: `driver ${id} is declared twice: ${origin.file} is not used, because of ${others[0]?.driver.origin.file ?? ""}`,
+      message: `driver ${id} is declared twice: ${outcome}`,
       file: origin.file,
       line: origin.line,
       column: origin.column,
-      hint: `Give one of the two another id, or put the right one into .drivers/${id}.`,
+      hint: `Remove one of the two, or give it another id. A driver in a folder named ${id} takes precedence.`,
     });
   }
   return { losers, diagnostics };
+}
+
+function isInOwnFolder({ driver: { id, origin } }: ConfiguredDriver): boolean {
+  return basename(dirname(origin.file)) === id;
 }
 
 /** Reports vendored programs of a driver that do not exist. This is checked at each load, because programs come and go without a change of the file. */

@@ -132,7 +132,7 @@ function refUnchecked(
   file: string,
   { path, line, column }: { readonly path: string; readonly line: number; readonly column: number },
 ): Diagnostic {
-  const message = `auth.ref ${path} is not checked: there is no workspace around this file`;
+  const message = `auth.ref ${path} was not checked: this file is not in a workspace`;
   return { code: "FILE_INVALID", severity: "info", message, file, line, column };
 }
 

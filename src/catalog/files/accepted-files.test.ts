@@ -43,14 +43,14 @@ test("a new file, a changed one and one that is gone; the first reading takes al
   const changed = await watched.reload();
   expect(aliases(changed)).toEqual(["before", "own"]);
   expect(told(changed)).toEqual([
-    `${at(".mcp.json")} has changed or was replaced, and the change is ignored: evil may have made it from its sandbox`,
-    `${at(".vscode/mcp.json")} is new, and the change is ignored: evil may have made it from its sandbox`,
+    `${at(".mcp.json")} was changed or replaced. Portolan ignores this change, because the server evil can write to the file from its sandbox`,
+    `${at(".vscode/mcp.json")} is new. Portolan ignores this change, because the server evil can write to the file from its sandbox`,
   ]);
   rmSync(at(".mcp.json"));
   rmSync(at(".vscode/mcp.json"));
   const gone = await watched.reload();
   expect(aliases(gone)).toEqual(["before", "own"]);
-  expect(told(gone)).toEqual([expect.stringContaining(`${at(".mcp.json")} is gone`)]);
+  expect(told(gone)).toEqual([expect.stringContaining(`${at(".mcp.json")} was deleted`)]);
   // A new start of the program reads the files as they are.
   expect(aliases(await loadCatalog(folder))).toEqual(["own"]);
 });

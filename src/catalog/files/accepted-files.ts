@@ -51,12 +51,12 @@ function isSame(a: FileText, b: FileText): boolean {
 
 function refusal(file: string, server: string, before: FileText, now: FileText): Diagnostic {
   const what =
-    now.kind === "missing" ? "is gone" : before.kind === "missing" ? "is new" : "has changed or was replaced";
+    now.kind === "missing" ? "was deleted" : before.kind === "missing" ? "is new" : "was changed or replaced";
   return {
     code: "FILE_INVALID",
     severity: "warning",
-    message: `${file} ${what}, and the change is ignored: ${server} may have made it from its sandbox`,
+    message: `${file} ${what}. Portolan ignores this change, because the server ${server} can write to the file from its sandbox`,
     file,
-    hint: "Check the file. To accept it, restart portolan.",
+    hint: "Check the file. To accept the change, restart portolan.",
   };
 }

@@ -29,7 +29,7 @@ export async function readConfigFile(file: string): Promise<FileText> {
       length += bytesRead;
       if (bytesRead === 0 || length === bytes.length) break;
     }
-    if (length > stats.size) return problem("it changes while it is read");
+    if (length > stats.size) return problem("it was changed while Portolan read it");
     return {
       kind: "text",
       text: new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, length)),
@@ -38,7 +38,7 @@ export async function readConfigFile(file: string): Promise<FileText> {
     const code = (thrown as NodeJS.ErrnoException).code;
     if (code === "ENOENT" || code === "ENOTDIR") return { kind: "missing" };
     if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return problem("it is not UTF-8 text");
-    if (code === "EACCES" || code === "EPERM") return problem("reading it is not permitted");
+    if (code === "EACCES" || code === "EPERM") return problem("permission denied");
     return problem(thrown instanceof Error ? thrown.message : String(thrown));
   } finally {
     await handle?.close();

@@ -60,8 +60,17 @@ export async function listedSources(
     for (const file of found.files)
       if (file !== own && !files.has(file)) files.set(file, { file, matched: true });
     if (found.files.length === 0)
-      warn(source, `no file matches ${source.text}`, "Patterns are relative to the folder of this file.");
-    if (!found.complete) warn(source, `${source.text} matches too many files`, "Use a more specific folder.");
+      warn(
+        source,
+        `no file matches ${source.text}`,
+        "Correct the pattern. A relative pattern starts at the folder of this file.",
+      );
+    if (!found.complete)
+      warn(
+        source,
+        `Portolan did not search all files for ${source.text}, because there are too many`,
+        "Use a more specific folder.",
+      );
   }
   return { files: [...files.values()], folders, diagnostics };
 }

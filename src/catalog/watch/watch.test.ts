@@ -84,7 +84,7 @@ test("a file that becomes invalid keeps what it declared and is told (F45)", asy
     { severity: "error", line: 5, column: 18 },
     {
       severity: "warning",
-      message: expect.stringContaining("its last valid content stays in use") as string,
+      message: expect.stringContaining("Portolan keeps using its last valid content") as string,
     },
   ]);
 
@@ -293,7 +293,10 @@ test("a fault of ours while a file is read is told, and what was there stays", a
     expect(servers.map(({ alias }) => alias)).toEqual(["a"]);
     expect(diagnostics).toMatchObject([
       { code: "INTERNAL", severity: "error", message: expect.stringContaining("flatMap") as string },
-      { severity: "warning", message: expect.stringContaining("stays in use") as string },
+      {
+        severity: "warning",
+        message: expect.stringContaining("keeps using its last valid content") as string,
+      },
     ]);
     faulty = false;
     expect((await watch.reload()).diagnostics).toEqual([]);
@@ -341,7 +344,7 @@ gateway:
   expect(refused.catalog.settings.gateway).toEqual(before.settings.gateway);
   expect(refused.catalog.diagnostics.map(({ message }) => message)).toEqual([
     'there is no server "misspelt"',
-    "the settings name a server that does not exist, so the config from before stays in use",
+    "the settings name a server that does not exist, so Portolan keeps using the previous config",
   ]);
   write("portolan.yaml", text("a", "y"));
   const corrected = await next();

@@ -64,7 +64,7 @@ export async function watchCatalog(
   /** A lost watch is not fatal. The next change that is seen updates everything. */
   const onError = (error: unknown): void => {
     const reason = error instanceof Error ? error.message : String(error);
-    const message = `changes of files may be missed: ${reason}`;
+    const message = `Portolan may miss changes of config files: ${reason}`;
     watchProblem = { code: "FILE_FAILED", severity: "warning", message, file: catalog.folder };
     schedule();
   };
@@ -150,9 +150,9 @@ function withoutUnknownServers(before: Catalog, loaded: Loaded): Loaded {
   const kept: Diagnostic = {
     code: "FILE_INVALID",
     severity: "warning",
-    message: "the settings name a server that does not exist, so the config from before stays in use",
+    message: "the settings name a server that does not exist, so Portolan keeps using the previous config",
     file: before.folder,
-    hint: "Correct the name; the files are read again when they change.",
+    hint: "Correct the name. Portolan reads the files again when they change.",
   };
   return { catalog: { ...before, diagnostics: [...diagnostics, kept] }, plan: loaded.plan };
 }
@@ -163,7 +163,7 @@ function withDiagnostic({ catalog, plan }: Loaded, diagnostic: Diagnostic): Load
 
 function notReadAgain(thrown: unknown, file: string): Diagnostic {
   const { code, message: reason, hint } = toPortolanError(thrown);
-  const message = `a change of the config files could not be applied, so the old state stays in use: ${reason}`;
+  const message = `Portolan could not apply a change of the config files, and keeps using the previous config: ${reason}`;
   return { code, severity: "error", message, file, hint };
 }
 

@@ -98,7 +98,7 @@ describe("problems", () => {
     [["nme=x"], /^nme is not known\. Did you mean "name"\?$/],
     [["zzzzzz=x"], /Known: name, count/],
     [["at.z=1"], /^at\.z is not known in at\. Known: x, y, in\.$/],
-    [["name.x=1"], /name is a string and has no parts/],
+    [["name.x=1"], /name.x is not possible: name is a string, not an object/],
     [["count=five"], /^count must be an integer, got "five"$/],
     [["count=1.5"], /must be an integer/],
     [["count=90071992547409930"], /2\^53/],
@@ -111,10 +111,10 @@ describe("problems", () => {
     [["name=a", "name=b"], /^name is given more than once$/],
     [["at=5"], /must be a JSON object/],
     [["at:={"], /is not JSON/],
-    [["at={}", "at.x=1"], /also given whole/],
+    [["at={}", "at.x=1"], /is part of at, which has a value of its own/],
     [["justaword"], /^justaword is not key=value$/],
     [["=x"], /^=x is not key=value$/],
-    [["at..x=1"], /empty part/],
+    [["at..x=1"], /empty name before or after a dot/],
     [["name=@nowhere"], /cannot read "nowhere" \(no such file\); write name=@@nowhere/],
   ])("%j", async (words, expected) => {
     const { problems } = await parse(words);
@@ -226,7 +226,7 @@ describe("pasted calls", () => {
     expect(run('t("a", name: "b")').problems).toEqual(["name is given by position and by name"]);
     expect(run('t(nam: "b")').problems).toEqual(['nam is not known. Did you mean "name" or "dotted.name"?']);
     expect(run("t(1, 2)", { properties: { a: {} } }).problems).toEqual([
-      "#2 is one value too many; the tool takes 1",
+      "#2 is one value too many: the tool takes 1",
     ]);
   });
 });

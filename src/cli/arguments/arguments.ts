@@ -88,9 +88,12 @@ export function toArguments(
     const coerced = coerceGroup(group, place.schema, schema);
     if (coerced.problem !== undefined) problems.push({ key, message: coerced.problem });
     else if (groups.has(place.path[0] ?? "") && place.path.length > 1)
-      problems.push({ key, message: "is part of a key that is also given whole" });
+      problems.push({
+        key,
+        message: `is part of ${place.path[0]}, which has a value of its own; give one of them`,
+      });
     else if (!setAt(value, place.path, coerced.value))
-      problems.push({ key, message: "is part of a value that has no parts" });
+      problems.push({ key, message: "cannot be set: the value that contains it is not an object" });
   }
   problems.push(
     ...missing(value, schema, new Set(problems.map((problem) => problem.key.split(".")[0] ?? ""))),
@@ -118,7 +121,7 @@ export function callArguments(call: ParsedCall, schema: JsonSchema): ArgumentsRe
       if (name === undefined)
         problems.push({
           key: `#${index + 1}`,
-          message: `is one value too many; the tool takes ${names.length}`,
+          message: `is one value too many: the tool takes ${names.length}`,
         });
       else if (Object.hasOwn(call.named, name))
         problems.push({ key: name, message: "is given by position and by name" });
@@ -164,7 +167,7 @@ function placeOf(key: string, root: JsonSchema): Place {
   const whole = shape.properties.get(key);
   if (whole !== undefined) return { path: [key], schema: whole.schema };
   const path = key.split(".");
-  if (path.includes("")) return { problem: "has an empty part" };
+  if (path.includes("")) return { problem: "has an empty name before or after a dot" };
   if (path.length > MAX_DEPTH) return { problem: "is nested too deeply" };
   let schema: unknown = root;
   for (const [index, part] of path.entries()) {
@@ -175,7 +178,9 @@ function placeOf(key: string, root: JsonSchema): Place {
     schema = property?.schema ?? {};
     const types = typesOf(schema, root);
     if (index < path.length - 1 && types !== undefined && !types.has("object")) {
-      return { problem: `${path.slice(0, index + 1).join(".")} is ${describeTypes(types)} and has no parts` };
+      return {
+        problem: `is not possible: ${path.slice(0, index + 1).join(".")} is ${describeTypes(types)}, not an object`,
+      };
     }
     shape = shapeOf(schema, root);
   }
@@ -186,7 +191,8 @@ function unknownName(name: string, shape: ObjectShape, within = ""): string | un
   if (shape.properties.has(name) || shape.open || (shape.properties.size === 0 && !shape.closed))
     return undefined;
   const known = [...shape.properties.keys()];
-  if (known.length === 0) return "is not known; no names are accepted here";
+  if (known.length === 0)
+    return `is not known: ${within === "" ? "the tool takes no arguments" : `${within} has no fields`}`;
   const near = didYouMean(name, known);
   const list = known.slice(0, 12).join(", ") + (known.length > 12 ? ", …" : "");
   return `is not known${within === "" ? "" : ` in ${within}`}. ${near ?? `Known: ${list}.`}`;

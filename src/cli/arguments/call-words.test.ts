@@ -55,9 +55,9 @@ describe("words of a call", () => {
   it("every mistake is named", async () => {
     expect(await read("a", "1", "b", "--paht", "x", "--mode")).toEqual({
       problems: [
-        "--paht is neither an argument of the tool nor an option of this command. The tool has --path, --count, --dryRun, --mode, --tags, --where.",
+        "--paht is neither an argument of the tool nor an option of this command. Arguments of the tool: --path, --count, --dryRun, --mode, --tags, --where.",
         "mode needs a value: --mode <value>",
-        "b is not key=value, and all required arguments have a value",
+        "b is not key=value, and every required argument already has a value",
       ],
     });
   });

@@ -84,7 +84,7 @@ function nameOfFlag(
 function unknownFlag({ names }: Shape): string {
   const known = names.slice(0, 12).map((name) => `--${name}`);
   const list =
-    known.length === 0 ? "" : ` The tool has ${known.join(", ")}${names.length > 12 ? ", …" : ""}.`;
+    known.length === 0 ? "" : ` Arguments of the tool: ${known.join(", ")}${names.length > 12 ? ", …" : ""}.`;
   return `is neither an argument of the tool nor an option of this command.${list}`;
 }
 
@@ -112,7 +112,7 @@ function placeValues(
         message:
           required.length === 0
             ? "is not key=value"
-            : "is not key=value, and all required arguments have a value",
+            : "is not key=value, and every required argument already has a value",
       });
   }
   return { assignments: placed, problems };

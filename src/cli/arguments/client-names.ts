@@ -12,8 +12,8 @@ export function parseClient(typed: string): ClientId {
   if (id !== undefined) return id;
   const near = fold(typed) === "claude" ? 'Did you mean "claude-code" or "claude-desktop"?' : undefined;
   const guess = near ?? didYouMean(typed, IDS);
-  throw new PortolanError("USAGE", `There is no client ${JSON.stringify(typed)}.`, {
-    hint: `${guess === undefined ? "" : `${guess} `}Known are ${IDS.join(", ")}.`,
+  throw new PortolanError("USAGE", `Portolan does not support the client ${JSON.stringify(typed)}.`, {
+    hint: `${guess === undefined ? "" : `${guess} `}Supported clients: ${IDS.join(", ")}.`,
     data: { clients: IDS },
   });
 }

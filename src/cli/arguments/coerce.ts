@@ -81,7 +81,7 @@ function coerceTo(
       if (!DECIMAL.test(text) || !Number.isInteger(value)) return { problem: "must be an integer" };
       return Number.isSafeInteger(value)
         ? { value }
-        : { problem: "must be an integer below 2^53, which JSON can carry exactly" };
+        : { problem: "must be an integer between -2^53 and 2^53, which programs read without rounding" };
     }
     case "array": {
       const parsed = parseJson(text);

@@ -84,7 +84,7 @@ class Reader {
       if (key !== undefined && seen.has(key.name)) this.#problem(`${key.name} is given twice`);
       if (key !== undefined) seen.add(key.name);
       else if (seen.size > 0)
-        this.#problem(`a value without a name stands after a named one (at character ${this.#at + 1})`);
+        this.#problem(`a value without a name follows a named value (at character ${this.#at + 1})`);
       const start = this.#at;
       try {
         const value = this.#value(0);
@@ -145,7 +145,7 @@ class Reader {
     const number = this.#match(NUMBER);
     if (number !== undefined) {
       const value = Number(number);
-      if (!Number.isFinite(value)) this.#fail("a number that JSON can hold");
+      if (!Number.isFinite(value)) this.#fail("a number that JSON can represent");
       return value;
     }
     const start = this.#at;
@@ -257,7 +257,7 @@ class Reader {
     if (this.#take(":")) return;
     this.#take(";");
     this.#space();
-    if (this.#at < this.#text.length) this.#fail("nothing more");
+    if (this.#at < this.#text.length) this.#fail("the end of the call");
   }
 
   #space(): void {
@@ -288,7 +288,7 @@ class Reader {
   #fail(expected: string): never {
     const rest = this.#text.slice(this.#at, this.#at + 20);
     throw new NotAValue(
-      `expected ${expected} at character ${this.#at + 1}${rest === "" ? ", where the text ends" : `, found ${JSON.stringify(rest)}`}`,
+      `expected ${expected} at character ${this.#at + 1}${rest === "" ? ", where the call ends" : `, found ${JSON.stringify(rest)}`}`,
     );
   }
 

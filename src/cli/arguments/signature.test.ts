@@ -178,10 +178,10 @@ describe("reading", () => {
     ["t(a: 1, a: 2)", [/a is given twice/]],
     ["t(a: 1, 2)", [/without a name/]],
     ["t(a: {b: 1, b: 2})", [/b only once/]],
-    ["t(a: 1) b", [/expected nothing more/]],
-    ["t(a: 1e999)", [/JSON can hold/]],
+    ["t(a: 1) b", [/expected the end of the call/]],
+    ["t(a: 1e999)", [/JSON can represent/]],
     ["t(a: 5x)", [/comma/]],
-    ["t(", [/where the text ends/]],
+    ["t(", [/where the call ends/]],
     ["1t()", [/a tool name/]],
   ])("%s", (text, expected) => {
     const { problems } = parseCall(text);

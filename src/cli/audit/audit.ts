@@ -6,6 +6,7 @@ import { PortolanError, unknownServer } from "../../errors/index.ts";
 import { lockFileOf, readLock } from "../../packages/index.ts";
 import type { Cli } from "../context.ts";
 import type { RawOptions } from "../options/parse.ts";
+import { notAllowed } from "../options/usage-error.ts";
 import { withSpinner } from "../output/progress.ts";
 import { readPackageSettings } from "../registry/settings.ts";
 import { orInterrupted } from "../terminal/interrupt.ts";
@@ -28,12 +29,13 @@ export interface RawAuditOptions extends RawOptions {
   sarif?: string;
 }
 
+const FORMATS: readonly string[] = ["text", "json", "sarif"];
 const ORDER: readonly FindingSeverity[] = ["error", "warning", "note"];
 
 export function audit(cli: Cli, names: readonly string[], raw: RawAuditOptions): Promise<number> {
   const left = {
-    message: "The audit is not complete, so there is no result.",
-    hint: "Run it again: portolan audit",
+    message: "The audit did not finish, so it has no result.",
+    hint: "Run the audit again: portolan audit",
   };
   return orInterrupted(
     cli,
@@ -45,8 +47,8 @@ export function audit(cli: Cli, names: readonly string[], raw: RawAuditOptions):
 async function auditServers(cli: Cli, names: readonly string[], raw: RawAuditOptions): Promise<number> {
   const { output, io } = cli;
   const { format } = raw;
-  if (format !== undefined && !["text", "json", "sarif"].includes(format))
-    throw new PortolanError("USAGE", `--format must be text, json or sarif, got ${JSON.stringify(format)}.`);
+  if (format !== undefined && !FORMATS.includes(format))
+    throw new PortolanError("USAGE", notAllowed("--format", format, FORMATS));
   const settings = await readPackageSettings(cli);
   const source = await loadSource(cli);
   const { servers } = source.config;

@@ -10,7 +10,7 @@ import {
 import { PortolanError } from "../../errors/index.ts";
 import type { Cli } from "../context.ts";
 import { parseTime, type RawOptions } from "../options/parse.ts";
-import { throwUsageErrors } from "../options/usage-error.ts";
+import { notAllowed, throwUsageErrors } from "../options/usage-error.ts";
 import { formatTime } from "../output/event.ts";
 import type { Colors, Paint } from "../terminal/colors.ts";
 import { count, wrap } from "../terminal/layout.ts";
@@ -35,13 +35,18 @@ export async function auditCalls(cli: Cli, raw: RawCallsOptions): Promise<number
   const { config } = await loadSource(cli);
   const settings = config.gateway?.audit;
   const folders = await auditFolders(config.folder ?? ".", settings ?? {});
-  if (raw.verify === true) return report(cli, await verifyAudit(folders), folders.log);
+  if (raw.verify === true)
+    return report(cli, await verifyAudit(folders), folders.log, settings !== undefined);
   const filter = { since, caller: raw.caller, tool: raw.tool, outcome: raw.outcome };
   const { calls, matched } = await readCalls(folders, filter, limit);
   if (calls.length === 0 && settings === undefined)
-    throw new PortolanError("CONFIG_INVALID", "this workspace has no audit log", {
-      hint: "Add audit: true to portolan.yaml, and start the gateway again.",
-    });
+    throw new PortolanError(
+      "CONFIG_INVALID",
+      "The audit log of this workspace is off, and no stored call matches.",
+      {
+        hint: "To turn it on, add audit: true to portolan.yaml, and restart the gateway.",
+      },
+    );
   const { output } = cli;
   if (output.form === "json") output.json({ folder: folders.log, matched, calls });
   else output.print(describe(calls, matched, cli));
@@ -53,13 +58,13 @@ function parseOptions(raw: RawCallsOptions): { readonly since: Date | undefined;
   const since = raw.since === undefined ? undefined : parseSince(raw.since);
   if (raw.since !== undefined && since === undefined)
     problems.push(
-      `--since must be a date or a length of time such as 30m or 24h, got ${JSON.stringify(raw.since)}`,
+      `--since must be a date or a duration such as 30m or 24h, not ${JSON.stringify(raw.since)}`,
     );
   if (raw.outcome !== undefined && !(OUTCOMES as readonly string[]).includes(raw.outcome))
-    problems.push(`--outcome must be one of ${OUTCOMES.join(", ")}, got ${JSON.stringify(raw.outcome)}`);
+    problems.push(notAllowed("--outcome", raw.outcome, OUTCOMES));
   const limit = raw.limit === undefined ? DEFAULT_LIMIT : Number(raw.limit);
   if (!Number.isInteger(limit) || limit < 1)
-    problems.push(`--limit must be a whole number from 1, got ${JSON.stringify(raw.limit)}`);
+    problems.push(`--limit must be a whole number of at least 1, not ${JSON.stringify(raw.limit)}`);
   const filters = (["since", "caller", "tool", "outcome", "limit"] as const).filter(
     (name) => raw[name] !== undefined,
   );
@@ -95,7 +100,8 @@ function line(entry: AuditEntry, colors: Colors): string {
     return typeof value === "string" ? plainLine(value, width) : undefined;
   };
   if (entry.type === "gateway.refused") {
-    const more = typeof entry.more === "number" ? `(and ${entry.more} more before)` : undefined;
+    const more =
+      typeof entry.more === "number" ? `(and ${entry.more} more since the previous record)` : undefined;
     const from = text("address", 80);
     return [
       ...[colors.dim(formatTime(String(entry.time))), text("caller", 60) ?? (from && `from ${from}`)],
@@ -123,11 +129,13 @@ function line(entry: AuditEntry, colors: Colors): string {
     .join("  ");
 }
 
-function report(cli: Cli, chains: readonly VerifiedChain[], folder: string): number {
+function report(cli: Cli, chains: readonly VerifiedChain[], folder: string, isOn: boolean): number {
   const { output, io } = cli;
   const problems = chains.flatMap((chain) => chain.problems);
   const records = chains.reduce((sum, chain) => sum + chain.records, 0);
-  const isIntact = problems.length === 0;
+  const isMissing = records === 0 && problems.length === 0;
+  // After a restore to another path, for example, nothing was verified.
+  const isIntact = problems.length === 0 && !(isMissing && isOn);
   if (output.form === "json") {
     output.json({ folder, intact: isIntact, records, chains });
     return isIntact ? 0 : 1;
@@ -138,7 +146,12 @@ function report(cli: Cli, chains: readonly VerifiedChain[], folder: string): num
     return wrap(`${colors.red("error")} ${plainLine(place, 200)}: ${plainLine(message, 500)}`, width, 2);
   });
   const where = pathLabeller(io)(folder);
-  if (records === 0 && isIntact) lines.push(`There is no audit log in ${where}.`);
+  if (isMissing)
+    lines.push(
+      isOn
+        ? `${colors.red("error")} audit is on, but there is no log to verify in ${where}`
+        : `There is no audit log in ${where}.`,
+    );
   else if (isIntact) lines.push(`${colors.green("intact")} ${count(records, "record")} in ${where}`);
   else lines.push(`${count(problems.length, "problem")} in ${count(records, "record")} in ${where}`);
   for (const { chain, last, anchoredAt } of chains)

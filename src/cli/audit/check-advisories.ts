@@ -64,6 +64,14 @@ function checkOne(
   { policy }: PackageSettings,
 ): Finding[] {
   const { name, version, integrity } = locked;
+  // A server of the official registry API, which has no advisories. A registry of Portolan lists its files under another name.
+  const isOfficial = !name.startsWith("@");
+  if (isOfficial && index === undefined)
+    return [
+      findingAt(server, "not-checked", "note", {
+        message: `The advisories of ${name}@${version} were not checked, because the official MCP registry API has no advisories.`,
+      }),
+    ];
   const notes =
     problem === undefined
       ? []
@@ -71,8 +79,8 @@ function checkOne(
           findingAt(server, "not-checked", "warning", {
             message:
               index === undefined
-                ? `Its advisories are not known: ${problem}`
-                : `Its advisories are those of ${index.issuedAt.slice(0, 10)}: ${problem}`,
+                ? `The advisories of ${name}@${version} could not be checked: ${problem}`
+                : `The advisories of ${name}@${version} could not be updated, so the stored ones of ${index.issuedAt.slice(0, 10)} were used: ${problem}`,
           }),
         ];
   if (index === undefined) return notes;
@@ -89,19 +97,19 @@ function checkOne(
           `See whether there is a newer version: portolan update ${server.alias} --dry-run`,
       }),
     ),
-    ...(entry === undefined || entry.status !== "active"
+    ...(!isOfficial && (entry === undefined || entry.status !== "active")
       ? [
           findingAt(server, "version-withdrawn", "warning", {
-            message: `${name}@${version} ${entry === undefined ? "is not in the registry any more" : entry.status === "deleted" ? "was unpublished" : "is deprecated"}${entry?.message === undefined ? "." : `: ${entry.message}`}`,
-            hint: `portolan update ${server.alias} --dry-run`,
+            message: `${name}@${version} ${entry === undefined ? "is no longer in the registry" : entry.status === "deleted" ? "was unpublished" : "is deprecated"}${entry?.message === undefined ? "." : `: ${entry.message}`}`,
+            hint: `See whether there is a newer version: portolan update ${server.alias} --dry-run`,
           }),
         ]
       : []),
     ...(entry !== undefined && locked.metadata !== undefined && !sameHash(entry.integrity, locked.metadata)
       ? [
           findingAt(server, "document-invalid", "error", {
-            message: `The registry has another document for ${name}@${version} than portolan.lock.`,
-            hint: "A published version never changes. Ask the operator of the registry.",
+            message: `The registry's metadata of ${name}@${version} does not match portolan.lock.`,
+            hint: "The metadata of a published version must not change. Ask the operator of the registry.",
           }),
         ]
       : []),

@@ -16,7 +16,7 @@ export async function checkFiles(
   { name, version }: LockedPackage,
 ): Promise<Finding[]> {
   const label = `${name}@${version}`;
-  const hint = `Install it again: portolan install ${server.alias}`;
+  const hint = `Install the package again: portolan install ${server.alias}`;
   const verified = await verifyLockedPackage(reference);
   if (verified === undefined)
     return [
@@ -30,7 +30,7 @@ export async function checkFiles(
   return [
     ...faults.slice(0, MAX_FILES).map((fault) =>
       findingAt(server, "files-damaged", isHarmless(fault) ? "warning" : "error", {
-        message: `${label}: ${describeFault(fault)} since it was installed.`,
+        message: `The files of ${label} differ from the installed ones: ${describeFault(fault)}.`,
         hint,
         part: fault.path,
       }),
@@ -38,7 +38,7 @@ export async function checkFiles(
     ...(more > 0
       ? [
           findingAt(server, "files-damaged", "error", {
-            message: `${label}: ${more} more files differ.`,
+            message: `The files of ${label} differ from the installed ones: ${more} more files are missing, or were changed or added.`,
             hint,
             part: "more",
           }),

@@ -29,11 +29,11 @@ export async function auditLive(
         const server = pinned.find(({ alias }) => alias === health.alias);
         const live = pins.get(health.alias);
         if (server === undefined || live === undefined) return [];
-        const problem = healthError(health);
+        const problem = healthError(health, { waits: false });
         if (problem === undefined) return differences(server, live);
         return [
           findingAt(server, "not-checked", "warning", {
-            message: `Its tools could not be compared: ${problem.message}`,
+            message: `The tools of the server could not be compared with the pins: ${problem.message}`,
             hint: problem.hint,
           }),
         ];
@@ -43,20 +43,29 @@ export async function auditLive(
 }
 
 function differences(server: ServerConfig, { tools, removed }: ServerPins): Finding[] {
-  const hint = `See the difference: portolan pins ${server.alias}`;
+  const hint = `See the difference: portolan pins diff ${server.alias}`;
   return [
     ...tools
       .filter(({ verdict }) => verdict !== "same")
       .map(({ name, verdict }) =>
-        verdict === "changed"
-          ? findingAt(server, "tool-changed", "error", {
-              message: `The definition of ${name} is not the approved one.`,
+        verdict === "new"
+          ? findingAt(server, "tool-new", "warning", {
+              message: `The tool ${name} is new and not approved.`,
               hint,
             })
-          : findingAt(server, "tool-new", "warning", { message: `Nobody approved the tool ${name}.`, hint }),
+          : findingAt(server, "tool-changed", "error", {
+              message:
+                verdict === "changed"
+                  ? `The definition of the tool ${name} differs from the approved one.`
+                  : `The tool ${name} cannot be compared with its pin: its definition is malformed, or the server lists its name twice.`,
+              hint,
+            }),
       ),
     ...removed.map((name) =>
-      findingAt(server, "tool-removed", "note", { message: `The tool ${name} is gone.`, hint }),
+      findingAt(server, "tool-removed", "note", {
+        message: `The server no longer has the approved tool ${name}.`,
+        hint,
+      }),
     ),
   ];
 }

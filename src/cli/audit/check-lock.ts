@@ -53,14 +53,14 @@ export function checkLock({ servers, lock, lockFile, isPartial }: AuditContext):
     const problem =
       typeof reference === "string"
         ? { message: reference, hint: undefined }
-        : lockProblem(reference, entry?.package);
+        : lockProblem(reference, entry?.package, server.alias);
     const rule = entry?.package === undefined ? "lock-missing" : "lock-mismatch";
     return [
       ...(problem === undefined ? [] : [findingAt(server, rule, "error", problem)]),
       ...(entry?.package !== undefined && entry.tools === undefined
         ? [
             findingAt(server, "unpinned", "warning", {
-              message: "Its tools are not pinned.",
+              message: "The tools of the server are not pinned.",
               hint: `portolan pin ${server.alias}`,
             }),
           ]
@@ -76,8 +76,8 @@ export function checkLock({ servers, lock, lockFile, isPartial }: AuditContext):
     ...findings,
     ...orphans.map((server) => ({
       ...{ rule: "lock-orphan" as const, severity: "warning" as const, server, file: lockFile },
-      message: "portolan.lock has this server, and portolan.yaml does not.",
-      hint: `Add it again, or remove its entry from portolan.lock.`,
+      message: "portolan.lock has an entry for this server, but portolan.yaml does not.",
+      hint: "Add the server to portolan.yaml again, or remove its entry from portolan.lock.",
     })),
   ];
 }
@@ -100,6 +100,7 @@ async function checkPackage(
   const { endpoint, alias } = server;
   if (endpoint.transport !== "stdio" || endpoint.kind !== "package") return [];
   const request = { server: alias, reference, lock: endpoint.lock };
+  const unchecked = `The permissions and policy of ${locked.name}@${locked.version} were not checked`;
   let files: readonly Finding[] = [];
   try {
     files = await checkFiles(server, request, locked);
@@ -109,8 +110,8 @@ async function checkPackage(
       return [
         ...files,
         findingAt(server, "document-missing", "note", {
-          message: `The metadata of ${locked.name}@${locked.version} is not on this machine.`,
-          hint: `portolan install ${alias}`,
+          message: `${unchecked}, because the metadata of the package is not on this machine.`,
+          hint: `Install it: portolan install ${alias}`,
         }),
       ];
     const origin =
@@ -133,7 +134,7 @@ async function checkPackage(
     return [
       ...files,
       findingAt(server, isMissing ? "document-missing" : "document-invalid", isMissing ? "note" : "error", {
-        message: error.message,
+        message: isMissing ? `${unchecked}. ${error.message}` : error.message,
         hint: error.hint,
       }),
     ];
@@ -153,17 +154,33 @@ function checkSandbox(
   const warn = (message: string, severity: FindingSeverity = "warning"): Finding =>
     findingAt(server, "sandbox-relaxed", severity, {
       message,
-      hint: "If it is meant so, ignore this. Otherwise narrow the sandbox in portolan.yaml.",
+      hint:
+        severity === "error"
+          ? "The package requires a sandbox. Set the sandbox mode of the server to enforce in portolan.yaml."
+          : "If this is intended, ignore the finding. Otherwise, restrict the sandbox in portolan.yaml.",
     });
   return [
     ...(mode === "off" || mode === "warn"
-      ? [warn(`Its sandbox is not enforced: the mode is ${mode}.`, isRequired ? "error" : "warning")]
+      ? [
+          warn(
+            `The sandbox of the server is not enforced: its mode is ${mode}.`,
+            isRequired ? "error" : "warning",
+          ),
+        ]
       : []),
     ...(wider.length > 0
-      ? [warn(`Its sandbox allows hosts beyond its permissions: ${wider.join(", ")}.`)]
+      ? [
+          warn(
+            `The sandbox allows hosts that the permissions of the package do not include: ${wider.join(", ")}.`,
+          ),
+        ]
       : []),
     ...(exec?.spawn === true && !permissions.includes("process")
-      ? [warn("Its sandbox allows other programs, and the permission process was not granted.")]
+      ? [
+          warn(
+            'The sandbox lets the server start other programs, but the permission "process" was not granted.',
+          ),
+        ]
       : []),
   ];
 }

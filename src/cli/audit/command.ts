@@ -14,8 +14,8 @@ export function addAuditCommand({ program, explain, run }: CommandHost): void {
     argument: "[servers...]",
     groups: [outputOptions, workspaceOption],
   })
-    .option("--live", "also start the servers, and compare their tools with the pins")
-    .option("--offline", "use only what is stored about registries")
+    .option("--live", "also start the servers that have pins, and compare their tools with the pins")
+    .option("--offline", "use only the stored data of registries; no network")
     .option("--strict", "exit code 1 for warnings too")
     .option("--format <format>", "text, json or sarif")
     .option("--sarif <file>", "also write the findings as SARIF 2.1.0")
@@ -44,7 +44,7 @@ export function addAuditCommand({ program, explain, run }: CommandHost): void {
     .option("--caller <name>", "calls of this caller")
     .option("--tool <name>", "calls of this tool, as clients name it, or server.tool")
     .option("--outcome <outcome>", "ok, tool_error, error, cancelled, input_required or refused")
-    .option("--limit <number>", "the newest calls that are shown (default: 100)")
+    .option("--limit <number>", "show at most this many of the newest calls (default: 100)")
     .action((raw: RawCallsOptions, command: Command) =>
       // Options that `audit` has too are read by it.
       run(command.optsWithGlobals(), async (cli) => (await import("./calls.ts")).auditCalls(cli, raw)),
@@ -56,12 +56,12 @@ export function addAuditCommand({ program, explain, run }: CommandHost): void {
       "portolan audit calls --verify",
     ],
     sections: [
-      "The gateway writes the log if portolan.yaml says audit: true. A record has the caller, the tool, a digest of the arguments, the route, the decision, the outcome and the duration, never the arguments themselves. Refused requests are shown too: wrong tokens, hosts and origins, and exceeded limits. --outcome refused shows only them, and calls that a decision has stopped: tools that a caller may not use, used-up budgets and loops, and approvals that were denied or expired.",
+      "The gateway writes the log if portolan.yaml contains audit: true. A record has the caller, the tool, a digest of the arguments, the route, the decision, the outcome and the duration, never the arguments themselves. Refused requests are shown too: wrong tokens, hosts and origins, and exceeded limits. --outcome refused shows only these requests, and the calls that the gateway stopped: the caller may not use the tool, a budget is used up, the call is a loop, or its approval was denied or expired.",
       WORKSPACE,
       exitCodes({
         0: "done; with --verify, the log is intact",
-        1: "with --verify, the log was changed",
-        2: "wrong usage, or no audit log",
+        1: "with --verify, the log was changed, or audit is on and there is no log",
+        2: "wrong usage, or the audit log is off and has no matching call",
       }),
     ],
   });

@@ -10,18 +10,19 @@ export const AUDIT_RULES = {
   "lock-mismatch": "portolan.yaml and portolan.lock name different packages or versions.",
   "lock-orphan": "portolan.lock has an entry for a server that portolan.yaml does not have.",
   "document-missing": "The metadata of a package is not on this machine, or was damaged.",
-  "document-invalid": "The metadata of a package is not what portolan.lock says.",
+  "document-invalid":
+    "The metadata of a package does not match portolan.lock, or the package cannot run on this machine.",
   "files-missing": "The files of a package are not on this machine.",
-  "files-damaged": "The files of a package are not those that were installed.",
+  "files-damaged": "Files of a package were changed, added or removed after it was installed.",
   advisory: "A version has a known vulnerability.",
   "version-withdrawn": "A version was deprecated or unpublished.",
   policy: "A package does not meet the policy of the workspace.",
   "sandbox-relaxed": "The sandbox of a server is wider than the permissions that were granted.",
   unpinned: "The tools of a server are not pinned.",
-  "tool-changed": "The definition of a tool differs from its pin.",
-  "tool-new": "A server has a tool that nobody approved.",
-  "tool-removed": "A server lost a tool that was approved.",
-  "not-checked": "A part could not be checked.",
+  "tool-changed": "The definition of a tool differs from its pin, or cannot be compared.",
+  "tool-new": "A server has a new tool that is not approved.",
+  "tool-removed": "A server no longer has an approved tool.",
+  "not-checked": "A check could not be done.",
 } as const satisfies Readonly<Record<string, string>>;
 
 export type AuditRule = keyof typeof AUDIT_RULES;

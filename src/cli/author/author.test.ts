@@ -263,7 +263,9 @@ describe("--tools tool=contract", () => {
 
   test("refuses one contract for two tools", () => {
     const tools = [tool(), tool({ name: "read_more" })];
-    expect(() => chooseByFlags(tools, [], ["read_file=a1", "read_more=a1"])).toThrow("Two tools");
+    expect(() => chooseByFlags(tools, [], ["read_file=a1", "read_more=a1"])).toThrow(
+      '--tools gives the contract "a1" to two tools',
+    );
   });
 });
 
@@ -327,8 +329,8 @@ describe("what is drafted", () => {
   });
 
   test.each([
-    ["a reference to nothing", { properties: { a: { $ref: "#/$defs/none" } } }, "which is not there"],
-    ["a keyword that is none", { required: "a" }, "is not what JSON Schema has there"],
+    ["a reference to nothing", { properties: { a: { $ref: "#/$defs/none" } } }, "which does not exist"],
+    ["a keyword that is none", { required: "a" }, "is not valid in JSON Schema"],
   ])("leaves out a tool whose schema has %s", (_, schema, reason) => {
     const odd = tool({ name: "odd", inputSchema: { type: "object", ...schema } });
     const { tools, files, left } = drafted([
@@ -407,7 +409,9 @@ describe("files", () => {
       { path: join(folder, "DRIVER.md"), text: "x" },
       { path: join(folder, "tools/a/TOOL.md"), text: "x" },
     ];
-    await expect(propose(files, folder, false)).rejects.toThrow("leads out of the workspace");
+    await expect(propose(files, folder, false)).rejects.toThrow(
+      "is outside of the workspace, because a link leads there",
+    );
     expect(existsSync(join(folder, "DRIVER.md"))).toBe(false);
     expect(readdirSync(outside)).toEqual([]);
 

@@ -1,6 +1,7 @@
 // `portolan author`: writes a driver for an MCP server, and the contracts that it serves.
 
 import { join, resolve } from "node:path";
+import { shellWord } from "../../base/text/command-line.ts";
 import type { McpConnection } from "../../client/index.ts";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import type { LaunchSettings } from "../../model/index.ts";
@@ -61,6 +62,9 @@ export async function author(given: Cli, words: Words, options: AuthorOptions): 
         throw new PortolanError(
           "CAPABILITY_MISSING",
           `${identified.name} has no tools, so a driver would have nothing to bind.`,
+          {
+            hint: "Check the arguments and credentials of the server: some servers offer tools only with them.",
+          },
         );
       const asked = prompter === undefined ? undefined : await prompter();
       const name = nameOf(connection, identified);
@@ -112,13 +116,13 @@ export async function author(given: Cli, words: Words, options: AuthorOptions): 
     if (clashes.length > 0) await withdraw(files, folder);
     const shown = {
       ...draft,
-      ...{ id, files, dryRun },
+      ...{ id, files },
       diagnostics: [...draft.diagnostics, ...clashes],
       left: [
         ...found.ended,
         ...draft.left,
         ...(await ownFolderNotes(identified, folder, cli)),
-        ...modeNotes(cli.options),
+        ...modeNotes(cli.options, id),
       ],
       identified: { ...identified, transport },
       written: write && clashes.length === 0,
@@ -129,7 +133,7 @@ export async function author(given: Cli, words: Words, options: AuthorOptions): 
     return errors.length + clashes.length === 0 ? 0 : 1;
   } catch (thrown) {
     if (!(thrown instanceof PromptCancelled)) throw thrown;
-    throw new PortolanError("CANCELLED", "Nothing was written.");
+    throw new PortolanError("CANCELLED", "Cancelled. Nothing was written.", { hint: "" });
   }
 }
 
@@ -170,20 +174,12 @@ function withGrants(thrown: unknown, { server }: Identified, folder: string, { i
   const granted = [...read, ...write].map((path) => resolve(io.cwd, path));
   const failed = thrown.code === "SERVER_START_FAILED" && mode !== "off";
   const [word] = failed ? ungranted(server.args, folder, granted) : [];
-  const hint =
-    word === undefined
-      ? asFlags(thrown.hint)
-      : `The server gets the folder ${word} as an argument, but its sandbox does not contain it. Grant it: --allow-read ${word} or --allow-write ${word}`;
-  if (hint === thrown.hint) return thrown;
+  if (word === undefined) return thrown;
+  // The word is relative to the workspace, and the options are relative to the current folder.
+  const path = shellWord(resolve(folder, word));
+  const hint = `The server gets the folder ${word} as an argument, but its sandbox does not contain it. Grant it: --allow-read ${path} or --allow-write ${path}`;
   const { message, code, stderr, data } = thrown;
   return new PortolanError(code, message, { stderr, data, hint, server: thrown.server, cause: thrown });
-}
-
-/** There is no config file yet, and a DRIVER.md cannot set a sandbox mode, so hints name the option. */
-function asFlags(hint: string): string {
-  return hint
-    .replace(", or sandbox: off in its config", "")
-    .replace(/\bsandbox: (off|warn)\b/g, "--sandbox $1");
 }
 
 /** Notes about files that the server would write outside of its sandbox; empty when that cannot be found out. */
@@ -200,12 +196,12 @@ async function ownFolderNotes({ target, name }: Identified, folder: string, cli:
   return write === undefined ? [] : ownWriteNote(write, Object.keys(cli.options.env));
 }
 
-/** A driver can only request rights; the user relaxes its sandbox at each start. */
-function modeNotes({ sandbox: { mode } }: Cli["options"]): string[] {
+/** A driver can only request rights; the user relaxes its sandbox, in portolan.yaml or at each start. */
+function modeNotes({ sandbox: { mode } }: Cli["options"], id: string): string[] {
   return mode === undefined || mode === "enforce"
     ? []
     : [
-        `The server was started with --sandbox ${mode}, which a DRIVER.md cannot set. To use the driver in the same way, add --sandbox contracts=${mode}`,
+        `The server was started with --sandbox ${mode}. A DRIVER.md cannot set this mode. To start the server in the same way later, write contracts: { sandbox: { ${id}: ${mode} } } into portolan.yaml, or add --sandbox contracts=${mode} to the commands that start drivers, such as portolan call.`,
       ];
 }
 

@@ -60,8 +60,8 @@ export function chooseByFlags(
   );
   const twice = named.find((id, index) => named.indexOf(id) !== index);
   if (twice !== undefined)
-    throw new PortolanError("USAGE", `Two tools are given for the contract ${JSON.stringify(twice)}.`, {
-      hint: "A driver serves a contract with one tool. Give one of them another contract.",
+    throw new PortolanError("USAGE", `--tools gives the contract ${JSON.stringify(twice)} to two tools.`, {
+      hint: "A driver serves a contract with one tool. Give one of the two tools another contract.",
     });
   const free = contracts.filter((contract) => !named.includes(contract.id));
   const open = asked.flatMap(({ tool, id, before }) =>
@@ -92,7 +92,7 @@ function demanded(tool: ToolDefinition, id: string, contracts: readonly Contract
   if (contract === undefined) {
     if (!isContractId(id))
       throw new PortolanError("USAGE", `${JSON.stringify(id)} is not the id of a contract.`, {
-        hint: "An id has small letters, digits, dots and dashes, for example note-read. A contract that does not exist is created.",
+        hint: "An id has 2 to 80 small letters, digits, dots and dashes, and begins with a letter or a digit: note-read. A contract that does not exist is created.",
       });
     const near = didYouMean(
       id,
@@ -104,7 +104,7 @@ function demanded(tool: ToolDefinition, id: string, contracts: readonly Contract
   const bound = bindTool(contract, tool, { guess: true });
   if (bound !== undefined) return { tool, bound, notes: guessesOf(bound), demanded: true };
   throw new PortolanError("FILE_INVALID", `The tool ${tool.name} does not fit the contract ${id}.`, {
-    hint: "The inputs or the result differ. Give the tool a new contract, or write the mapping by hand.",
+    hint: `The inputs or the result differ. Give the tool a new contract (--tools ${tool.name}=<new-id>), or write the mapping into DRIVER.md by hand.`,
   });
 }
 
@@ -177,11 +177,11 @@ async function confirm(
   const pairs = Object.entries(draft.argumentMapping ?? {}).map(([from, to]) => `, ${from} as ${to}`);
   const existing = {
     value: "existing",
-    label: `the contract ${contract.id}@${contract.version}, which it ${isSure ? "fits" : "could fit"}${plainLine(pairs.join(""), 100)}`,
+    label: `the contract ${contract.id}@${contract.version}, which the tool ${isSure ? "matches" : "may match"}${plainLine(pairs.join(""), 100)}`,
   };
-  const fresh = { value: "new", label: "a new contract of its own" };
+  const fresh = { value: "new", label: "a new contract for this tool" };
   const answer = await prompter.select({
-    message: `What does ${plainLine(tool.name, 60)} serve?`,
+    message: `Which contract does the tool ${plainLine(tool.name, 60)} serve?`,
     options: isSure ? [existing, fresh] : [fresh, existing],
     initial: isSure ? "existing" : "new",
     signal,
@@ -203,8 +203,8 @@ const ID = /^[a-z0-9][a-z0-9.-]{1,79}$/;
 /** The id of the driver: the given one, or one made from the name of the server. */
 export function idOf(name: string, given: string | undefined): string {
   if (given !== undefined && !ID.test(given))
-    throw new PortolanError("USAGE", `--id ${JSON.stringify(given)} is not an id.`, {
-      hint: "An id has small letters, digits, dots and dashes, for example filesystem-mcp.",
+    throw new PortolanError("USAGE", `--id ${JSON.stringify(given)} is not a valid driver id.`, {
+      hint: "An id has 2 to 80 small letters, digits, dots and dashes, and begins with a letter or a digit: filesystem-mcp.",
     });
   const plain =
     name
@@ -223,7 +223,10 @@ export async function askId(
   const answer = await prompter.text({
     message: "What is the driver's id?",
     initial: idOf(name, undefined),
-    check: (text) => (ID.test(text) ? undefined : "Small letters, digits, dots and dashes."),
+    check: (text) =>
+      ID.test(text)
+        ? undefined
+        : "2 to 80 small letters, digits, dots and dashes; a letter or a digit first.",
     signal,
   });
   if (answer === undefined) throw new PromptCancelled();

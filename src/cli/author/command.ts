@@ -7,24 +7,24 @@ import { DRIVERS, exitCodes } from "../output/help.ts";
 import type { AuthorOptions } from "./author.ts";
 
 const STEPS =
-  "The command starts the server once, in its sandbox, and lists its tools. Each tool becomes a contract. An existing contract is served only by a tool of the same name, or by one that does the same with the same inputs; for tools that are only similar, you decide. The new files are checked against the server, and the open decisions are listed at the end. A file that exists with other content is never changed: the proposal is written beside it, as DRIVER.md.new.";
+  "The command starts the server once, in its sandbox, and lists its tools. Each tool that is not deprecated becomes a contract; an existing driver keeps its bindings. An existing contract is served only by a tool of the same name, or by one that does the same with the same inputs; for tools that are only similar, you decide. The new files are checked against the server, and the open decisions are listed at the end. A file that exists with other content is never changed: the proposal is written beside it, as DRIVER.md.new.";
 
 const TOOLS = `Tools:
-  --tools a,b            only these
-  --tools a=note-read    the tool a serves the contract note-read, whatever its name; a missing contract is written under that id`;
+  --tools a,b            bind only these tools
+  --tools a=note-read    the tool a serves the contract note-read; if this contract does not exist, it is created`;
 
 const AUTHOR_TARGETS = `Targets:
   @scope/server, server@1.2.3     an npm package
-  docker:image:tag, ghcr.io/a/b   an image
+  docker:image:tag, ghcr.io/a/b   a container image
   ./server, "node server.js"      a program of this machine
   https://host/mcp                a URL
   Arguments of the server go after --.`;
 
 const GRANTS = `Sandbox:
-  --allow-net, --allow-read, --allow-write grant rights to the server, and are written into the driver. --sandbox is for this start only.`;
+  --allow-net, --allow-read, --allow-write grant rights to the server, and are written into the driver. --sandbox applies to this start only.`;
 
 const SECRETS = `Secrets:
-  Values of --env and --header, and passwords, tokens and connection strings among the arguments or in the URL, are for this start only; the driver refers to them by name. Store them with portolan secrets set.`;
+  Values of --env and --header, and passwords, tokens and connection strings among the arguments or in the URL, are used for this start only; the driver refers to them by name. Store the values with portolan secrets set.`;
 
 export function addAuthorCommand({ program, explain, run, server }: CommandHost): void {
   const author = defineCommand(program, {
@@ -34,16 +34,16 @@ export function addAuthorCommand({ program, explain, run, server }: CommandHost)
     groups: [outputOptions, workspaceOption, sandboxOptions],
   })
     .usage("<package | image | program | url> [options] [-- args...]")
-    .option("--kind <kind>", "npm, docker, binary or remote, when the target does not show it")
+    .option("--kind <kind>", "npm, docker, binary or remote, if the target can be several of them")
     .option("--id <id>", "the driver's id (default: the server's name, and -mcp)")
     .option(
       "--tools <names>",
-      "only these tools: a,b; a=contract serves that contract, existing or new (repeatable)",
+      "only these tools: a,b; with a=contract, the tool a serves that contract (repeatable)",
       collect,
     )
     .option("--sample", "call read-only tools once, to see their results")
     .option("--strict", "fail if the server is started with a file or folder that its sandbox hides")
-    .option("--yes", "ask for nothing, and accept the proposals")
+    .option("--yes", "ask no questions, and accept the proposals")
     .option("--dry-run", "print the files, and write nothing")
     .option(
       "--env <variable>",
@@ -52,8 +52,11 @@ export function addAuthorCommand({ program, explain, run, server }: CommandHost)
     )
     .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; URLs)', collect)
     .option("--transport <kind>", "http or sse (URLs)")
-    .option("--timeout <time>", "give up on a request that is silent for this long: 30, 500ms, 2m")
-    .option("--start-timeout <time>", "give up when the server is not ready by then")
+    .option(
+      "--timeout <time>",
+      "give up on a request without a response or progress for this long: 30, 500ms, 2m",
+    )
+    .option("--start-timeout <time>", "give up if the server is not ready within this time")
     .action((words: string[], raw: RawOptions & AuthorOptions) =>
       run(raw, async (cli) => (await import("./author.ts")).author(cli, { words, server }, raw)),
     );
@@ -71,8 +74,8 @@ export function addAuthorCommand({ program, explain, run, server }: CommandHost)
       GRANTS,
       SECRETS,
       exitCodes({
-        0: "the driver is written, and matches its server",
-        1: "the driver does not match its server",
+        0: "done: the driver matches its server",
+        1: "the driver does not match its server, or conflicts with the workspace",
         2: "wrong usage or input, or a config file that cannot be used",
         3: "a server cannot be reached",
       }),

@@ -91,13 +91,13 @@ export function writeSecrets(
   const entries = secrets.map(
     ({ name, as }) => `  - slug: ${slugOfEnv(name)}
     name: ${name}
-    description: What ${driver} is given as ${as}.
+    description: Value of ${as} for the server of ${driver}.
     access:
       bind:
 ${grants}
     metadata: { bindings: { env: [${name}] } }`,
   );
-  return `---\nsecrets:\n${entries.join("\n")}\n---\n\nThe values are kept elsewhere: portolan secrets set ${secrets[0]?.name ?? "NAME"}\n`;
+  return `---\nsecrets:\n${entries.join("\n")}\n---\n\nThis file contains no secret values. Store each value with: portolan secrets set ${secrets[0]?.name ?? "NAME"}\n`;
 }
 
 /** Quotes an id such as 12 or true, which YAML would read as another type. */
@@ -109,13 +109,15 @@ function asText(id: string): string {
 export function secretNotes({ secrets }: Credentials, label: (file: string) => string): string[] {
   return secrets.flatMap(({ name, as, entry, taken }) => {
     if (entry !== undefined)
-      return [`${as} is the secret ${entry.slug}, which ${label(entry.origin.file)} grants to the driver.`];
+      return [
+        `${as} is the secret ${entry.slug}, which ${label(entry.origin.file)} grants to the contracts of the driver.`,
+      ];
     const stored = `The value of ${as} is a secret, so no file contains it. Store it: portolan secrets set ${name}`;
     return taken === undefined
       ? [stored]
       : [
           stored,
-          `The secret has the name ${name}, because ${label(taken.origin.file)} uses ${taken.slug} for another secret. If both are the same secret, grant that one to the driver, and refer to it in DRIVER.md as \${secrets.NAME}.`,
+          `The secret has the name ${name}, because ${label(taken.origin.file)} already has the secret ${taken.slug}. If both are the same secret, list it in .secrets/SECRETS.md with access.bind for the contracts of this driver, and refer to it in DRIVER.md.`,
         ];
   });
 }

@@ -165,7 +165,9 @@ function firstError({ diagnostics }: Pick<Draft, "diagnostics">): Diagnostic | u
 function skipNote({ tool }: Made, problem: Diagnostic | undefined): readonly string[] {
   return problem === undefined
     ? []
-    : [`The tool ${tool.tool} is left out, because no contract can be written for it: ${problem.message}`];
+    : [
+        `The tool ${tool.tool} is left out, because its contract or its binding would have an error: ${problem.message}`,
+      ];
 }
 
 interface Made {
@@ -189,7 +191,7 @@ function draftTool(choice: Choice, base: string, taken: Set<string>, grounds: Gr
         ...notes,
         ...(silent
           ? [
-              `The contract ${contract.id} declares that it changes nothing, but the tool ${name} has no readOnlyHint.`,
+              `The contract ${contract.id} declares that it changes nothing, but the server does not mark the tool ${name} as read-only (readOnlyHint). Check it.`,
             ]
           : []),
         ...lostNotes(contract.id, grounds.samples.get(name)),
@@ -241,7 +243,7 @@ function nearNote({ tool, near }: Choice, id: string): readonly string[] {
   return near === undefined || near === id
     ? []
     : [
-        `The tool ${tool.name} has the new contract ${id}. If it does the same as ${near}, bind it to that contract: --tools ${shellWord(tool.name)}=${near}`,
+        `The tool ${tool.name} has the new contract ${id}. If it does the same as ${near}, run the command again with this tool and the other tools of the driver: --tools ${shellWord(tool.name)}=${near},<other tools>`,
       ];
 }
 
@@ -305,16 +307,21 @@ function leftOpen(grounds: Grounds, credentials: Credentials): string[] {
   left.push(...secretNotes(credentials, (file) => relative(folder, file).split(sep).join("/")));
   if (server.kind === "npm" && !/.@/.test(server.package))
     left.push(
-      "The package has no version, so each install uses the newest one. To pin it, write package: <name>@<version>.",
+      "The package has no version, so each install uses the newest version. To pin it, write package: <name>@<version> in DRIVER.md.",
     );
   if (server.kind === "docker" && !/:[\w.-]+$|@sha256:/.test(server.image))
-    left.push("The image has no tag, so the newest one is used. To pin it, add a tag or a digest.");
+    left.push(
+      "The image has no tag, so the tag latest is used. To choose a version, add a tag in DRIVER.md; to pin the image, add a digest.",
+    );
   const { read = [], write = [] } = launch.sandbox?.fs ?? {};
   const granted = [...read, ...write].map((path) => resolve(driverFolder(folder, id), path));
-  for (const word of server.kind === "remote" ? [] : ungranted(server.args, folder, granted))
+  for (const word of server.kind === "remote" ? [] : ungranted(server.args, folder, granted)) {
+    // The options are relative to the current folder, and the word to the workspace.
+    const path = shellWord(resolve(folder, word));
     left.push(
-      `The server gets the folder ${word} as an argument, but its sandbox does not contain it. Grant it: --allow-read ${word} or --allow-write ${word}`,
+      `The server gets the folder ${word} as an argument, but its sandbox does not contain it. Grant it: --allow-read ${path} or --allow-write ${path}`,
     );
+  }
   const used = new Set(grounds.choices.map(({ tool }) => tool.name));
   const old = grounds.tools.filter((tool) => isDeprecated(tool) && !used.has(tool.name));
   if (old.length > 0 && used.size + old.length === grounds.tools.length)
@@ -323,7 +330,7 @@ function leftOpen(grounds: Grounds, credentials: Credentials): string[] {
     );
   if (existing === undefined)
     left.push(
-      "The driver has the region global and no policy tags. If a policy selects drivers by region or tag, set region and policy_tags.",
+      "The driver has the region global and no policy tags. If a policy selects drivers by region or tag, set region and policy_tags in DRIVER.md.",
     );
   return left;
 }

@@ -76,8 +76,12 @@ describe("a driver that is there", () => {
     ]);
     const gone = keptBindings(own, [contract()], [tool({ name: "other" })], "/nowhere");
     expect(gone.choices).toEqual([]);
-    expect(gone.notes[0]).toContain("which the server does not have. The binding is removed.");
-    expect(keptBindings(own, [], tools, "/nowhere").notes[0]).toContain("there is no contract fs-read");
+    expect(gone.notes[0]).toContain(
+      "which the server does not have. The new DRIVER.md does not contain this binding.",
+    );
+    expect(keptBindings(own, [], tools, "/nowhere").notes[0]).toContain(
+      "the contract fs-read does not exist or has errors",
+    );
   });
 
   test("keeps what no server says, such as its version and its tags", async () => {

@@ -81,8 +81,8 @@ async function requireInside(path: string, folder: string): Promise<void> {
   if (inside !== ".." && !inside.startsWith(`..${sep}`) && !isAbsolute(inside)) return;
   throw new PortolanError(
     "FILE_FAILED",
-    `${path} is not written: by a link, ${parent} leads out of the workspace.`,
-    { hint: "Nothing was written. Put a folder in place of the link." },
+    `${path} was not written: the folder ${parent} is outside of the workspace, because a link leads there.`,
+    { hint: "Nothing was written. Replace the link with a real folder." },
   );
 }
 

@@ -5,6 +5,7 @@ import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
 import type { Driver, DriverServer } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
+import { notAllowed } from "../options/usage-error.ts";
 import { takeTarget } from "../target/connect.ts";
 import { splitWords, type Target } from "../target/target.ts";
 import { aliasOf } from "../target/server-config.ts";
@@ -28,7 +29,7 @@ const RUN_FLAGS: ReadonlySet<string> = new Set(["-i", "--interactive", "--rm", "
 export function identify(words: Words, given: string | undefined, folder: string, cli: Cli): Identified {
   const kind = KINDS.find((known) => known === given);
   if (given !== undefined && kind === undefined)
-    throw new PortolanError("USAGE", `--kind must be ${KINDS.join(", ")}, got ${JSON.stringify(given)}.`);
+    throw new PortolanError("USAGE", notAllowed("--kind", given, KINDS));
   const [first, extra] = words.words;
   if (extra !== undefined)
     throw new PortolanError(
@@ -41,7 +42,7 @@ export function identify(words: Words, given: string | undefined, folder: string
   const windows = cli.io.platform === "win32";
   if (first === undefined) {
     if (words.server === undefined)
-      throw new PortolanError("USAGE", "No server is given.", {
+      throw new PortolanError("USAGE", "No server was given.", {
         hint: "portolan author <npm package | image | program | url> [-- args...]",
       });
     return fromCommand(words.server, kind, folder, cli);
@@ -64,15 +65,15 @@ export function identify(words: Words, given: string | undefined, folder: string
     return isOnPath(first, cli)
       ? fromCommand([first, ...more], "binary", folder, cli)
       : fromNpm(first, more, cli);
-  throw new PortolanError("TARGET_INVALID", `${JSON.stringify(first)} can be several kinds of server.`, {
-    hint: "Name the kind: --kind npm, docker, binary or remote.",
+  throw new PortolanError("TARGET_INVALID", `The kind of the server ${JSON.stringify(first)} is not clear.`, {
+    hint: "Choose one kind: --kind npm, docker, binary or remote.",
   });
 }
 
 function fromNpm(name: string, args: readonly string[], cli: Cli): Identified {
   if (!NPM_NAME.test(name))
     throw new PortolanError("TARGET_INVALID", `${JSON.stringify(name)} is not the name of an npm package.`, {
-      hint: "Write its name, with a version if you like: npm:@scope/server@1.2.",
+      hint: "Write the name of the package, with a version if you like: npm:@scope/server@1.2.",
     });
   const server: DriverServer = { kind: "npm", package: name, args, env: {} };
   return local(server, ["npx", "-y", name, ...args], cli);
@@ -84,7 +85,7 @@ function fromImage(image: string, args: readonly string[], cli: Cli): Identified
       "TARGET_INVALID",
       `${JSON.stringify(image)} is not the name of a container image.`,
       {
-        hint: "Write its name, best with a version: docker:ghcr.io/acme/server:1.2.",
+        hint: "Write the name of the image, if possible with a tag: docker:ghcr.io/acme/server:1.2.",
       },
     );
   const names = Object.keys(cli.options.env).flatMap((name) => ["-e", name]);
@@ -97,7 +98,10 @@ function fromUrl(url: string, more: readonly string[], cli: Cli): Identified {
   if (more.length > 0) throw new PortolanError("USAGE", "A URL takes no arguments after --.");
   const { target } = takeTarget({ words: [url], server: undefined }, cli);
   if (target.kind !== "url" || target.transport !== "http")
-    throw new PortolanError("TARGET_INVALID", "A driver's server is reached by http:// or https://.");
+    throw new PortolanError(
+      "TARGET_INVALID",
+      `portolan author supports remote servers at http:// and https:// URLs only, not ${JSON.stringify(target.label)}.`,
+    );
   const transport = cli.options.transport === "sse" ? "sse" : "http";
   return { server: { kind: "remote", url: target.url }, transport, target, name: aliasOf(target) };
 }

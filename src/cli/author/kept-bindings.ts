@@ -26,7 +26,7 @@ export function keptBindings(
   const others = tools.filter((tool) => !served.has(tool.name) && !isDeprecated(tool));
   for (const binding of driver.implements) {
     const kept = keep(binding, driver, contracts, tools, root);
-    if (typeof kept === "string") notes.push(`${kept} The binding is removed.`);
+    if (typeof kept === "string") notes.push(`${kept} The new DRIVER.md does not contain this binding.`);
     else choices.push(kept);
   }
   if (choices.length > 0 && others.length > 0)
@@ -64,6 +64,6 @@ function keep(
   const again = known && bindTool(known.contract, tool, { guess: true });
   if (known === undefined || again === undefined)
     return `The binding of ${driver.id} for ${binding.tool} does not match the server: ${wrong}.`;
-  const note = `The binding of ${driver.id} for ${known.contract.id} no longer matches the server (${wrong}). The new one is a guess; check it.`;
+  const note = `The binding of ${driver.id} for ${known.contract.id} no longer matches the server (${wrong}). The new binding is a guess; check it.`;
   return { tool, bound: again, notes: [note] };
 }

@@ -46,7 +46,13 @@ export function newContract(
       ...(sample?.portable !== true
         ? {}
         : {
-            examples: [{ name: "sample", input: sample.input, note: "Called once when this was written." }],
+            examples: [
+              {
+                name: "sample",
+                input: sample.input,
+                note: "A real call, recorded when this file was written.",
+              },
+            ],
           }),
     },
     resultExtract: output.extract,

@@ -2,6 +2,7 @@
 
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
+import { shellWord } from "../../base/text/command-line.ts";
 import { checkDriver } from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { parseTool, writeTool } from "../../formats/driver/index.ts";
@@ -186,7 +187,7 @@ async function prove(choice: Choice, bound: Bound, { result, schema }: Sample): 
   const said = `The sample result of ${tool.name} does not match the outputs of ${contract.id}: ${wrong}`;
   if (guess)
     throw new PortolanError("FILE_INVALID", said, {
-      hint: "Give the tool a new contract, or correct this one.",
+      hint: `Give the tool a new contract, and name the other tools of the driver too: --tools ${shellWord(tool.name)}=<new-id>,<other tools>. Or correct outputs in the TOOL.md of ${contract.id}.`,
     });
   return { tool, bound: undefined, near: contract.id, notes: [said] };
 }

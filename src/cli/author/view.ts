@@ -1,5 +1,6 @@
 // Output of `portolan author`, as text and as JSON.
 
+import { basename } from "node:path";
 import { shellWord } from "../../base/text/command-line.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { DriverServer } from "../../model/index.ts";
@@ -21,7 +22,6 @@ interface Shown extends Omit<Draft, "files"> {
   readonly written: boolean;
   /** The driver fits its server, but conflicts with the rest of the workspace. */
   readonly clashes: boolean;
-  readonly dryRun: boolean;
 }
 
 export function draftJson({ id, identified, tools, files, diagnostics, left, written }: Shown): object {
@@ -49,7 +49,7 @@ export function draftJson({ id, identified, tools, files, diagnostics, left, wri
 }
 
 export function describeDraft(shown: Shown, { io, output }: Cli): string {
-  const { id, identified, tools, files, diagnostics, left, written, dryRun, clashes } = shown;
+  const { id, identified, tools, files, diagnostics, left, written, clashes } = shown;
   const { colors, width } = output;
   const label = pathLabeller(io);
   const section = (title: string, lines: readonly string[]): string[] =>
@@ -58,8 +58,8 @@ export function describeDraft(shown: Shown, { io, output }: Cli): string {
   const bindings = bindingLines(tools, colors, width);
   const states = {
     written: colors.green("written"),
-    unchanged: colors.dim("as it was"),
-    kept: colors.yellow("kept"),
+    unchanged: colors.dim("unchanged"),
+    kept: colors.yellow("not overwritten"),
     proposed: colors.yellow("proposed"),
   };
   const fileLines = files.map(({ path, state, proposal }) => {
@@ -78,7 +78,7 @@ export function describeDraft(shown: Shown, { io, output }: Cli): string {
       2,
     ),
     ...section("Tools and contracts", bindings),
-    ...(dryRun && !broken ? texts : []),
+    ...(written || broken ? [] : texts),
     ...section(
       "Diagnostics",
       reported.map((one) => describeDiagnostic(one, { colors, width, label })),
@@ -102,7 +102,7 @@ export function describeDraft(shown: Shown, { io, output }: Cli): string {
 
 function whyNot(broken: boolean, clashes: boolean): string {
   if (clashes) return "Nothing was written: the workspace would have errors with this driver.";
-  return broken ? "Nothing was written: the driver does not match its server." : "Nothing was written.";
+  return broken ? "Nothing was written: the driver has the errors above." : "Nothing was written.";
 }
 
 /** In columns if the terminal is wide enough. */
@@ -110,11 +110,7 @@ function bindingLines(tools: Draft["tools"], colors: Colors, width: number | und
   const rows = tools.map(({ tool, contract, isNew, binding }) => {
     const { argumentMapping = {}, resultExtract = "$" } = binding;
     const renamed = Object.entries(argumentMapping).map(([from, to]) => `${from} as ${to}`);
-    const more = [
-      isNew ? "new" : "there already",
-      ...renamed,
-      ...(resultExtract === "$" ? [] : [resultExtract]),
-    ];
+    const more = [isNew ? "new" : "existing", ...renamed, ...(resultExtract === "$" ? [] : [resultExtract])];
     return { name: plainLine(tool, 60), rest: `→ ${contract} ${colors.dim(`(${more.join(", ")})`)}` };
   });
   const column = Math.max(...rows.map(({ name }) => displayWidth(name)));
@@ -124,13 +120,16 @@ function bindingLines(tools: Draft["tools"], colors: Colors, width: number | und
 }
 
 function keptNotes(files: readonly ProposedFile[]): string[] {
-  return files.flatMap(({ path, proposal, state }) =>
-    state === "kept" && proposal !== undefined
-      ? [
-          `${path} exists with other content and was not changed. Compare it with the proposal: portolan diff ${shellWord(path)} ${shellWord(proposal)}`,
-        ]
-      : [],
-  );
+  return files.flatMap(({ path, proposal, state }) => {
+    if (state !== "kept" || proposal === undefined) return [];
+    const kept = `${path} exists with other content and was not changed.`;
+    // portolan diff compares drivers and contracts only.
+    return basename(path) === "SECRETS.md"
+      ? [`${kept} Add the entries that it lacks from the proposal ${proposal}.`]
+      : [
+          `${kept} To use the proposal, replace the file with it. Compare both: portolan diff ${shellWord(path)} ${shellWord(proposal)}`,
+        ];
+  });
 }
 
 /** Short description of a driver's server, without secrets. */

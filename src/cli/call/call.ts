@@ -4,13 +4,13 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type Diagnostic, invalidArguments, PortolanError } from "../../errors/index.ts";
 import { type CallToolResult, isObject, type JsonObject, type ToolDefinition } from "../../model/index.ts";
-import { deniedTargets } from "../../upstream/index.ts";
+import { deniedTargets, withoutDenialText } from "../../upstream/index.ts";
 import { callArguments, checkNames, type Pair, type Problem, toArguments } from "../arguments/arguments.ts";
 import { parseCallWords } from "../arguments/call-words.ts";
 import { looksLikeCall, parseCall, type ParsedCall } from "../arguments/signature-parse.ts";
 import { printSignature } from "../arguments/signature-print.ts";
 import type { Cli, CliIo, Words } from "../context.ts";
-import { noteDiagnostic } from "../output/diagnostic.ts";
+import { isFailedAccess, noteDiagnostic } from "../output/diagnostic.ts";
 import type { Session } from "../target/connect.ts";
 import { findNamed, toolNotFound } from "../target/find-named.ts";
 import { resolveName } from "../target/resolve.ts";
@@ -34,7 +34,7 @@ interface Given {
 }
 
 export async function call(cli: Cli, words: Words, options: CallOptions): Promise<number> {
-  const missing = new PortolanError("USAGE", "No tool is given.", {
+  const missing = new PortolanError("USAGE", "No tool was given.", {
     hint: "List the tools with portolan list, then: portolan call <server>.<tool> key=value, or portolan call <target> <tool> key=value",
   });
   refuseLeadingOption(words);
@@ -74,31 +74,44 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
         gateway === undefined
           ? answer
           : { ...answer, _meta: { ...answer._meta, "portolan/gateway": gateway } };
-      if (gateway !== undefined) noteDenials(answer, connection.diagnostics, cli);
-      const saveText = options.out !== undefined && !hasBytes(result);
-      await showResult(result, renderToolResult, cli, saver, { out: options.out, saveText });
+      const denials = denialsIn(answer, connection.diagnostics);
+      if (gateway !== undefined) for (const one of denials.diagnostics) noteDiagnostic(one, cli);
       const { output } = cli;
+      // A person reads stderr too, and each denial once.
+      const isNoted = output.form === "text" && own === undefined && denials.areAll;
+      const shown = isNoted ? withoutDenialText(result) : result;
+      const saveText = options.out !== undefined && !hasBytes(result);
+      await showResult(shown, renderToolResult, cli, saver, { out: options.out, saveText });
       if (result.isError === true && output.form === "text")
-        output.note(`${output.noteColors.red("error")} ${plainText(tool.name)} reported a failure`);
+        output.note(`${output.noteColors.red("error")} ${plainText(tool.name)} returned an error`);
       return exitOfResult(result);
     },
     { stdinTaken: options.args === "-", concerns: own?.concerns },
   );
 }
 
-/** Servers of this process report denials while the call runs; those of a gateway report them to the gateway. */
-function noteDenials(result: CallToolResult, diagnostics: readonly Diagnostic[], cli: Cli): void {
+/**
+ * The diagnostics about the denials of a call, and whether each denial has one. Servers of this process report denials while the
+ * call runs; those of a gateway report them to the gateway.
+ */
+function denialsIn(
+  result: CallToolResult,
+  diagnostics: readonly Diagnostic[],
+): { readonly diagnostics: readonly Diagnostic[]; readonly areAll: boolean } {
   const targets = deniedTargets(result);
-  for (const diagnostic of diagnostics)
-    if (diagnostic.code === "SANDBOX_DENIED" && targets.some((target) => diagnostic.message.includes(target)))
-      noteDiagnostic(diagnostic, cli);
+  const names = (diagnostic: Diagnostic, target: string): boolean =>
+    isFailedAccess(diagnostic) && diagnostic.message.includes(target);
+  return {
+    diagnostics: diagnostics.filter((one) => targets.some((target) => names(one, target))),
+    areAll: targets.every((target) => diagnostics.some((one) => names(one, target))),
+  };
 }
 
 /** Options of a tool stand after it, so one before it is a mistake. The text after = may be a secret. */
 function refuseLeadingOption({ words: [first = ""] }: Words): void {
   if (!first.startsWith("-")) return;
   throw new PortolanError("USAGE", `unknown option '${first.replace(/=.*$/s, "")}'`, {
-    hint: "Run the command with --help. Arguments of the tool stand after its name: portolan call <server>.<tool> --key value",
+    hint: "Run the command with --help. Write arguments of the tool after its name: portolan call <server>.<tool> --key value",
   });
 }
 
@@ -134,7 +147,7 @@ function toInput(
   if (parsed !== undefined && given.json !== undefined)
     throw new PortolanError(
       "USAGE",
-      "Arguments are given both in the call and with --args; use one of them.",
+      "The call has arguments both in parentheses and with --args. Use only one of them.",
     );
   const fromCall = parsed === undefined ? undefined : callArguments(parsed, tool.inputSchema);
   const base = fromCall?.value ?? given.json ?? {};

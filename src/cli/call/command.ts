@@ -11,11 +11,11 @@ const COMMON_HELP = [TARGETS, SANDBOX, OUTPUT, REQUEST_EXIT_CODES];
 
 const ARGUMENTS = `Arguments:
   key=value       converted by the tool's schema: text for a string, 5 for a number, true for a boolean
-  --key value     the same as key=value; --flag for true, --no-flag for false. Options of this command win
-  value           the next required argument
+  --key value     the same as key=value; --flag for true, --no-flag for false. An option of this command has precedence
+  value           the value of the next required argument
   key=a key=b     an array; or key='["a","b"]'
   a.b=1           a property of an object
-  key:=json       JSON, whatever the schema says
+  key:=json       a JSON value, not converted by the schema
   key=@file       the text of a file; key:=@file its JSON; key=@@x for a text that begins with @
   'tool(a: 1)'    a call as portolan list prints it, with values in place of the types
   --args '{...}'  all arguments as JSON; --args - reads them from stdin. key=value overrides them`;
@@ -49,7 +49,10 @@ export function takeGrantsOnce(
 
 const saveOptions: OptionGroup = (command) =>
   command
-    .option("--out <path>", "where images, sounds and other bytes are saved: a file, or a folder")
+    .option(
+      "--out <path>",
+      "save images, sounds and other binary content here, in a file or folder; text too, if call or read returns only text",
+    )
     .option("--force", "let --out overwrite a file");
 
 export function addCallCommands({ program, explain, run, server }: CommandHost): void {
@@ -64,7 +67,7 @@ export function addCallCommands({ program, explain, run, server }: CommandHost):
     )
     .allowUnknownOption()
     .option("--args <json>", "all arguments as one JSON object; - reads it from stdin")
-    .option("--once", "with --read, --write or --net as portolan grant has them: grant it for this call only")
+    .option("--once", "grant --read, --write and --net (as for portolan grant) for this call only")
     .option("--pin <driver>", "contracts: only this driver may serve the call")
     .option("--region <region>", "contracts: only drivers of this region may serve the call")
     .option("--context <pair>", "contracts: key=value of the call's context (repeatable)", collect)

@@ -38,8 +38,10 @@ export async function metaOf(
   if (own === undefined) {
     throw new PortolanError(
       "USAGE",
-      `${given.join(" and ")} ${given.length === 1 ? "is" : "are"} for calls of contracts, which drivers serve.`,
-      { hint: "portolan call <contract> key=value --pin <driver>; portolan list contracts shows them." },
+      `${given.join(" and ")} ${given.length === 1 ? "is" : "are"} only for calls of contracts, and this call does not name a contract.`,
+      {
+        hint: "portolan list contracts shows the contracts. Then: portolan call <contract> key=value --pin <driver>",
+      },
     );
   }
   const { CONTEXT_META } = await import("../../contracts/index.ts");
@@ -81,14 +83,15 @@ export function contractOf(target: ResolvedTarget, wanted: string): CalledContra
       const errorOf = (one: string): Diagnostic | undefined =>
         diagnostics.find(({ server, severity }) => server === one && severity === "error");
       const own = errorOf(id);
-      if (own !== undefined) return `The contract ${id} exists, but is refused: ${hintedMessage(own)}`;
+      if (own !== undefined)
+        return `The contract ${id} exists, but its file has an error: ${hintedMessage(own)}`;
       const [first] = serving;
       if (first === undefined) return `The contract ${id} exists, but no driver serves it.`;
       const refused = serving.filter((driver) => errorOf(driver) !== undefined);
       const [named = first] = refused;
       const error = errorOf(named);
       const [what, drivers] = error === undefined ? ["not usable", serving] : ["refused", refused];
-      const why = `The contract ${id} exists, but is not served (${what}: ${drivers.join(", ")}). See why: portolan why ${named}`;
+      const why = `The contract ${id} exists, but no driver can serve it (${what}: ${drivers.join(", ")}). See why: portolan why ${named}`;
       return error === undefined ? why : `${why}. The first error: ${hintedMessage(error)}`;
     },
   };
@@ -129,7 +132,7 @@ export async function readContext(
   if (words === undefined || words.length === 0) return undefined;
   if (contextSchema === undefined)
     throw new PortolanError("USAGE", `The contract ${id} takes no context.`, {
-      hint: "Only contracts with metadata.contextSchema in their TOOL.md take one.",
+      hint: "Leave out --context. Only contracts with metadata.contextSchema in their TOOL.md take a context.",
     });
   const { pairs, problems } = await parsePairs(words, (path) => readFile(resolve(io.cwd, path), "utf8"));
   const read = toArguments(pairs, contextSchema, {});
@@ -137,6 +140,6 @@ export async function readContext(
   if (wrong.length === 0) return read.value;
   throw new PortolanError("INPUT_INVALID", `--context: ${[...new Set(wrong)].join("; ")}`, {
     tool: id,
-    hint: `It takes ${JSON.stringify(contextSchema).slice(0, 500)}`,
+    hint: `The context must match this schema: ${JSON.stringify(contextSchema).slice(0, 500)}`,
   });
 }

@@ -13,8 +13,8 @@ import { withTarget } from "../target/session.ts";
 import { openSaver, renderPrompt, type ResultOptions, showResult } from "./render.ts";
 
 export async function prompt(cli: Cli, words: Words, options: ResultOptions): Promise<number> {
-  const missing = new PortolanError("USAGE", "No prompt is given.", {
-    hint: "portolan prompt <server>.<name> key=value, or portolan prompt <target> <name> key=value; portolan list shows the names.",
+  const missing = new PortolanError("USAGE", "No prompt was given.", {
+    hint: "portolan prompt <server>.<name> key=value, or portolan prompt <target> <name> key=value. To see the prompts of a server: portolan list <server>",
   });
   const target = await resolveName(words, cli, missing);
   const [wanted, ...assignments] = target.rest;
@@ -62,7 +62,7 @@ function checkArguments(
   const problems: Problem[] = [];
   const seen = new Set(before.map((problem) => problem.key));
   for (const { key, json } of pairs) {
-    if (json) problems.push({ key, message: "is text; write key=value" });
+    if (json) problems.push({ key, message: "must be text: write key=value, not key:=value" });
     else if (!names.includes(key))
       problems.push({
         key,

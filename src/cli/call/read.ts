@@ -8,8 +8,8 @@ import { withTarget } from "../target/session.ts";
 import { openSaver, renderResource, type ResultOptions, showResult } from "./render.ts";
 
 export async function read(cli: Cli, words: Words, options: ResultOptions): Promise<number> {
-  const missing = new PortolanError("USAGE", "No resource is given.", {
-    hint: "portolan read <uri>, portolan read <server> <uri> or portolan read <target> <uri>; portolan list shows the URIs.",
+  const missing = new PortolanError("USAGE", "No resource was given.", {
+    hint: "portolan read <uri>, portolan read <server> <uri> or portolan read <target> <uri>. To see the URIs of a server: portolan list <server>",
   });
   const target = await resolveUri(words, cli, missing);
   const [uri, extra] = target.rest;
@@ -51,10 +51,10 @@ async function fetchResource(cli: Cli, target: ResolvedTarget, uri: string): Pro
     if (!isUnknown(thrown)) throw thrown;
     // The query and fragment of a URI may be secret.
     const shown = uri.replace(/[?#][^]*$/, "").slice(0, 200);
-    throw new PortolanError("RESOURCE_NOT_FOUND", `No server here is known to have ${shown}.`, {
+    throw new PortolanError("RESOURCE_NOT_FOUND", `No server here lists the resource ${shown}.`, {
       hint: /^(?:https?|wss?):/i.test(uri)
-        ? `To use it as a server: portolan read ${shown} <uri>`
-        : "portolan list shows the URIs; portolan read <server> <uri> asks one server, whatever it lists.",
+        ? `If this is the URL of a server, add the URI of the resource: portolan read ${shown} <uri>`
+        : "To see the URIs of a server: portolan list <server>. To read a URI that no server lists: portolan read <server> <uri>",
     });
   }
 }

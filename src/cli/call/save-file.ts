@@ -92,7 +92,7 @@ async function findPlace(out: string, options: SaverOptions): Promise<Place> {
     await mkdir(path, { recursive: true }).catch((cause: unknown) => {
       throw new PortolanError("USAGE", `The folder ${out} of --out cannot be created.`, {
         cause,
-        hint: "Choose a folder that you may write to.",
+        hint: "Choose a folder that you can write to, and whose path contains no file.",
       });
     });
     return { folder: path };
@@ -104,8 +104,8 @@ async function findPlace(out: string, options: SaverOptions): Promise<Place> {
   }
   const folder = await stat(dirname(path)).catch(() => undefined);
   if (folder?.isDirectory() !== true)
-    throw new PortolanError("USAGE", `The folder of --out ${out} does not exist.`, {
-      hint: "Create it first.",
+    throw new PortolanError("USAGE", `The folder for --out ${out} does not exist.`, {
+      hint: "Create the folder first.",
     });
   return { folder: dirname(path), file: basename(path) };
 }

@@ -1,4 +1,4 @@
-// Candidates for the word at the cursor: servers, tools, arguments, values and clients. From files only; no server is started.
+// Candidates for the word at the cursor: servers, tools, arguments, values and clients. From files, and for `approve` from running gateways; no server is started.
 
 import { type ClientId, CLIENTS } from "../../formats/clients/index.ts";
 import type { ServerConfig, ToolDefinition } from "../../model/index.ts";

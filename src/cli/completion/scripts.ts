@@ -26,9 +26,9 @@ export function completionScript(shell: string | undefined, commands: readonly C
       return fish(commands);
     default: {
       const message =
-        shell === undefined ? "No shell is given." : `There is no completion for ${JSON.stringify(shell)}.`;
+        shell === undefined ? "No shell was given." : `There is no completion for ${JSON.stringify(shell)}.`;
       throw new PortolanError("USAGE", message, {
-        hint: (shell && didYouMean(shell, SHELLS)) || "Give one of bash, zsh, fish.",
+        hint: (shell && didYouMean(shell, SHELLS)) || "Supported shells: bash, zsh, fish.",
       });
     }
   }

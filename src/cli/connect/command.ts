@@ -9,7 +9,8 @@ import type { DisconnectOptions } from "./disconnect.ts";
 
 const EXIT_CODES = exitCodes({
   0: "done",
-  2: "wrong usage, a file that cannot be used or changed, or no agreement",
+  2: "wrong usage, a file that cannot be used or changed, or --yes is missing where nobody can be asked",
+  130: "you declined, or interrupted the command (Ctrl-C)",
 });
 
 export function addConnectCommands({ program, explain, run, server = [] }: CommandHost): void {
@@ -21,11 +22,14 @@ export function addConnectCommands({ program, explain, run, server = [] }: Comma
   })
     .option("--all", "every client that is found on this computer")
     .option("--import", "first add the clients' servers that this workspace does not have")
-    .option("--secrets <place>", "secrets in clear: store them in vault or keyring, or keep them in clear")
-    .option("--strict", "with --import: fail if a server names files that its sandbox hides")
-    .option("--http", "by the address of a running gateway; the token is never written into the file")
-    .option("--scope <scope>", "the client's file of the user (default), or of the project")
-    .option("--file <file>", "this file of the client")
+    .option(
+      "--secrets <place>",
+      "for plain-text secrets: vault or keyring stores them encrypted, keep copies them",
+    )
+    .option("--strict", "with --import: fail if a server is started with a file that its sandbox hides")
+    .option("--http", "connect by the URL of a running gateway; the token is never written into the file")
+    .option("--scope <scope>", "user (default) or project: which config file of the client is changed")
+    .option("--file <file>", "the config file of the client that is changed")
     .option("--yes", "write without asking")
     .option("--dry-run", "show the changes, and write nothing")
     .action((words: string[], raw: RawOptions & ConnectOptions) =>
@@ -40,10 +44,10 @@ export function addConnectCommands({ program, explain, run, server = [] }: Comma
     ],
     sections: [
       CLIENTS,
-      "Without a client: the clients of this computer, their state, and the command for each.",
-      "Only servers that the workspace really has are taken out of the client's file; every other byte stays. portolan disconnect restores the file.",
-      "Servers that the workspace does not have are imported after a question, or with --import. Their secrets are not copied in clear without your consent: at a terminal Portolan asks; elsewhere, without --secrets, a server with such a secret stays in the client.",
-      "A client starts the gateway with portolan serve --stdio. With --http it uses the address of the running gateway: VS Code asks for the token, other clients read it from PORTOLAN_TOKEN.",
+      "Without a client, the command shows the clients of this computer, their state, and the command that connects each.",
+      "Portolan adds one entry to the client's file, and removes from it only the servers that the workspace has too. The rest of the file stays byte for byte. portolan disconnect restores the file.",
+      "Servers that the workspace does not have are imported if you agree at the terminal, or with --import. Plain-text secrets are not copied without your consent: --secrets decides. Without --secrets, Portolan asks at a terminal; elsewhere, or with --yes, a server with a plain-text secret stays in the client.",
+      "A client starts the gateway with portolan serve --stdio. With --http it uses the address of the running gateway: VS Code asks for the token, other clients read it from PORTOLAN_TOKEN. Claude Desktop supports no address, and starts the gateway also with --http.",
       OUTPUT,
       EXIT_CODES,
     ],
@@ -57,7 +61,7 @@ export function addConnectCommands({ program, explain, run, server = [] }: Comma
   })
     .usage("<client...> [options]")
     .option("--all", "every connected client")
-    .option("--yes", "also if a file was changed since, without asking")
+    .option("--yes", "do not ask, even if a file was changed after connect")
     .option("--dry-run", "show what would be restored, and write nothing")
     .action((words: string[], raw: RawOptions & DisconnectOptions) =>
       run(raw, async (cli) => (await import("./disconnect.ts")).disconnect(cli, [...words, ...server], raw)),
@@ -66,7 +70,7 @@ export function addConnectCommands({ program, explain, run, server = [] }: Comma
     examples: ["portolan disconnect cursor", "portolan disconnect --all --dry-run"],
     sections: [
       CLIENTS,
-      "A file that is as connect left it becomes byte for byte what it was. In a file that was changed since, only the gateway's entry goes and the servers come back; other changes and comments stay.",
+      "If a file was not changed after connect, its old content is restored byte for byte. If it was changed, Portolan only removes the gateway's entry and adds the servers again; other changes and comments stay.",
       OUTPUT,
       EXIT_CODES,
     ],

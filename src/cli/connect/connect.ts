@@ -1,8 +1,10 @@
 // `portolan connect`: puts the gateway of the workspace into the config files of MCP clients, in place of the servers it offers.
 
 import { resolve } from "node:path";
+import { shellWord } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { CLIENTS, type Computer, type ImportedFile, writeClientFile } from "../../formats/clients/index.ts";
+import type { ServerConfig } from "../../model/index.ts";
 import { parseClient } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
 import { ownFile } from "../grants/declared.ts";
@@ -14,6 +16,7 @@ import { type RawSecretsOptions, secretPlacer } from "../import/secrets.ts";
 import { answersRequests } from "../input/handlers.ts";
 import { orCancelled } from "../packages/configuration-prompt.ts";
 import { count } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
 import { checkScope, usualFile } from "../workspace/client-file.ts";
 import type { WorkspaceOptions } from "../workspace/folder.ts";
 import { requireAgreement } from "./agreement.ts";
@@ -93,11 +96,14 @@ async function chooseTargets(
   const scope = checkScope(options.scope);
   if (options.all === true) {
     if (words.length > 0 || options.file !== undefined)
-      throw new PortolanError("USAGE", "--all means every client that was found; leave out the others.");
+      throw new PortolanError(
+        "USAGE",
+        "--all already connects every client that was found. Leave out the client names and --file.",
+      );
     const found = await foundClients(computer);
     if (found.length === 0)
-      throw new PortolanError("USAGE", "No MCP client was found on this computer.", {
-        hint: `Name one: portolan connect <client>. Known are ${Object.keys(CLIENTS).join(", ")}.`,
+      throw new PortolanError("USAGE", "--all found no MCP client on this computer.", {
+        hint: `To connect one anyway: portolan connect <client>. Supported clients: ${Object.keys(CLIENTS).join(", ")}.`,
       });
     return found;
   }
@@ -111,7 +117,7 @@ async function chooseTargets(
       })),
     );
   if (second !== undefined || scope !== undefined)
-    throw new PortolanError("USAGE", "--file is the file of one client, and excludes --scope.");
+    throw new PortolanError("USAGE", "--file needs exactly one client, and cannot be used with --scope.");
   return [{ client: only, file: resolve(io.cwd, options.file) }];
 }
 
@@ -140,7 +146,7 @@ async function chooseImport(
   if (!isImported && !asks) return undefined;
   const different = missing.filter(
     (server, index) => !missing.slice(0, index).some((before) => isSameServer(before, server)),
-  ).length;
+  );
   if (!isImported && !(await askImport(cli, different, place))) return undefined;
   const files = plans.map(({ client, file, missing: servers, diagnostics }): ImportedFile => ({
     ...{ client, file, servers, scope: "user", diagnostics },
@@ -164,13 +170,17 @@ async function chooseImport(
   return copy;
 }
 
-async function askImport(cli: Cli, missing: number, { folder }: ConnectPlace): Promise<boolean> {
+async function askImport(
+  cli: Cli,
+  missing: readonly ServerConfig[],
+  { folder }: ConnectPlace,
+): Promise<boolean> {
   const prompter = await cli.io.createPrompter(cli.output.noteColors.enabled);
   const answer = orCancelled(
     await prompter.select({
-      message: `${count(missing, "server")} of these clients ${missing === 1 ? "is" : "are"} not in this workspace yet.`,
+      message: `${count(missing.length, "server")} of these clients ${missing.length === 1 ? "is" : "are"} not in this workspace yet: ${plainLine(missing.map(({ alias }) => alias).join(", "), 300)}.`,
       options: [
-        { value: "import", label: `Import into ${await ownFile(folder)}, and take out of the clients` },
+        { value: "import", label: `Import into ${await ownFile(folder)}, and remove from the clients` },
         { value: "keep", label: "Leave in the clients" },
       ],
       initial: "import",
@@ -195,7 +205,15 @@ function nothingToServe(plans: readonly FilePlan[], copy: CopyPlan | undefined):
     return new PortolanError(
       "USAGE",
       `No server was imported: ${withSecrets.map(({ alias, message }) => `${alias}: ${message}`).join(". ")}.`,
-      { hint: `Say where the secrets go: portolan connect ${clients} --import --secrets vault` },
+      { hint: `Choose where to store the secrets: portolan connect ${clients} --import --secrets vault` },
+    );
+  const left = copy?.skipped ?? [];
+  const reasons = left.map(({ alias, message }) => `${alias}: ${message.replace(/\.$/, "")}`);
+  if (left.length > 0)
+    return new PortolanError(
+      "SERVER_UNKNOWN",
+      `This workspace has no servers, and none was imported: ${reasons.join("; ")}.`,
+      { hint: "Add one: portolan add <name> -- <command...>" },
     );
   const hasServers = plans.some(({ missing }) => missing.length > 0);
   return new PortolanError(
@@ -203,7 +221,7 @@ function nothingToServe(plans: readonly FilePlan[], copy: CopyPlan | undefined):
     "This workspace has no servers, so its gateway would be empty.",
     {
       hint: hasServers
-        ? `Import those of the client: portolan connect ${clients} --import`
+        ? `Import the servers of the client: portolan connect ${clients} --import`
         : "Add one: portolan add <name> -- <command...>",
     },
   );
@@ -220,16 +238,23 @@ interface Confirmation {
 async function confirm(cli: Cli, { words, options, plans, adds }: Confirmation): Promise<void> {
   if (options.yes === true) return;
   if (!answersRequests(cli, false)) {
-    const given = options.all === true ? "--all" : words.join(" ");
-    const flags = [
+    const given = [
+      options.all === true ? "--all" : words.join(" "),
+      ...(options.scope === undefined ? [] : [`--scope ${options.scope}`]),
+      ...(options.file === undefined ? [] : [`--file ${shellWord(options.file)}`]),
+      ...(options.workspace === undefined ? [] : [`-w ${shellWord(options.workspace)}`]),
       ...(options.import === true ? ["--import"] : []),
       ...(options.secrets === undefined ? [] : [`--secrets ${options.secrets}`]),
+      ...(options.strict === true ? ["--strict"] : []),
       ...(options.http === true ? ["--http"] : []),
-      "--yes",
     ].join(" ");
-    throw new PortolanError("USAGE", "Files of other programs are changed only after you agree.", {
-      hint: `To see the changes: portolan connect ${given} --dry-run. If you agree: portolan connect ${given} ${flags}`,
-    });
+    throw new PortolanError(
+      "USAGE",
+      "Nothing was changed: Portolan changes the config files of other programs only if you agree.",
+      {
+        hint: `To see the changes: portolan connect ${given} --dry-run. If you agree: portolan connect ${given} --yes`,
+      },
+    );
   }
   const files = plans.length + (adds ? 1 : 0);
   await requireAgreement(cli, `Write ${count(files, "file")}?`);

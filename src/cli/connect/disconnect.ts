@@ -2,17 +2,18 @@
 
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, isAbsolute } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
-import { type ClientId, restoreServers, writeClientFile } from "../../formats/clients/index.ts";
+import { type ClientId, listEntries, restoreServers, writeClientFile } from "../../formats/clients/index.ts";
 import { knownServer, programWords, type ServerConfig } from "../../model/index.ts";
 import { clientTitle, parseClient } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
+import { matchServer } from "../import/same-server.ts";
 import { answersRequests } from "../input/handlers.ts";
 import { findNeeds } from "../secrets/needs.ts";
 import { count, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
-import { computerOf, pathLabeller } from "../workspace/folder.ts";
+import { computerOf, pathLabel, pathLabeller } from "../workspace/folder.ts";
 import { gatewayLabel } from "../workspace/running.ts";
 import { requireAgreement } from "./agreement.ts";
 import { recordState } from "./overview.ts";
@@ -35,9 +36,13 @@ interface Undo {
   /** The text now; undefined if there is no file. */
   readonly text: string | undefined;
   readonly after: string | undefined;
+  /** False if the merged file has no entry of the gateway any more. */
+  readonly hasEntry?: boolean;
   /** The names of servers that come back. */
   readonly restored: readonly string[];
-  /** Notes about entries that stay because the person changed them. */
+  /** The arguments and variables of the restored servers. */
+  readonly used?: ReadonlySet<string>;
+  /** Notes about entries that stay because the person changed them, and about data that the client's servers do not use. */
   readonly notes: readonly string[];
 }
 
@@ -50,7 +55,7 @@ export async function disconnect(
   const records = await openRecords();
   const chosen = await chooseRecords(records, words, options);
   const plans: Undo[] = [];
-  for (const record of chosen) plans.push(await planUndo(record, records));
+  for (const record of chosen) plans.push(await withUnusedPaths(cli, await planUndo(record, records)));
   const isDry = options.dryRun === true;
   if (!isDry && plans.some(({ change }) => change === "merged")) await confirm(cli, words, options, plans);
   const backups: (string | undefined)[] = [];
@@ -80,13 +85,18 @@ async function chooseRecords(
   const which = connected.length === 0 ? "No client is connected." : `Connected: ${connected.join(", ")}.`;
   if (all === true) {
     if (words.length > 0)
-      throw new PortolanError("USAGE", "--all means every connected client; leave out the others.");
+      throw new PortolanError(
+        "USAGE",
+        "--all already disconnects every connected client. Leave out the client names.",
+      );
     if (known.length === 0)
-      throw new PortolanError("USAGE", which, { hint: "portolan connect shows the clients." });
+      throw new PortolanError("USAGE", which, {
+        hint: "portolan connect shows the clients and their state.",
+      });
     return current(records, known);
   }
   if (words.length === 0)
-    throw new PortolanError("USAGE", "No client is given.", {
+    throw new PortolanError("USAGE", "No client was given.", {
       hint: `portolan disconnect <client>. ${which}`,
     });
   const clients = [...new Set(words.map(parseClient))];
@@ -138,19 +148,59 @@ async function planUndo(record: ConnectionRecord, records: Records): Promise<Und
       const done = named(() => restoreServers(record.client, text ?? "", before, record), record.file);
       const notes = [
         ...(done.entry === "changed"
-          ? [`the entry ${record.entry.name} stays: it was changed into another server`]
+          ? [`the entry ${record.entry.name} stays: it is no longer this gateway but another server`]
           : []),
-        ...done.kept.map(({ name }) => `${name} stays as it is: the file has a server of this name again`),
+        ...done.kept.map(
+          ({ name }) => `${name} was not restored: the file has a server with this name again`,
+        ),
       ];
       return {
         ...common,
         change: "merged",
+        hasEntry: done.entry === "removed",
         after: done.text,
         restored: done.restored.map(({ name }) => name),
         notes,
       };
     }
   }
+}
+
+/** Adds a note for each path that only the workspace's config of a restored server names: its data may be there. */
+async function withUnusedPaths({ io }: Cli, plan: Undo): Promise<Undo> {
+  const { record, after = "", restored } = plan;
+  if (restored.length === 0) return plan;
+  const computer = computerOf(io, record.workspace);
+  const catalog = await io.loadCatalog(record.workspace, { home: computer.home }).catch(() => undefined);
+  const own = (catalog?.servers ?? []).filter(({ origin }) => origin.format === "workspace");
+  const used = new Set<string>();
+  const notes = listEntries(after, record.file, record.client, computer).flatMap(({ place, server }) => {
+    if (server === undefined || !restored.includes(place.name)) return [];
+    for (const { value } of namedValues(server)) used.add(value);
+    const match = matchServer(server, own);
+    const alias = match.kind === "missing" ? server.alias : match.by;
+    const ours = own.find((one) => one.alias === alias);
+    const theirs = new Set(namedValues(server).map(({ value }) => value));
+    return (ours === undefined ? [] : namedValues(ours))
+      .filter(({ value }) => isAbsolute(value) && !theirs.has(value) && existsSync(value))
+      .map(
+        ({ where, value }) =>
+          `${place.name} does not use ${pathLabeller(io)(value)}: only the workspace's config of ${alias} names it (${where})`,
+      );
+  });
+  return { ...plan, used, notes: [...plan.notes, ...notes] };
+}
+
+/** The arguments and variables of a local server. */
+function namedValues({
+  endpoint,
+}: Pick<ServerConfig, "endpoint">): { readonly where: string; readonly value: string }[] {
+  if (endpoint.transport !== "stdio") return [];
+  const { args = [], env = {} } = endpoint;
+  return [
+    ...args.map((value, index) => ({ where: `args[${index}]`, value })),
+    ...Object.entries(env).map(([name, value]) => ({ where: `env.${name}`, value })),
+  ];
 }
 
 /** A file that was changed since is merged only after the person agrees. */
@@ -164,12 +214,20 @@ async function confirm(
   const label = pathLabeller(cli.io);
   const changed = plans.filter(({ change }) => change === "merged");
   const files = changed.map(({ record }) => label(record.file)).join(", ");
+  const were = changed.length === 1 ? "was" : "were";
   if (!answersRequests(cli, false))
-    throw new PortolanError("USAGE", `${files} was changed since it was connected.`, {
-      hint: `Its changes stay; only the gateway's entry goes, and the servers come back. If you agree: portolan disconnect ${words.length === 0 ? "--all" : words.join(" ")} --yes`,
-    });
+    throw new PortolanError(
+      "USAGE",
+      `${files} ${were} changed after portolan connect, so nothing was restored.`,
+      {
+        hint: `Portolan would keep these changes, remove the gateway's entry, and add the servers again. If you agree: portolan disconnect ${words.length === 0 ? "--all" : words.join(" ")} --yes`,
+      },
+    );
   for (const plan of changed) cli.output.note(describe(plan, undefined, true, cli));
-  await requireAgreement(cli, `${files} was changed since it was connected. Its changes stay. Go on?`);
+  await requireAgreement(
+    cli,
+    `${files} ${were} changed after portolan connect. These changes stay. Disconnect?`,
+  );
 }
 
 /** Writes the file, then forgets the record. Returns the path of a backup that stays. */
@@ -181,9 +239,13 @@ async function undo(cli: Cli, plan: Undo, records: Records): Promise<string | un
       let backup: string | undefined;
       if (change === "removed") {
         if ((await readClientText(record.file)) !== text)
-          throw new PortolanError("FILE_FAILED", `${record.file} was changed by another program meanwhile.`, {
-            hint: "Run the command again.",
-          });
+          throw new PortolanError(
+            "FILE_FAILED",
+            `Another program changed ${record.file} while this command ran.`,
+            {
+              hint: "Run the command again.",
+            },
+          );
         await rm(record.file, { force: true });
       } else if (after !== undefined && after !== text)
         ({ backup } = await writeClientFile(record.file, after, {
@@ -201,41 +263,44 @@ async function undo(cli: Cli, plan: Undo, records: Records): Promise<string | un
 
 /** The parts of Portolan that stay, with the command that removes each. */
 async function describeLeft({ io, output }: Cli, plans: readonly Undo[]): Promise<string[]> {
-  const label = pathLabeller(io);
+  const { home } = computerOf(io, io.cwd);
+  const label = (path: string): string => pathLabel(path, { home });
   const lines: string[] = [];
   for (const workspace of new Set(plans.map(({ record }) => record.workspace))) {
     const where = label(workspace);
     const at = workspace === io.cwd ? "" : ` -w ${where}`;
     const { servers, folder } = await io.loadCatalog(workspace, { home: computerOf(io, workspace).home });
     const own = servers.filter(({ origin }) => origin.format === "workspace");
-    const names = own.map(({ alias }) => plainLine(alias, 80)).join(", ");
+    const names = own.map(({ alias }) => plainLine(alias, 80)).join(" ");
     if (own.length > 0)
-      lines.push(`${count(own.length, "server")} in ${where} (${names}): portolan remove <server>${at}`);
+      lines.push(`${count(own.length, "server")} in ${where}: portolan remove ${names}${at}`);
     const needs = await findNeeds({ servers: own, folder }, { get: async () => undefined });
     const secrets = needs.filter(({ kind }) => kind === "name").map(({ name }) => plainLine(name, 80));
     if (secrets.length > 0)
-      lines.push(`their secrets, if they are stored (${secrets.join(", ")}): portolan secrets rm <NAME>`);
-    for (const { alias, data } of own.flatMap(dataOf))
-      lines.push(`the data of ${plainLine(alias, 80)}: ${label(data)}`);
+      lines.push(`their secrets, if they are stored: portolan secrets rm ${secrets.join(" ")}${at}`);
+    // The client's own server may use the same data.
+    for (const { alias, file } of own.flatMap(dataOf))
+      if (!plans.some(({ used }) => used?.has(file)))
+        lines.push(`the data of ${plainLine(alias, 80)}: ${label(dirname(file))}`);
     const { gateways } = await io.findGateways(workspace);
     for (const gateway of gateways.filter(({ kind }) => kind === "http"))
       lines.push(`the gateway ${gatewayLabel(gateway)}: portolan stop${at}`);
   }
   if (lines.length === 0) return [];
-  return ["These stay:", ...lines.map((line) => wrap(`  ${line}`, output.width, 4))];
+  return ["These remain. To remove them:", ...lines.map((line) => wrap(`  ${line}`, output.width, 4))];
 }
 
 /** The data file of a known server, such as the one that `connect` suggested. */
-function dataOf(server: ServerConfig): { readonly alias: string; readonly data: string }[] {
+function dataOf(server: ServerConfig): { readonly alias: string; readonly file: string }[] {
   const { alias, endpoint } = server;
   const variable = knownServer(programWords(server))?.dataVariable;
   const file =
     endpoint.transport === "stdio" && variable !== undefined ? endpoint.env?.[variable] : undefined;
-  return file !== undefined && existsSync(file) ? [{ alias, data: dirname(file) }] : [];
+  return file !== undefined && existsSync(file) ? [{ alias, file }] : [];
 }
 
 function describe(
-  { record, change, restored, notes }: Undo,
+  { record, change, restored, notes, hasEntry = true }: Undo,
   backup: string | undefined,
   isDry: boolean,
   { io, output }: Cli,
@@ -247,13 +312,13 @@ function describe(
   const servers =
     restored.length === 0
       ? ""
-      : ` ${count(restored.length, "server")} back: ${plainLine(restored.join(", "), 500)}.`;
+      : ` ${count(restored.length, "server")} ${isDry ? "would be " : ""}restored: ${plainLine(restored.join(", "), 500)}.`;
   const would = isDry ? "would be" : "was";
   const text = {
     restored: `${file} ${isDry ? "would be" : "is"} byte for byte as before.${servers}`,
     removed: `${file} ${would} removed: it did not exist before.`,
-    merged: `The gateway's entry ${would} taken out of ${file}; your changes since stay.${servers}`,
-    unchanged: `${file} has no entry of the gateway any more; it stays as it is.`,
+    merged: `${hasEntry ? `The gateway's entry ${would} removed from ${file}` : `${file} no longer has an entry of the gateway`}; your later changes stay.${servers}`,
+    unchanged: `${file} no longer has an entry of the gateway, so it was not changed.`,
     gone: `${file} no longer exists, so nothing is restored.`,
   }[change];
   return [
@@ -261,6 +326,6 @@ function describe(
     ...notes.map((note) => wrap(`  ${colors.yellow("note")} ${plainLine(note, 500)}`, width, 4)),
     ...(backup === undefined
       ? []
-      : [`  ${change === "gone" ? "Its content before" : "Backup"}: ${label(backup)}`]),
+      : [`  ${change === "gone" ? "Its earlier content" : "Backup"}: ${label(backup)}`]),
   ].join("\n");
 }

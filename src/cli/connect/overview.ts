@@ -14,6 +14,7 @@ import { clientTitle } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
 import { count, displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
+import { optionFor } from "../workspace/elsewhere.ts";
 import { computerOf, pathLabel } from "../workspace/folder.ts";
 import { type ConnectPlace, declaredBy } from "./place.ts";
 import { declaredElsewhere, gatewayOf, readClientText, type Target } from "./plan.ts";
@@ -53,8 +54,9 @@ export async function overview(cli: Cli, place: ConnectPlace): Promise<number> {
     records.map(async ({ client, file }) => ((await isListed(found, file)) ? [] : [{ client, file }])),
   );
   const states: ClientState[] = [];
-  for (const target of [...found, ...more.flat()]) states.push(await stateOf(target, place));
-  const next = nextCommand(states);
+  const inWorkspace = optionFor(place.place.workspace, cli.io);
+  for (const target of [...found, ...more.flat()]) states.push(await stateOf(target, place, inWorkspace));
+  const next = nextCommand(states, inWorkspace);
   if (output.form === "json") output.json({ workspace: place.place.workspace, clients: states, next });
   else output.print(describe(states, next, cli));
   return 0;
@@ -92,7 +94,12 @@ async function installedFile(client: ClientId, computer: Computer): Promise<stri
   return undefined;
 }
 
-async function stateOf({ client, file }: Target, context: ConnectPlace): Promise<ClientState> {
+/** `inWorkspace` is the option for commands about a workspace of another folder. */
+async function stateOf(
+  { client, file }: Target,
+  context: ConnectPlace,
+  inWorkspace: string,
+): Promise<ClientState> {
   const { records, place, computer } = context;
   const real = await realFile(file);
   const base = { client, file };
@@ -116,7 +123,7 @@ async function stateOf({ client, file }: Target, context: ConnectPlace): Promise
     const missing = own.filter(
       (server) => gatewayOf(server, place) === undefined && matchServer(server, elsewhere).kind === "missing",
     ).length;
-    const command = `${connectCommand}${missing > 0 ? " --import" : ""}`;
+    const command = `${connectCommand}${missing > 0 ? " --import" : ""}${inWorkspace}`;
     return { ...base, state: byHand ? "by-hand" : "not-connected", servers, missing, command };
   } catch {
     return { ...base, state: "unreadable", servers: 0, command: `portolan import ${client}` };
@@ -136,17 +143,22 @@ export function recordState(
   return hasEntry(record.client, text, record) ? "changed" : "removed";
 }
 
+function openOf(states: readonly ClientState[]): readonly ClientState[] {
+  return states.filter(({ state }) => state === "not-connected" || state === "by-hand");
+}
+
 /** One command that connects all clients that are not connected yet. */
-function nextCommand(states: readonly ClientState[]): string | undefined {
-  const open = states.filter(({ state }) => state === "not-connected" || state === "by-hand");
+function nextCommand(states: readonly ClientState[], inWorkspace: string): string | undefined {
+  const open = openOf(states);
   if (open.length === 0) return undefined;
   const needsImport = open.some(({ missing = 0 }) => missing > 0);
-  return `portolan connect ${open.map(({ client }) => client).join(" ")}${needsImport ? " --import" : ""}`;
+  const clients = open.map(({ client }) => client).join(" ");
+  return `portolan connect ${clients}${needsImport ? " --import" : ""}${inWorkspace}`;
 }
 
 const LABELS: Readonly<Record<ConnectionState, string>> = {
   connected: "connected",
-  changed: "connected, changed since",
+  changed: "connected; the file was changed since",
   elsewhere: "connected to another workspace",
   "by-hand": "connected by hand",
   removed: "entry removed by hand",
@@ -159,7 +171,7 @@ function describe(states: readonly ClientState[], next: string | undefined, { io
   const { colors, width } = output;
   if (states.length === 0)
     return wrap(
-      `No MCP client was found on this computer. To connect one anyway: portolan connect <client>; known are ${Object.keys(CLIENTS).join(", ")}.`,
+      `No MCP client was found on this computer. To connect one anyway: portolan connect <client>. Supported clients: ${Object.keys(CLIENTS).join(", ")}.`,
       width,
     );
   // Files of the user, which a person in the home folder would take for files of a project.
@@ -175,9 +187,13 @@ function describe(states: readonly ClientState[], next: string | undefined, { io
       `${" ".repeat(column)}  ${command}`,
     ];
   });
+  const open = openOf(states).length;
   const last =
     next === undefined
       ? []
-      : ["", `To give ${states.length === 1 ? "it" : "them"} one gateway: ${colors.bold(next)}`];
+      : [
+          "",
+          `To connect ${open === 1 ? "one client" : `${open} clients`} to the gateway of this workspace: ${colors.bold(next)}`,
+        ];
   return [...rows, ...last].join("\n");
 }

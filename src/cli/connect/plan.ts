@@ -22,7 +22,7 @@ import { endpointLabel } from "../output/endpoint-label.ts";
 import { ownGateway, runsServe, servedWorkspace } from "../serve/own-gateway.ts";
 import { ENTRY_NAME, type GatewayPlace, gatewayServer } from "./gateway-server.ts";
 import { type ConnectionRecord, hashOf, realFile, type Records } from "./records.ts";
-import { matchServer } from "../import/same-server.ts";
+import { matchServer, namesakeDifference } from "../import/same-server.ts";
 
 export interface Target {
   readonly client: ClientId;
@@ -84,7 +84,10 @@ export async function planFile({ client, file }: Target, context: PlanContext): 
   const name = freeName(entries, removed);
   const replacement = planReplacement(client, base ?? "", { ...server, name, alias: name }, removed);
   if (replacement === undefined)
-    throw new PortolanError("NOT_SUPPORTED", `The gateway cannot be an entry of ${file}.`);
+    throw new PortolanError(
+      "NOT_SUPPORTED",
+      `Portolan cannot write the gateway into ${file}: the format of this client does not support it.`,
+    );
   const { notes, ...rest } = replacement;
   return {
     ...{ client, file, realFile: real, text, base, record },
@@ -112,7 +115,7 @@ export async function readClientText(file: string): Promise<string | undefined> 
   } catch (cause) {
     throw new PortolanError("FILE_FAILED", `${file} is not UTF-8 text.`, {
       cause,
-      hint: "Save it as UTF-8 first.",
+      hint: "Save the file as UTF-8 first.",
     });
   }
 }
@@ -171,7 +174,7 @@ function planEntry(
     case "differs":
       return { ...common, change: "kept", reason: match.reason };
     case "missing":
-      return { ...common, change: "missing" };
+      return { ...common, change: "missing", reason: namesakeDifference(server, declared) };
   }
 }
 

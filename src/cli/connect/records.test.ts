@@ -67,7 +67,9 @@ describe("records of connected clients", () => {
     await expect(records.readBefore(first)).rejects.toThrow(/its content has changed/);
     for (const text of ["{", "[]", '{"version":2}', '{"version":1,"client":"toString"}']) {
       writeFileSync(join(records.folder, own, "record.json"), text);
-      await expect(records.find(first.file, undefined)).rejects.toThrow(/cannot be used/);
+      await expect(records.find(first.file, undefined)).rejects.toThrow(
+        /cannot read its record of a connected client/,
+      );
       expect(await records.list()).toEqual([]);
     }
   });

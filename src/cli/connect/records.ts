@@ -150,7 +150,8 @@ function parseRecord(text: string, path: string): StoredRecord {
   } catch (cause) {
     throw damaged(path, "it is not JSON", cause);
   }
-  if (!isObject(value) || value["version"] !== VERSION) throw damaged(path, "another version wrote it");
+  if (!isObject(value) || value["version"] !== VERSION)
+    throw damaged(path, "another version of Portolan wrote it");
   const { version: _version, previous, ...record } = value;
   if (!isRecord(record) || (previous !== undefined && !isRecord(previous)))
     throw damaged(path, "a field is missing");
@@ -187,11 +188,11 @@ function isPlace(value: unknown): value is EntryPlace {
 function damaged(path: string, why: string, cause?: unknown): PortolanError {
   return new PortolanError(
     "FILE_FAILED",
-    `The record of a connected client cannot be used: ${path}: ${why}.`,
+    `Portolan cannot read its record of a connected client, ${path}: ${why}.`,
     {
       cause,
       data: { file: path },
-      hint: "Change the client's file by hand, and remove the folder of the record.",
+      hint: `Restore the client's config file by hand, then delete the folder ${dirname(path)}.`,
     },
   );
 }

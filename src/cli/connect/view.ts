@@ -3,11 +3,11 @@
 import type { ServerConfig } from "../../model/index.ts";
 import { clientTitle } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
-import type { OpenGrant } from "../grants/open-grants.ts";
+import { describeOpenGrants, type OpenGrant } from "../grants/open-grants.ts";
 import type { CopyPlan } from "../import/copy.ts";
 import type { StoredSecrets } from "../import/secrets.ts";
 import { describeStored } from "../import/view.ts";
-import { count, cut, displayWidth, wrap } from "../terminal/layout.ts";
+import { cut, displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { optionFor } from "../workspace/elsewhere.ts";
 import { pathLabeller } from "../workspace/folder.ts";
@@ -37,7 +37,11 @@ export function describePlans({ plans, copy, place }: Shown, { io, output }: Cli
   ]);
   if (copy.added.some(({ notes }) => notes.some((note) => note.includes("secret"))))
     lines.push(
-      wrap("  Keep secrets elsewhere and refer to them as ${NAME}: portolan secrets set NAME.", width, 2),
+      wrap(
+        "  Store secrets outside of this file, and refer to them as ${NAME}: portolan secrets set NAME.",
+        width,
+        2,
+      ),
     );
   const title = `${head(copy.file)}${copy.basis === undefined ? " (will be created)" : ""}`;
   return [[title, ...lines].join("\n"), ...sections].join("\n\n");
@@ -51,7 +55,7 @@ function describePlan(
   const { colors, width } = output;
   const { client, file, text, after, servers, replacement, runs, notes } = plan;
   const head = `${colors.bold(clientTitle(client))} ${pathLabeller(io)(file)}`;
-  if (text === after) return `${head}\n  ${colors.dim("connected already; nothing to change")}`;
+  if (text === after) return `${head}\n  ${colors.dim("already connected; nothing to change")}`;
   const { name } = replacement.entry;
   const column = Math.min(24, Math.max(...[name, ...servers.map((own) => own.alias)].map(displayWidth)));
   const line = (mark: string, alias: string, about: string): string => {
@@ -96,7 +100,7 @@ function aboutServer({ change, reason, runs }: PlannedServer, notCopied: string 
   const command = plainLine(runs, 1_000);
   if (change === "replaced") return reason === undefined ? command : `${plainLine(reason, 300)}: ${command}`;
   if (change === "missing")
-    return `${STAYS}${plainLine(notCopied ?? "it is not in this workspace (--import adds it)", 300)}`;
+    return `${STAYS}${plainLine(notCopied ?? `${reason ?? "it is not in this workspace"} (--import adds it)`, 300)}`;
   return `${STAYS}${plainLine(reason ?? "", 300)}`;
 }
 
@@ -118,52 +122,56 @@ export function describeDone(
   const lines: string[] = [];
   if (copy !== undefined && copy.added.length > 0)
     lines.push(`Added ${copy.added.map(({ alias }) => alias).join(", ")} to ${label(copy.file)}.`);
-  if (stored !== undefined) lines.push(describeStored(stored));
+  if (stored !== undefined) {
+    lines.push(describeStored(stored));
+    if (plans.some(({ base }) => base !== undefined))
+      lines.push(
+        `For portolan disconnect, Portolan keeps each client's file as it was, with its secrets in plain text, in ${label(place.records.folder)}. Only you can read this folder.`,
+      );
+  }
   lines.push(
-    `Connected ${list} to this workspace. Restart ${plans.length === 1 ? "it" : "them"} to use the gateway.`,
+    `Connected ${list} to this workspace. Restart ${plans.length === 1 ? "the client" : "these clients"} to use the gateway.`,
   );
-  const inFolder = optionFor(place.folder, io);
+  const inFolder = optionFor(place.place.workspace, io);
   const http = plans.filter(({ client }) => usesHttp(client, place.place));
-  if (http.length > 0) lines.push(...httpLines(http, inFolder, place));
+  if (http.length > 0) lines.push(...httpLines(http, inFolder, place, isRunning));
   if (stored?.source === "vault")
     lines.push(
-      `A client cannot type the passphrase of the vault: unlock it before, with ${colors.bold("portolan secrets unlock --for 8h")}`,
+      `A client cannot enter the passphrase of the vault. Unlock the vault before you start the client: ${colors.bold(`portolan secrets unlock ${io.platform === "win32" ? "--keep" : "--for 8h"}`)}`,
     );
   if (http.length < plans.length && !isRunning)
     lines.push(
       `To run each server once for all clients: ${colors.bold(`portolan serve${inFolder} --daemon`)}`,
-      `The same at every login: ${colors.bold(`portolan service install${inFolder}`)}`,
+      `To start this gateway at every login: ${colors.bold(`portolan service install${inFolder}`)}`,
     );
   lines.push(
     `To undo it: ${colors.bold(`portolan disconnect ${plans.map(({ client }) => client).join(" ")}`)}`,
     `To start and check the servers: ${colors.bold(`portolan status${inFolder}`)}`,
   );
-  return [...lines.map((line) => wrap(line, width)), ...describeGrants(grants, width)].join("\n");
+  return [...lines.map((line) => wrap(line, width)), ...describeOpenGrants(grants, width)].join("\n");
 }
 
-function describeGrants(grants: readonly OpenGrant[], width: number | undefined): string[] {
-  if (grants.length === 0) return [];
-  const verb = grants.length === 1 ? "needs" : "need";
-  return [
-    `${count(grants.length, "server")} still ${verb} a grant, or tools fail:`,
-    ...grants.flatMap(({ server, hints }) =>
-      hints.map((hint) => wrap(`  ${plainLine(server, 80)}: ${plainLine(hint, 1_000)}`, width, 4)),
-    ),
-  ];
-}
-
-function httpLines(plans: readonly FilePlan[], inFolder: string, { place }: ConnectPlace): string[] {
-  const serve = `The gateway must run: portolan serve${inFolder}`;
-  if (place.settings.auth === "none") return [serve];
+function httpLines(
+  plans: readonly FilePlan[],
+  inFolder: string,
+  { place }: ConnectPlace,
+  isRunning: boolean,
+): string[] {
+  const serve = isRunning
+    ? []
+    : [`Start the gateway, so that the client can reach it: portolan serve${inFolder}`];
+  if (place.settings.auth === "none") return serve;
   const token = `portolan token${inFolder}`;
   const byVariable = plans.filter(({ client }) => client !== "vscode");
   const titles = byVariable.map(({ client }) => clientTitle(client)).join(", ");
   return [
-    serve,
+    ...serve,
     ...(byVariable.length === 0
       ? []
-      : [`${titles}: start with the token in the environment: export ${TOKEN_VARIABLE}="$(${token})"`]),
-    ...(byVariable.length === plans.length ? [] : [`VS Code asks for the token once: ${token}`]),
+      : [
+          `${titles}: start the client with the token in its environment: export ${TOKEN_VARIABLE}="$(${token})"`,
+        ]),
+    ...(byVariable.length === plans.length ? [] : [`VS Code asks for the token once. To print it: ${token}`]),
   ];
 }
 

@@ -1,18 +1,21 @@
 // Applies a changed config file to the running gateways of the workspace, and waits until they use it.
 
+import { basename } from "node:path";
+import { OWN_NAMES, USUAL_NAMES } from "../../catalog/index.ts";
 import type { RunningGateway } from "../../control/index.ts";
 import { toPortolanError } from "../../errors/index.ts";
 import type { ServerHealth } from "../../hub/index.ts";
 import type { Cli } from "../context.ts";
-import { withSpinner } from "../output/progress.ts";
+import { withSlowNote, withSpinner } from "../output/progress.ts";
 import { describeHealth } from "../output/server-state.ts";
 import { plainLine } from "../terminal/safe-text.ts";
+import { findWorkspace } from "../workspace/folder.ts";
 import { type GatewayField, gatewayLabel, toGatewayField } from "../workspace/running.ts";
 import { findControlled, withGateway } from "./find.ts";
 
 /** The rule by which a gateway applies a changed file that has an error. */
 export const AS_A_WHOLE =
-  "It applies a file as a whole or not at all: of a file with an error, the earlier version stays in use.";
+  "It applies a file completely or not at all. If a file has an error, the gateway continues to use the earlier version of the file.";
 
 /** The element of the field `gateways` in JSON output. */
 interface AppliedGateway extends GatewayField {
@@ -46,10 +49,14 @@ export interface AppliedChange {
  */
 export async function applyToGateways(cli: Cli, added?: string): Promise<AppliedChange> {
   const { output } = cli;
-  const gateways = await findControlled(cli, {});
+  const gateways = await findAffected(cli);
   const outcomes = await withSpinner(cli, async (spinner) => {
-    if (gateways.length > 0) spinner.start("waiting for the running gateway to apply the change");
-    return Promise.all(gateways.map((gateway) => applyTo(cli, gateway, added)));
+    const waiting = "waiting for the running gateway to apply the change";
+    if (gateways.length > 0) spinner.start(waiting);
+    const apply = (): Promise<Outcome[]> =>
+      Promise.all(gateways.map((gateway) => applyTo(cli, gateway, added)));
+    // A gateway installs a server that was added.
+    return added === undefined ? apply() : withSlowNote(cli, () => waiting, apply);
   });
   return {
     fields: outcomes.length === 0 ? {} : { gateways: outcomes.map(({ field }) => field) },
@@ -61,6 +68,14 @@ export async function applyToGateways(cli: Cli, added?: string): Promise<Applied
         else output.note(`${output.noteColors.yellow("warning")} ${text}`);
     },
   };
+}
+
+/** The gateways of the file that `-w` names, and those of its folder, which read the usual files in it. */
+async function findAffected(cli: Cli): Promise<readonly RunningGateway[]> {
+  const { path, folder } = await findWorkspace(cli.io, cli.options);
+  const own = await findControlled(cli, {});
+  const isUsual = path !== folder && [...OWN_NAMES, ...USUAL_NAMES].includes(basename(path));
+  return isUsual ? [...own, ...(await cli.io.findGateways(folder)).gateways] : own;
 }
 
 async function applyTo(
@@ -77,13 +92,13 @@ async function applyTo(
   try {
     const { hasFiles, problems } = await withGateway(gateway, (client) => client.reload(interrupt.signal));
     if (!hasFiles) {
-      const reason = "it reads the files of other clients at its start only";
-      const restart = `portolan stop --pid ${gateway.pid}, then portolan serve --daemon`;
-      return failed(
-        2,
-        [reason],
-        `The gateway ${label} does not use the change: ${reason}. Restart it: ${restart}`,
-      );
+      const reason = "it reads the config files of MCP clients only when it starts";
+      // A client starts its gateway on stdio itself.
+      const restart =
+        gateway.kind === "stdio"
+          ? "Restart the MCP client that started the gateway."
+          : `Restart the gateway: portolan stop --pid ${gateway.pid}, then portolan serve --daemon`;
+      return failed(2, [reason], `The gateway ${label} does not use the change: ${reason}. ${restart}`);
     }
     if (problems.length > 0)
       return failed(
@@ -103,7 +118,7 @@ async function applyTo(
     };
   } catch (thrown) {
     const { message } = toPortolanError(thrown);
-    const text = `The gateway ${label} did not confirm the change (${plainLine(message, 300)}), and may still use the config from before. Try again: portolan reload --pid ${gateway.pid}`;
+    const text = `The gateway ${label} did not confirm the change (${plainLine(message, 300)}). It may still use the old config. Try again: portolan reload --pid ${gateway.pid}`;
     return failed(3, [message], text);
   }
 }

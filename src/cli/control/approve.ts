@@ -1,7 +1,7 @@
 // `portolan approve`: lists the calls that wait for approval in the running gateways of the workspace, and decides about one.
 
 import type { RunningGateway } from "../../control/index.ts";
-import { PortolanError } from "../../errors/index.ts";
+import { PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { ShownApproval, WaitingCall } from "../../gateway/index.ts";
 import type { Cli } from "../context.ts";
 import { parseTime } from "../options/parse.ts";
@@ -17,7 +17,7 @@ export interface RawApproveOptions extends RawControlOptions {
   reason?: string;
 }
 
-const MAX_ARGUMENTS = 2_000;
+const MAX_ARGUMENTS = 8_000;
 
 /** Without an id, lists what waits. */
 export async function approve(cli: Cli, words: readonly string[], raw: RawApproveOptions): Promise<number> {
@@ -27,17 +27,7 @@ export async function approve(cli: Cli, words: readonly string[], raw: RawApprov
   const forMs = raw.for === undefined ? undefined : readTime(raw.for);
   const all = await waitingOf(cli, raw);
   const found = all.find(({ call }) => call.id === id);
-  if (found === undefined)
-    throw new PortolanError(
-      "APPROVAL_UNKNOWN",
-      `No call with the id ${JSON.stringify(id)} waits for approval.`,
-      {
-        hint:
-          all.length === 0
-            ? "No call waits. Calls that nobody approved in time, and calls whose client has gone, are not listed."
-            : `These wait: ${all.map(({ call }) => call.id).join(", ")}. See them with: portolan approve`,
-      },
-    );
+  if (found === undefined) throw await unknownCall(cli, id, raw, all);
   const decision = raw.deny === true ? "deny" : "approve";
   const call = await withGateway(found.gateway, (client) =>
     client.decide({ id, decision, forMs, reason: raw.reason }),
@@ -48,27 +38,66 @@ export async function approve(cli: Cli, words: readonly string[], raw: RawApprov
   }
   cli.output.print(`${describeDecision(raw, forMs)}: ${nameOf(call)}.`);
   if (decision === "approve" && !found.call.isConnected)
-    cli.output.note("Its client waits no longer. The approval is for the next call with the same arguments.");
+    cli.output.note(
+      "The client no longer waits for this call. The approval applies to its next call with the same arguments.",
+    );
   return 0;
+}
+
+/** The error for an id that no waiting call has. A gateway that had the call says how its waiting ended. */
+async function unknownCall(
+  cli: Cli,
+  id: string,
+  raw: RawApproveOptions,
+  waiting: readonly FoundCall[],
+): Promise<PortolanError> {
+  const decision = raw.deny === true ? "deny" : "approve";
+  const gateways = await findControlled(cli, raw);
+  const refused = await Promise.all(
+    gateways.map((gateway) =>
+      withGateway(gateway, (client) => client.decide({ id, decision })).then(
+        () => undefined,
+        toPortolanError,
+      ),
+    ),
+  );
+  const known = refused.find((error) => typeof error?.data["end"] === "string");
+  const others =
+    waiting.length === 0
+      ? "No call is waiting."
+      : `Waiting calls: ${waiting.map(({ call }) => call.id).join(", ")}. To see them: portolan approve`;
+  return known === undefined
+    ? new PortolanError(
+        "APPROVAL_UNKNOWN",
+        `No call with the id ${JSON.stringify(id)} is waiting for approval.`,
+        {
+          hint: `It was approved or denied already, its time has expired, its client has disconnected, or the id is wrong. ${others}`,
+        },
+      )
+    : new PortolanError("APPROVAL_UNKNOWN", known.message, { hint: others });
 }
 
 function checkUsage(id: string | undefined, more: readonly string[], raw: RawApproveOptions): void {
   const hint = "portolan approve [id] [--for 10m | --deny [--reason <text>]]";
   if (more.length > 0) throw new PortolanError("USAGE", "approve takes one id.", { hint });
   if (id === undefined && (raw.for !== undefined || raw.deny === true || raw.reason !== undefined))
-    throw new PortolanError("USAGE", "A decision needs the id of a call; portolan approve shows the ids.", {
-      hint,
-    });
+    throw new PortolanError(
+      "USAGE",
+      "No call was given. portolan approve shows the ids of the waiting calls.",
+      {
+        hint,
+      },
+    );
   if (raw.deny === true && raw.for !== undefined)
-    throw new PortolanError("USAGE", "--for does not go with --deny.", { hint });
+    throw new PortolanError("USAGE", "--for cannot be used with --deny.", { hint });
   if (raw.deny !== true && raw.reason !== undefined)
-    throw new PortolanError("USAGE", "--reason goes with --deny.", { hint });
+    throw new PortolanError("USAGE", "--reason can only be used with --deny.", { hint });
 }
 
 function readTime(text: string): number {
   const ms = parseTime(text);
   if (ms !== undefined && ms > 0) return ms;
-  throw new PortolanError("USAGE", `--for must be a time such as 10m or 1h, got ${JSON.stringify(text)}.`);
+  throw new PortolanError("USAGE", `--for must be a time such as 10m or 1h, not ${JSON.stringify(text)}.`);
 }
 
 interface FoundCall {
@@ -96,19 +125,23 @@ function list({ io, output }: Cli, all: readonly FoundCall[]): number {
     return 0;
   }
   if (all.length === 0) {
-    output.print("No call waits for approval.");
+    output.print("No call is waiting for approval.");
     return 0;
   }
   const { colors } = output;
   const blocks = all.map(({ call, gateway }) => {
     const command = `portolan approve ${call.id}${optionFor(gateway.path, io)}`;
+    // A rule without a reason of its own describes itself.
+    const rule = call.reason.includes(call.rule) ? "" : ` (${plainLine(call.rule, 200)})`;
     const left = Math.max(0, Math.round((Date.parse(call.expires) - Date.now()) / 1_000));
     const cut = call.cut === 0 ? "" : ` (and ${call.cut} more characters)`;
-    const gone = call.isConnected ? "" : "\n  Its client waits no longer: the approval is for its next call.";
+    const gone = call.isConnected
+      ? ""
+      : "\n  The client no longer waits for this call: an approval applies to its next call.";
     const times = call.maxForMs === undefined ? "" : `, or --for up to ${formatDuration(call.maxForMs)}`;
     return [
       `${colors.bold(call.id)}  ${nameOf(call)}  ${colors.dim(`${left} s left`)}`,
-      `  ${plainLine(call.reason, 500)}.${gone}`,
+      `  ${plainLine(call.reason, 500)}${rule}.${gone}`,
       `  Arguments: ${plainLine(call.arguments, MAX_ARGUMENTS)}${cut}`,
       colors.dim(`  ${command}${times}; ${command} --deny`),
     ].join("\n");

@@ -11,16 +11,10 @@ import type { RawLogsOptions } from "./logs.ts";
 import type { RawStopOptions } from "./stop.ts";
 
 const GATEWAY = `Gateway:
-  The command talks to the running gateway of this folder, or of the folder or config file that -w names: portolan serve, in a terminal, in the background or as a service. It connects through a local socket that only you can use.`;
-
-const EXIT_CODES = exitCodes({
-  0: "done",
-  2: "wrong usage, or an unknown server",
-  3: "no gateway runs, it does not answer, or the server does not start",
-});
+  The command uses the running gateway (portolan serve) of this folder, or of the folder or config file that -w names. It connects through a local socket that only you can use.`;
 
 const pidOption = (command: Command): Command =>
-  command.option("--pid <pid>", "the gateway with this process id, of any workspace");
+  command.option("--pid <pid>", "use the gateway with this process id, of any workspace");
 
 export function addControlCommands({ program, explain, run }: CommandHost): void {
   const approve = defineCommand(program, {
@@ -30,7 +24,7 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
     groups: [outputOptions, workspaceOption],
   })
     .usage("[id] [options]")
-    .option("--for <time>", "approve the same call again and again for this time, as its rule allows")
+    .option("--for <time>", "approve this and equal calls for this time, if the rule allows it")
     .option("--deny", "deny the call")
     .option("--reason <text>", "with --deny: the reason, which the caller reads")
     .action((words: string[], raw: RawApproveOptions) =>
@@ -48,7 +42,7 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
       "Rules below gateway.approval of portolan.yaml make calls wait. An approval is for one caller, one tool and exactly the arguments that are shown.",
       exitCodes({
         0: "done",
-        2: "wrong usage, or no such call waits",
+        2: "wrong usage, or no call with this id is waiting",
         3: "no gateway runs, or it does not answer",
         5: "the rule does not allow approval in the terminal",
       }),
@@ -70,7 +64,11 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
     sections: [
       GATEWAY,
       "A new process takes over when it is ready. Calls that are running finish on the old one.",
-      EXIT_CODES,
+      exitCodes({
+        0: "done",
+        2: "wrong usage, or an unknown server",
+        3: "no gateway runs, it does not answer, or the server does not start",
+      }),
     ],
   });
 
@@ -81,7 +79,7 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
     groups: [outputOptions, workspaceOption],
   })
     .usage("<server> [options]")
-    .option("-f, --follow", "continue until interrupted")
+    .option("-f, --follow", "continue to print new lines until Ctrl-C")
     .option("--lines <count>", "how many of the last lines to show (default: 100)")
     .action((words: string[], raw: RawLogsOptions) =>
       run(raw, async (cli) => (await import("./logs.ts")).logs(cli, words, raw)),
@@ -90,8 +88,12 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
     examples: ["portolan logs github", "portolan logs github -f", "portolan logs github --lines 1000 --json"],
     sections: [
       GATEWAY,
-      "Without a running gateway, the lines come from the log file of the last one. Secrets are redacted.",
-      EXIT_CODES,
+      "Without a running gateway, the lines come from the log file of the last gateway. Secrets are redacted.",
+      exitCodes({
+        0: "done",
+        2: "wrong usage, or an unknown server",
+        3: "no gateway runs and there is no log file (with -f: no gateway runs), or it does not answer",
+      }),
     ],
   });
 
@@ -106,8 +108,12 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
     examples: ["portolan reload", "portolan reload -w ~/project"],
     sections: [
       GATEWAY,
-      "A gateway applies saved files by itself. A reload also reads secrets, tokens and the TLS certificate again: servers whose secrets changed are restarted, and the gateway accepts the new token of portolan token --new. SIGHUP does the same. A file with errors leaves the earlier config in use.",
-      EXIT_CODES,
+      "A gateway applies saved files by itself. A reload also reads secrets, tokens and the TLS certificate again: servers whose secrets changed are restarted, and the gateway accepts the new token of portolan token --new. SIGHUP does the same. If a file has errors, the gateway continues to use the earlier config.",
+      exitCodes({
+        0: "done",
+        2: "wrong usage, or a file or setting that the gateway cannot use",
+        3: "no gateway runs, or it does not answer",
+      }),
     ],
   });
 
@@ -125,7 +131,11 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
     sections: [
       GATEWAY,
       "The link signs in once, within five minutes. The browser then stays signed in for a week, or until you sign out.",
-      EXIT_CODES,
+      exitCodes({
+        0: "done",
+        2: "wrong usage",
+        3: "no gateway runs, or it does not answer",
+      }),
     ],
   });
 
@@ -138,6 +148,13 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
     .action((raw: RawStopOptions) => run(raw, async (cli) => (await import("./stop.ts")).stop(cli, raw)));
   explain(pidOption(stop), {
     examples: ["portolan stop", "portolan stop -w ~/project", "portolan stop --all"],
-    sections: [GATEWAY, EXIT_CODES],
+    sections: [
+      GATEWAY,
+      exitCodes({
+        0: "done, also if no gateway runs",
+        2: "wrong usage",
+        3: "the gateway does not answer or does not stop in time",
+      }),
+    ],
   });
 }

@@ -16,6 +16,7 @@ export async function showConsole(cli: Cli, raw: RawConsoleOptions): Promise<num
     output.print(link);
     output.note(output.noteColors.dim("The link works once, within five minutes."));
   }
-  if (raw.open === true && !(await io.openBrowser(link))) output.note("No browser could be opened.");
+  if (raw.open === true && !(await io.openBrowser(link)))
+    output.note("No browser could be opened. Open the link yourself.");
   return 0;
 }

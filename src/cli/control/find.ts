@@ -25,7 +25,10 @@ export async function findControlled(
   const found = [...gateways, ...all].filter((gateway) => String(gateway.pid) === pid).slice(0, 1);
   if (found.length > 0) return found;
   throw new PortolanError("USAGE", `No gateway has the process id ${JSON.stringify(pid)}.`, {
-    hint: all.length === 0 ? "None is running." : `Running: ${all.map(gatewayLabel).join(", ")}.`,
+    hint:
+      all.length === 0
+        ? "No gateway is running."
+        : `Running gateways of all workspaces: ${all.map(gatewayLabel).join(", ")}.`,
   });
 }
 

@@ -28,13 +28,13 @@ const MAX_LINES = 2_000;
 
 export async function logs(cli: Cli, words: readonly string[], raw: RawLogsOptions): Promise<number> {
   const { output, interrupt } = cli;
-  const hint = "portolan logs <server>; portolan status shows their names.";
+  const hint = "portolan logs <server>; portolan status shows the names of the servers.";
   const alias = takeOneWord(words, { command: "logs", noun: "server", hint });
   const lines = raw.lines === undefined ? DEFAULT_LINES : Number(raw.lines);
   if (!Number.isInteger(lines) || lines < 0 || lines > MAX_LINES)
     throw new PortolanError(
       "USAGE",
-      `--lines must be a number from 0 to ${MAX_LINES}, got ${JSON.stringify(raw.lines)}.`,
+      `--lines must be a number from 0 to ${MAX_LINES}, not ${JSON.stringify(raw.lines)}.`,
     );
   const print = (line: LogLine): void =>
     output.print(
@@ -49,7 +49,8 @@ export async function logs(cli: Cli, words: readonly string[], raw: RawLogsOptio
     if (isFollowed) return client.followLogs(alias, lines, print, interrupt.signal);
     const found = await client.logs(alias, lines);
     for (const line of found) print(line);
-    if (found.length === 0) output.note(`${plainLine(alias, 80)} has written nothing to stderr.`);
+    if (found.length === 0 && lines > 0)
+      output.note(`${plainLine(alias, 80)} has written nothing to stderr.`);
   });
   return 0;
 }
@@ -68,14 +69,22 @@ async function fromFile(
   );
   if (parts.every((part) => part === undefined))
     throw withElsewhere(
-      new PortolanError("SERVER_UNAVAILABLE", `No gateway runs here, and there is no log of ${alias}.`, {
-        server: alias,
-        hint: `Start one: portolan serve --daemon. To start ${alias} alone: portolan why ${alias}`,
-      }),
+      new PortolanError(
+        "SERVER_UNAVAILABLE",
+        `No gateway runs for this workspace, and there is no log of ${alias}.`,
+        {
+          server: alias,
+          hint: `Start a gateway: portolan serve --daemon. To start only ${alias}: portolan why ${alias}`,
+        },
+      ),
       { elsewhere: await elsewhereHint(io, path) },
     );
   if (io.stderr.isTTY === true)
-    output.note(output.noteColors.dim(`No gateway runs here. From ${pathLabeller(io)(file)}:`));
+    output.note(
+      output.noteColors.dim(
+        `No gateway runs for this workspace. These lines are from ${pathLabeller(io)(file)}:`,
+      ),
+    );
   const all = parts.join("").split("\n").filter(Boolean);
   for (const line of lines === 0 ? [] : all.slice(-lines)) {
     const [, time, text = ""] = /^(\S+) (.*)$/.exec(line) ?? [];

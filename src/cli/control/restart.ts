@@ -10,7 +10,8 @@ import { type RawControlOptions, requireGateway, requireServed, withGateway } fr
 
 export async function restart(cli: Cli, words: readonly string[], raw: RawControlOptions): Promise<number> {
   const { output, interrupt } = cli;
-  const hint = "portolan restart <server>; portolan status shows their names.";
+  const hint =
+    "portolan restart <server>; portolan status shows the names of the servers. To restart the gateway: portolan stop, then portolan serve --daemon";
   const alias = takeOneWord(words, { command: "restart", noun: "server", hint });
   const gateway = await requireGateway(cli, raw);
   const health = await withGateway(gateway, async (client) => {
@@ -25,7 +26,7 @@ export async function restart(cli: Cli, words: readonly string[], raw: RawContro
   else {
     const { colors } = output;
     const next = nextCommand(health);
-    output.note(colors.dim(`The gateway ${gatewayLabel(gateway)} started it again.`));
+    output.note(colors.dim(`The gateway ${gatewayLabel(gateway)} restarted the server.`));
     output.print(serverLine(health, colors));
     if (next !== undefined) output.print(next);
   }

@@ -18,7 +18,10 @@ import {
 } from "./find.ts";
 
 /** The fields that an older gateway leaves out. */
-const NOTHING_RELOADED = { restarted: [], changed: [], removed: [], servers: [] };
+const NOTHING_RELOADED = {
+  ...{ restarted: [], changed: [], removed: [], servers: [] },
+  ...{ applied: [], restart: [] },
+};
 
 export interface RawStopOptions extends RawControlOptions {
   all?: boolean;
@@ -40,7 +43,7 @@ export async function stop(cli: Cli, raw: RawStopOptions): Promise<number> {
       output.print(
         [
           ...ended.map((gateway) => `The gateway ${gatewayLabel(gateway)} had crashed or was killed.`),
-          `No gateway runs for this workspace.${raw.all === true ? " --all stops only those of this workspace." : ""}${elsewhere.length === 0 ? "" : " Those of other workspaces:"}`,
+          `No gateway runs for this workspace.${raw.all === true ? " --all stops only the gateways of this workspace." : ""}${elsewhere.length === 0 ? "" : " To stop those of other workspaces:"}`,
           ...elsewhere.map((one) => `  portolan stop ${one}`),
         ].join("\n"),
       );
@@ -58,8 +61,8 @@ async function stopOne(gateway: RunningGateway): Promise<void> {
   const deadline = performance.now() + STOP_MS;
   while (await gateway.isAlive()) {
     if (performance.now() > deadline)
-      throw new PortolanError("TIMEOUT", `The gateway ${gatewayLabel(gateway)} has not stopped yet.`, {
-        hint: `End it: kill -9 ${gateway.pid}`,
+      throw new PortolanError("TIMEOUT", `The gateway ${gatewayLabel(gateway)} did not stop in time.`, {
+        hint: `To kill it: kill -9 ${gateway.pid}`,
       });
     await delay(POLL_MS);
   }
@@ -68,16 +71,16 @@ async function stopOne(gateway: RunningGateway): Promise<void> {
 export async function reload(cli: Cli, raw: RawControlOptions): Promise<number> {
   const { output } = cli;
   const gateway = await requireGateway(cli, raw);
-  const { hasFiles, problems, restarted, changed, removed, servers } = await withGateway(
+  const { hasFiles, problems, restarted, changed, removed, servers, applied, restart } = await withGateway(
     gateway,
     async (client) => ({ ...NOTHING_RELOADED, ...(await client.reload()) }),
   );
   const done = hasFiles
     ? `The gateway ${gatewayLabel(gateway)} has read its config files again.`
-    : "This gateway serves servers of other clients, whose files it reads at its start only.";
+    : "This gateway serves the servers of MCP clients, whose config files it reads only when it starts. Restart it to use changes.";
   const names = (aliases: readonly string[]): string =>
     aliases.map((alias) => plainLine(alias, 80)).join(", ");
-  const isSame = changed.length + restarted.length + removed.length === 0;
+  const isSame = [changed, restarted, removed, applied, restart].every((list) => list.length === 0);
   if (output.form === "json")
     output.json({
       gateway: toGatewayField(gateway),
@@ -87,15 +90,24 @@ export async function reload(cli: Cli, raw: RawControlOptions): Promise<number> 
       changed,
       removed,
       servers,
+      applied,
+      restart,
     });
   else
     output.print(
       [
         ...(problems.length === 0
-          ? [hasFiles && isSame ? `${done} No server changed since the last reload.` : done]
+          ? [hasFiles && isSame ? `${done} No server and no setting changed since the last reload.` : done]
           : [`The gateway ${gatewayLabel(gateway)} has not applied the changes below. ${AS_A_WHOLE}`]),
         ...problems.map((problem) => `- ${plainLine(problem, 1_000)}`),
-        ...(restarted.length === 0 ? [] : [`Restarted with new secrets: ${names(restarted)}`]),
+        // With problems, only earlier changes of the files can have been applied.
+        ...(applied.length === 0
+          ? []
+          : [
+              `${problems.length === 0 ? "Applied" : "Applied earlier, since the last reload"}: ${names(applied)}`,
+            ]),
+        ...(restart.length === 0 ? [] : [`Needs a restart of the gateway: ${names(restart)}`]),
+        ...(restarted.length === 0 ? [] : [`Restarted, because their secrets changed: ${names(restarted)}`]),
         ...(removed.length === 0 ? [] : [`Removed: ${names(removed)}`]),
         ...servers.flatMap((health) => [
           serverLine(health, output.colors),

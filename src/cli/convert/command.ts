@@ -7,11 +7,12 @@ import type { RawOptions } from "../options/parse.ts";
 import { exitCodes } from "../output/help.ts";
 import type { ConvertCommandOptions } from "./convert.ts";
 
-const EXIT_CODES = exitCodes({
-  0: "done",
-  2: "wrong usage or input, or a file that cannot be used or written",
+const CODES = { 0: "done", 2: "wrong usage or input, or a file that cannot be used or written" };
+const EXIT_CODES = exitCodes(CODES);
+const FETCH_EXIT_CODES = exitCodes({
+  ...CODES,
   3: "the API description cannot be fetched",
-  124: "out of time",
+  124: "a time limit was exceeded",
 });
 
 export function addConvertCommands(host: CommandHost): void {
@@ -33,7 +34,7 @@ function addInit({ program, explain, run, server = [] }: CommandHost): void {
   explain(init, {
     examples: ["portolan init", "portolan init mcpfile", "portolan init package"],
     sections: [
-      "Without a kind: a portolan.yaml with every part explained in comments. An existing file is never overwritten.",
+      "Without a kind, the command writes a portolan.yaml in which comments explain every part. An existing file is never overwritten.",
       "Run portolan init <kind> --help for the options of a kind.",
       EXIT_CODES,
     ],
@@ -74,7 +75,7 @@ function addInitPackage(init: Command, { explain, run, server = [] }: CommandHos
   explain(command, {
     examples: ["portolan init package", "portolan init package packages/github/ --name @alice/github-mcp"],
     sections: [
-      "The file is mcp-package.jsonc: JSON with comments. portolan pack fills in what follows from the server. An existing file is never overwritten.",
+      "The file is mcp-package.jsonc: JSON with comments. portolan pack fills in the fields that it can derive from the server. An existing file is never overwritten.",
       EXIT_CODES,
     ],
   });
@@ -102,7 +103,11 @@ function addConvert({ program, explain, run, server = [] }: CommandHost): void {
     .usage("<file | url> [options]")
     .option("--out <path>", "write to this file, or into this folder, in place of stdout")
     .option("--base-url <url>", "the URL of the API, in place of the one in the description")
-    .option("--only <pattern>", "a tool's name, GET /path, /path or tag:name, with * (repeatable)", collect)
+    .option(
+      "--only <pattern>",
+      "convert only these operations: a tool name, GET /path, /path or tag:name; * matches any text (repeatable)",
+      collect,
+    )
     .option("--split <how>", "write several files: tag (one for each tag) or size (as few as possible)")
     .option("--name <name>", "the name of the server, and the first part of the names of its secrets")
     .option("--force", "let --out overwrite a file")
@@ -122,8 +127,8 @@ function addConvert({ program, explain, run, server = [] }: CommandHost): void {
       "A URL must be https, or http on this computer. Portolan fetches at most 16 MiB within 20 seconds, and follows no redirect to another host.",
       "A description that is too large for one file becomes one file for each tag. A list of tools that is too large for a model is reported.",
       `Output:
-  The mcpfile on stdout, also when stdout is not a terminal; with --json a JSON object that holds it. Skipped operations and warnings go to stderr.`,
-      EXIT_CODES,
+  The mcpfile goes to stdout, also when stdout is not a terminal; with --json, a JSON object that contains it. Skipped operations and warnings go to stderr.`,
+      FETCH_EXIT_CODES,
     ],
   });
 
@@ -146,9 +151,9 @@ function addConvert({ program, explain, run, server = [] }: CommandHost): void {
       "portolan convert mcpfile mcpfile.yaml --out mcpfile.yaml --force",
     ],
     sections: [
-      "A file with several servers becomes several files, and the settings of how a server is served go into an mcpserver.yaml. The meaning stays the same; where that is not possible, nothing is written.",
+      "A file with several servers becomes several files, and settings that define how a server is served go into an mcpserver.yaml. The tools stay the same; if that is not possible, nothing is written.",
       `Output:
-  The files on stdout, one after the other; with --json a JSON object that holds them.`,
+  The files go to stdout, one after the other; with --json, a JSON object that contains them.`,
       EXIT_CODES,
     ],
   });

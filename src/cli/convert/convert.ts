@@ -9,6 +9,7 @@ import { upgradeMcpfile } from "../../formats/mcpfile/index.ts";
 import { type ConvertedApi, convertOpenApi } from "../../openapi/index.ts";
 import type { Cli } from "../context.ts";
 import type { RawOptions } from "../options/parse.ts";
+import { notAllowed } from "../options/usage-error.ts";
 import { configError, describeDiagnostic } from "../output/diagnostic.ts";
 import { withSpinner } from "../output/progress.ts";
 import { type MadeFile, placeFiles, writeFiles } from "../output/write-files.ts";
@@ -36,6 +37,8 @@ interface Given {
 
 const MEBI = 1024 * 1024;
 const MAX_BYTES = 16 * MEBI;
+/** `portolan validate` does not check API descriptions. */
+const CORRECT = "Correct these lines of the description.";
 /** Above this size, the conversion may take a second. */
 const LARGE = MEBI;
 
@@ -63,7 +66,7 @@ export async function convertApi(
 
 function readSplit(word: string | undefined): "tag" | "size" | undefined {
   if (word === undefined || word === "tag" || word === "size") return word;
-  throw new PortolanError("USAGE", `--split takes tag or size, not ${JSON.stringify(word)}.`, {
+  throw new PortolanError("USAGE", notAllowed("--split", word, ["tag", "size"]), {
     hint: "tag: one file for each tag. size: as few files as possible.",
   });
 }
@@ -78,7 +81,7 @@ async function withWorkspace(
   const found = await stat(resolve(cwd, out)).catch(() => undefined);
   if (files.length === 1 && found?.isDirectory() !== true && !/[/\\]$/.test(out)) return files;
   const text = [
-    "# One server for each file. To use some of them, list their aliases: enabled_servers: [...]",
+    "# Each file is one server. To use only some of the servers, list their aliases: enabled_servers: [...]",
     'sources: ["*.mcpfile.yaml"]',
     "",
   ].join("\n");
@@ -95,8 +98,10 @@ export async function convertMcpfile(
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   if (files.length === 0)
     throw errors.length > 0
-      ? configError(errors, cli)
-      : new PortolanError("FILE_INVALID", `${file} has no servers.`);
+      ? configError(errors, cli, "The mcpfile cannot be converted", "Correct these lines of the file.")
+      : new PortolanError("FILE_INVALID", `${file} has no servers.`, {
+          hint: "Check that the file is an mcpfile with tools, prompts or resources.",
+        });
   const written = await deliver(files, cli, options, { files, diagnostics });
   noteDiagnostics(diagnostics, cli);
   noteWritten(written, cli);
@@ -136,7 +141,7 @@ function takeOne(words: readonly string[], kind: "openapi" | "mcpfile"): string 
   const [first, extra] = words;
   const what = kind === "openapi" ? "description" : "file";
   if (first === undefined)
-    throw new PortolanError("USAGE", `No ${what} is given.`, {
+    throw new PortolanError("USAGE", `No ${what} was given.`, {
       hint: kind === "openapi" ? "portolan convert openapi <file or URL>" : "portolan convert mcpfile <file>",
     });
   if (extra !== undefined)
@@ -163,34 +168,47 @@ async function readGiven(word: string, cli: Cli, urls = true): Promise<Given> {
   const found = await stat(path).catch(() => undefined);
   const problem =
     found === undefined
-      ? "is not there"
+      ? "does not exist"
       : !found.isFile()
         ? "is not a file"
         : found.size > MAX_BYTES
           ? `has more than ${MAX_BYTES / MEBI} MiB`
           : undefined;
-  if (problem !== undefined) throw new PortolanError("FILE_FAILED", `${word} ${problem}.`);
+  if (problem !== undefined)
+    throw new PortolanError("FILE_FAILED", `${word} ${problem}.`, {
+      hint:
+        found?.isFile() === true
+          ? `A description can have at most ${MAX_BYTES / MEBI} MiB. Pass a smaller one.`
+          : "Check the path, and name a file.",
+    });
   const bytes = await readFile(path);
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     return { text, file: pathLabeller(io)(path), isUrl: false };
   } catch (cause) {
-    throw new PortolanError("FILE_FAILED", `${word} is not UTF-8 text.`, { cause });
+    throw new PortolanError("FILE_FAILED", `${word} is not UTF-8 text.`, {
+      cause,
+      hint: "Save the file as UTF-8 first.",
+    });
   }
 }
 
 function nothingMade({ diagnostics, skipped }: ConvertedApi, cli: Cli): PortolanError {
   const errors = diagnostics.filter(({ severity }) => severity === "error");
-  if (errors.length > 0) return configError(errors, cli, "The description cannot be converted");
+  if (errors.length > 0) return configError(errors, cli, "The description cannot be converted", CORRECT);
   const reasons = skipped.slice(0, 20).map(({ operation, reason }) => `- ${operation}: ${reason}`);
   if (reasons.length === 0)
     return new PortolanError("FILE_INVALID", "The description has no operations.", {
-      hint: "Check that it is the description of the API, and not a part of it.",
+      hint: "Check that the file describes the whole API, not only a part of it.",
     });
-  return new PortolanError("FILE_INVALID", `No operation can be a tool.\n${reasons.join("\n")}`, {
-    hint: "Correct the operations above in the description.",
-    data: { skipped },
-  });
+  return new PortolanError(
+    "FILE_INVALID",
+    `No operation can be converted to a tool.\n${reasons.join("\n")}`,
+    {
+      hint: "Correct these operations in the description.",
+      data: { skipped },
+    },
+  );
 }
 
 const MOST_SHOWN = 20;
@@ -204,7 +222,7 @@ function noteConverted({ tools, skipped, needs, diagnostics }: ConvertedApi, cli
   for (const { operation, reason, line, column } of skipped.slice(0, MOST_SHOWN))
     output.note(`  ${plainLine(operation, 100)}: ${plainLine(reason, 300)} ${dim(`(${line}:${column})`)}`);
   if (skipped.length > MOST_SHOWN)
-    output.note(dim(`  and ${skipped.length - MOST_SHOWN} more; --json has all`));
+    output.note(dim(`  and ${skipped.length - MOST_SHOWN} more; --json shows all`));
   // The skipped operations are listed above.
   noteDiagnostics(
     diagnostics.filter(({ message }) => !message.includes(" is skipped: ")),
@@ -212,7 +230,7 @@ function noteConverted({ tools, skipped, needs, diagnostics }: ConvertedApi, cli
   );
   if (needs.length === 0) return;
   output.note(
-    `It needs ${needs.length === 1 ? "a secret" : `${needs.length} secrets`}. To set ${needs.length === 1 ? "it" : "them"}:`,
+    `The tools need ${needs.length === 1 ? "a secret" : `${needs.length} secrets`}. To set ${needs.length === 1 ? "it" : "them"}:`,
   );
   for (const name of needs) output.note(`  portolan secrets set ${plainLine(name, 256)}`, true);
 }

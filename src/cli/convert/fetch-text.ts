@@ -36,7 +36,7 @@ function toPortolanError(error: FetchError): PortolanError {
     return new PortolanError(
       "TARGET_INVALID",
       `${labelOf(url)} redirects to another host: ${labelOf(parseAddress(target.href))}.`,
-      { hint: "If you trust that host, give its URL." },
+      { hint: "If you trust that host, use its URL." },
     );
   if (kind === "timeout")
     return new PortolanError(
@@ -44,7 +44,12 @@ function toPortolanError(error: FetchError): PortolanError {
       `${labelOf(url)} did not answer within ${TIMEOUT_MS / 1_000} seconds.`,
       { hint: "Download it yourself, and pass the file.", cause: error },
     );
-  if (kind === "too-large") return failed(url, `it has more than ${MAX_BYTES / 1024 / 1024} MiB`);
+  if (kind === "too-large")
+    return new PortolanError(
+      "HTTP_ERROR",
+      `${labelOf(url)} cannot be fetched: it has more than ${MAX_BYTES / 1024 / 1024} MiB.`,
+      { hint: "Use a smaller description: a file has the same limit.", cause: error },
+    );
   return failed(url, plainLine(code ?? message, 200), error);
 }
 
@@ -70,7 +75,9 @@ function decode(bytes: Buffer, url: URL): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw failed(url, "it is not UTF-8 text");
+    throw new PortolanError("HTTP_ERROR", `${labelOf(url)} cannot be used: it is not UTF-8 text.`, {
+      hint: "Download it yourself, save it as UTF-8, and pass the file.",
+    });
   }
 }
 

@@ -24,18 +24,23 @@ export async function initWorkspace(cli: Cli, words: readonly string[]): Promise
   const found = await stat(folder).catch(() => undefined);
   const near = given === undefined || found !== undefined ? undefined : didYouMean(given, KINDS);
   if (near !== undefined)
-    throw new PortolanError("USAGE", `There is no folder ${JSON.stringify(given)}.`, { hint: near });
+    throw new PortolanError(
+      "USAGE",
+      `${JSON.stringify(given)} is neither an existing folder nor a kind of file that init can write.`,
+      { hint: near },
+    );
   const label = pathLabeller(io);
+  const at = folder === io.cwd ? "" : ` -w ${shellWord(label(folder))}`;
+  const hint = `Add a server to it: portolan add <name>${at} -- <command...>`;
   const file = join(folder, "portolan.yaml");
   const other = join(folder, "portolan.yml");
   if ((await stat(other).catch(() => undefined)) !== undefined)
-    throw new PortolanError("USAGE", `${label(other)} exists already.`, { hint: "It was not changed." });
+    throw new PortolanError("USAGE", `${label(other)} exists already, so no file was written.`, { hint });
   await writeFiles([{ path: file, text: WORKSPACE_TEMPLATE }], {
     force: false,
     label,
-    hint: "Add a server to it: portolan add <name> -- <command...>",
+    hint,
   });
-  const at = folder === io.cwd ? "" : ` -w ${shellWord(label(folder))}`;
   const next = [
     `portolan add files${at} -- npx -y @modelcontextprotocol/server-filesystem .`,
     `portolan connect${at}`,
@@ -44,7 +49,7 @@ export async function initWorkspace(cli: Cli, words: readonly string[]): Promise
   show(
     output,
     { file, next },
-    `${label(file)} was written. Add a server, or take over those of your MCP clients; then serve them:`,
+    `${label(file)} was written. Add a server, connect your MCP clients, or serve the workspace:`,
   );
   return 0;
 }
@@ -55,7 +60,7 @@ export async function initMcpfile(cli: Cli, words: readonly string[]): Promise<n
   const { file, given } = await takePath(cli, words, { kind: "mcpfile", name: "mcpfile.yaml" });
   if (!/\.ya?ml$/i.test(file))
     throw new PortolanError("USAGE", `${given} is not a name for an mcpfile.`, {
-      hint: `It ends in .yaml, best in mcpfile.yaml: ${given}.mcpfile.yaml`,
+      hint: `The name must end in .yaml or .yml, preferably in mcpfile.yaml: ${given}.mcpfile.yaml`,
     });
   const label = pathLabeller(io);
   await writeFiles([{ path: file, text: MCPFILE_TEMPLATE }], {
@@ -83,9 +88,13 @@ export async function initPackage(
   const { io, output } = cli;
   const { file, given } = await takePath(cli, words, { kind: "package", name: "mcp-package.jsonc" });
   if (!DOCUMENT_NAMES.includes(basename(file)))
-    throw new PortolanError("USAGE", `${given} is not a name for the metadata of a package.`, {
-      hint: `Its name is ${DOCUMENT_NAMES.join(" or ")}; name another folder to keep several packages.`,
-    });
+    throw new PortolanError(
+      "USAGE",
+      `${JSON.stringify(given)} cannot be the metadata file of a package: its file name must be ${DOCUMENT_NAMES.join(" or ")}.`,
+      {
+        hint: "A folder has one package. To create the file in another folder: portolan init package <folder>/",
+      },
+    );
   const folder = dirname(file);
   const there = await findDocument(folder);
   const label = pathLabeller(io);
@@ -105,7 +114,11 @@ export async function initPackage(
     `portolan pack mcpfile.yaml${out} --check`,
     `portolan publish ${document}`,
   ];
-  show(output, { file, next }, `${label(file)} was written. Fill in who and what it is, then:`);
+  show(
+    output,
+    { file, next },
+    `${label(file)} was written. Fill in the fields about the package and its author, then:`,
+  );
   return 0;
 }
 

@@ -8,7 +8,7 @@ import { exitCodes, OUTPUT } from "../output/help.ts";
 export function addDoctorCommand({ program, explain, run }: CommandHost): void {
   const doctor = defineCommand(program, {
     name: "doctor",
-    summary: "test which sandbox rules this machine can enforce",
+    summary: "test which sandbox rules this machine can enforce, and check the installed packages",
     groups: [outputOptions],
   }).action((raw: RawOptions) => run(raw, async (cli) => (await import("./doctor.ts")).doctor(cli)));
   explain(doctor, {
@@ -17,9 +17,12 @@ export function addDoctorCommand({ program, explain, run }: CommandHost): void {
       "portolan doctor --json | jq '.backends[].report.findings[] | select(.ok | not)'",
     ],
     sections: [
-      "Local servers run in a sandbox: a read-only system, a folder of their own, no network. This command tests each sandbox backend of this machine, compares what they enforce, and then starts a small program in the default profile that tries to escape. It also checks the installed packages. For each failure it shows the command that fixes it.",
+      "Local servers run in a sandbox: a read-only system, a folder of their own, no network. This command tests each sandbox backend of this machine, compares what they enforce, and then starts a small program in the default profile that tries to escape. It also checks the installed packages. If it knows how to fix a failure, it shows the fix.",
       OUTPUT,
-      exitCodes({ 0: "the default profile is enforced here", 3: "it cannot be enforced" }),
+      exitCodes({
+        0: "this machine can enforce the default profile",
+        3: "this machine cannot enforce the default profile",
+      }),
     ],
   });
 }

@@ -36,7 +36,7 @@ test("a machine that can enforce", () => {
   expect(describeDiagnosis(GOOD, view)).toBe(`bubblewrap 0.11.0 works here, and is used
   ok  user namespaces
 
-docker does not work here (optional: for servers that are images)
+docker does not work here (optional: for servers that are container images)
   no  a Docker engine: not found
       fix apt install docker.io
 
@@ -57,5 +57,5 @@ test.each<[string, Diagnosis]>([
   expect(canEnforce(diagnosis)).toBe(false);
   const text = describeDiagnosis(diagnosis, view);
   expect(text).toContain("cannot be enforced here");
-  expect(text).toContain("Begin with: apt install docker.io");
+  expect(text).toContain("First step: apt install docker.io");
 });

@@ -1,4 +1,4 @@
-// `portolan doctor`: tests which sandbox rules this machine can enforce, and shows what is missing and how to fix it.
+// `portolan doctor`: tests which sandbox rules this machine can enforce, checks the installed packages, and shows how to fix what fails.
 
 import type { Diagnosis } from "../../launch/index.ts";
 import { type Finding, GUARANTEES } from "../../sandbox/index.ts";
@@ -30,7 +30,7 @@ export interface DoctorView {
 }
 
 const USES: Readonly<Record<string, string>> = {
-  docker: "for servers that are images",
+  docker: "for servers that are container images",
   srt: "for servers with backend: srt in their config",
 };
 
@@ -63,8 +63,15 @@ export function describeDiagnosis(diagnosis: Diagnosis, view: DoctorView): strin
   if (store.length > 0) sections.push(part("Installed packages", store, view));
   const verdict = canEnforce(diagnosis)
     ? colors.green("The default profile is enforced here.")
-    : `${colors.red("The default profile cannot be enforced here")}, so servers without other sandbox settings do not start.`;
+    : `${colors.red("The default profile cannot be enforced here")}${consequence(diagnosis)}`;
   return [...sections, wrap([verdict, ...remedies(diagnosis)].join("\n"), width)].join("\n\n");
+}
+
+/** A backend that fails the self-test still starts servers. */
+function consequence({ backends }: Diagnosis): string {
+  return backends.some(({ optional, report }) => !optional && report.available)
+    ? ": the self-test failed."
+    : ", so local servers do not start, unless their sandbox mode is warn or off.";
 }
 
 /** A table of the rules that each backend enforces on this machine, or would enforce if it worked. */
@@ -108,7 +115,7 @@ function remedies(diagnosis: Diagnosis): string[] {
   const all = [...selfTest, ...backends.flatMap(({ report }) => report.findings)];
   const first = all.find(({ ok, remedy }) => !ok && remedy !== undefined && remedy !== "");
   return [
-    ...(first?.remedy === undefined ? [] : [`Begin with: ${plainLine(first.remedy, 1_000)}`]),
-    "If this machine is itself isolated, such as a container, set PORTOLAN_SANDBOX=off.",
+    ...(first?.remedy === undefined ? [] : [`First step: ${plainLine(first.remedy, 1_000)}`]),
+    "If this machine is itself isolated, for example a container, you can switch the sandbox off: PORTOLAN_SANDBOX=off",
   ];
 }

@@ -18,7 +18,9 @@ import { type GatewayField, toGatewayField } from "../workspace/running.ts";
 export async function acceptDrivers(cli: Cli, words: readonly string[]): Promise<number> {
   const { output } = cli;
   if (words.length === 0)
-    throw new PortolanError("USAGE", "No driver is given.", { hint: "portolan drivers accept <id>" });
+    throw new PortolanError("USAGE", "No driver and no contract was given.", {
+      hint: "portolan drivers accept <id>",
+    });
   const own = await loadContracts(cli);
   const { root } = own.endpoint;
   const contracts = own.endpoint.contracts.filter(({ id }) => words.includes(id));
@@ -42,7 +44,7 @@ export async function acceptDrivers(cli: Cli, words: readonly string[]): Promise
   if (output.form === "json") output.json({ accepted, ...(gateways.length === 0 ? {} : { gateways }) });
   else {
     for (const { id, version, before, changes } of accepted) {
-      const since = before === undefined ? "it was not registered before" : `since ${before}`;
+      const since = before === undefined ? "it was not registered before" : `changes since ${before}`;
       const lines = changes.map(({ what, needs, why }) =>
         wrap(`  ${needs} ${plainLine(what, 200)}: ${plainLine(why, 300)}`, output.width, 4),
       );
@@ -50,7 +52,7 @@ export async function acceptDrivers(cli: Cli, words: readonly string[]): Promise
       output.print([`${output.colors.bold(`${id}@${version}`)} is accepted (${what}).`, ...lines].join("\n"));
     }
     for (const { pid } of gateways)
-      output.print(output.colors.dim(`The running gateway (process ${pid}) uses it.`));
+      output.print(output.colors.dim(`The running gateway (process ${pid}) now uses the accepted versions.`));
   }
   return 0;
 }

@@ -45,10 +45,13 @@ function addResolve({ program, explain, run }: CommandHost): void {
     groups: GROUPS,
   })
     .usage("<contract> [options]")
-    .option("--pin <driver>", "as if the call were pinned to this driver")
-    .option("--region <region>", "as if the call's data had to stay there")
-    .option("--policy <policy>", "a portolan.yaml, or allow=tag,deny=tag, in place of the workspace's own")
-    .option("--input <names>", "names of the call's inputs: key,key (repeatable)", collect)
+    .option("--pin <driver>", "test a call that is pinned to this driver")
+    .option("--region <region>", "test a call whose data must stay in this region")
+    .option(
+      "--policy <policy>",
+      "use the policy of this portolan.yaml, or allow=tag,deny=tag, in place of the workspace's policy",
+    )
+    .option("--input <names>", "names of the inputs that the call has: key,key (repeatable)", collect)
     .action((words: string[], raw: RawOptions & ResolveOptions) =>
       run(raw, async (cli) => (await import("./resolve.ts")).resolveContract(cli, words, raw)),
     );
@@ -90,11 +93,11 @@ function addDiff({ program, explain, run }: CommandHost): void {
       "portolan diff old new --json | jq -r .needs",
     ],
     sections: [
-      "Compares two DRIVER.md or two TOOL.md files, or the folders that hold them. Each change is shown with the version step it needs: major when it can break a caller of the old version, minor when it adds something, patch otherwise.",
+      "Compares two DRIVER.md or two TOOL.md files, or the folders that contain them. Each change is shown with the version step it needs: major when it can break a caller of the old version; patch when callers are not affected, such as a new description; minor otherwise. In a version 0.x, a breaking change raises the second number, and other changes raise the third.",
       exitCodes({
         0: "the new version number is high enough for the changes",
-        1: "it is not",
-        ...USAGE_CODES,
+        1: "the new version number is too low for the changes",
+        2: "wrong usage, or a file that cannot be used",
       }),
     ],
   });
@@ -126,8 +129,8 @@ function addTest({ program, explain, run }: CommandHost): void {
     ],
     sections: [
       DRIVERS,
-      "The command calls every example of every contract that the driver serves, by this driver only. If an example has an output, the call must return exactly that. Examples of contracts that change data are skipped without --allow-mutations.",
-      exitCodes({ 0: "no example failed", 1: "an example failed, or there is none", ...USAGE_CODES }),
+      "The command calls every example of every contract that the driver serves, with this driver only. If an example has an output, the call must return exactly that. Examples of contracts that change data are skipped without --allow-mutations.",
+      exitCodes({ 0: "no example failed", 1: "an example failed, or there are no examples", ...USAGE_CODES }),
     ],
   });
 }
@@ -141,7 +144,7 @@ function addAccept({ program, explain, run }: CommandHost): void {
 
   const accept = defineCommand(drivers, {
     name: "accept",
-    summary: "accept a driver whose version number is too low for its changes",
+    summary: "accept a driver or a contract whose version number is too low for its changes",
     argument: "[id...]",
     groups: [outputOptions, workspaceOption],
   })
@@ -155,7 +158,7 @@ function addAccept({ program, explain, run }: CommandHost): void {
       "portolan drivers accept filesystem-mcp",
     ],
     sections: [
-      "Portolan remembers each driver that was registered. A driver with a breaking change and the same major version is refused until its version is raised. This command accepts the driver as it is, once.",
+      "Portolan remembers each registered driver and contract. It refuses one that has a breaking change but the same major version, until its version is raised. This command accepts a driver or a contract in its present state; the next breaking change is refused again.",
       exitCodes({ 0: "done", ...USAGE_CODES }),
     ],
   });

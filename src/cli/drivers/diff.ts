@@ -26,7 +26,7 @@ export async function diff(cli: Cli, words: readonly string[]): Promise<number> 
   const [before, after, extra] = words;
   if (before === undefined || after === undefined || extra !== undefined)
     throw new PortolanError("USAGE", "diff takes two files: the old one and the new one.", {
-      hint: "portolan diff <old DRIVER.md> <new DRIVER.md>, or two TOOL.md, or folders that hold them.",
+      hint: "portolan diff <old DRIVER.md> <new DRIVER.md>, or two TOOL.md, or folders that contain them.",
     });
   const [first, second] = [await read(before, cli), await read(after, cli)];
   const now = parse(second, second.file, cli);
@@ -36,7 +36,7 @@ export async function diff(cli: Cli, words: readonly string[]): Promise<number> 
   const { difference, problems, from, to } = compare(old, now, [before, after]);
   const lower = isLower(from.version, to.version);
   const enough = problems.length === 0 && !lower;
-  const hint = lower ? "The new version is lower than the old one: raise it." : problems[0]?.hint;
+  const hint = lower ? "The new version number is lower than the old one. Raise it." : problems[0]?.hint;
   if (cli.output.form === "json")
     cli.output.json({
       id: to.id,
@@ -51,8 +51,8 @@ export async function diff(cli: Cli, words: readonly string[]): Promise<number> 
     const { colors, width } = cli.output;
     const head = `${colors.bold(to.id)} ${from.version} ${colors.dim("→")} ${to.version}`;
     const verdict = enough
-      ? `${colors.green("enough")} ${needsLabel(difference.needs)}`
-      : `${colors.red("not enough")} ${hint ?? needsLabel(difference.needs)}`;
+      ? `${colors.green("version ok")} ${needsLabel(difference.needs)}`
+      : `${colors.red("version too low")} ${hint ?? needsLabel(difference.needs)}`;
     const parts = [head, ...changeLines(difference, colors, width), wrap(verdict, width)];
     cli.output.print(parts.join("\n"));
   }
@@ -85,7 +85,7 @@ function compare(
     };
   throw new PortolanError(
     "USAGE",
-    `${names.join(" and ")} are a driver and a contract: they cannot be compared.`,
+    `${names.join(" and ")} cannot be compared: one is a driver, the other is a contract.`,
   );
 }
 
@@ -101,7 +101,12 @@ async function read(word: string, cli: Cli): Promise<Given> {
     const server = await readFile(beside, "utf8").catch(() => undefined);
     return { text, file, serverJson: server === undefined ? undefined : { text: server, file: beside } };
   }
-  const message = found?.isDirectory() === true ? "contains no DRIVER.md and no TOOL.md" : "is not there";
+  const message =
+    found === undefined
+      ? "does not exist"
+      : found.isDirectory()
+        ? "contains no DRIVER.md and no TOOL.md that can be read"
+        : "cannot be read";
   throw new PortolanError("FILE_FAILED", `${word} ${message}.`);
 }
 
@@ -117,7 +122,12 @@ function parse({ text, serverJson }: Given, file: string, cli: Cli): Read {
   if (driver !== undefined) return { driver };
   if (contract !== undefined) return { contract };
   const errors = diagnostics.filter(({ severity }) => severity === "error");
-  throw configError(errors, cli, "The files have errors and cannot be compared");
+  throw configError(
+    errors,
+    cli,
+    "The files have errors and cannot be compared",
+    "Correct these lines, or compare other versions of the files.",
+  );
 }
 
 function isLower(before: string, after: string): boolean {

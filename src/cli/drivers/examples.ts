@@ -33,7 +33,7 @@ export interface TestOptions {
 
 const GAP = "  ";
 const NO_EXAMPLES =
-  "None of its contracts has examples, so nothing was tested. Write some in TOOL.md, under examples:, each with name, input and output.";
+  "None of the contracts of this driver has examples, so nothing was tested. Add examples to a TOOL.md, each with name, input and output.";
 
 export interface ExampleResult {
   readonly contract: string;
@@ -47,7 +47,7 @@ export interface ExampleResult {
 }
 
 export async function test(cli: Cli, words: readonly string[], options: TestOptions): Promise<number> {
-  const hint = "portolan test <driver>; portolan status shows them.";
+  const hint = "portolan test <driver>; portolan status shows the drivers.";
   const id = takeOneWord(words, { command: "test", noun: "driver", hint });
   const own = await loadContracts(cli);
   const { driver } = requireDriver(own, id);
@@ -79,7 +79,7 @@ function usable(contracts: Contracts, id: string): DriverReport {
       `The driver ${id} was not registered: its DRIVER.md has errors.`,
       {
         server: id,
-        hint: `See them: portolan why ${id}`,
+        hint: `See the errors: portolan why ${id}`,
       },
     );
   if (report.server === "refused")
@@ -114,7 +114,7 @@ async function runExample(contract: Contract, example: ContractExample, run: Run
   const skipped = (why: string): ExampleResult => ({
     ...about,
     state: "skipped",
-    reason: `${why}; run it with --allow-mutations`,
+    reason: `${why}; to run it, add --allow-mutations`,
   });
   if (contract.mutates.length === 0 && contract.approval !== "auto" && !mutating)
     return skipped("it needs approval");

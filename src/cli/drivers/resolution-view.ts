@@ -90,18 +90,19 @@ export function whyFirst(
   { drivers }: ContractsEndpoint,
 ): string | undefined {
   const order = phases.find(({ phase }) => phase === "rank")?.kept ?? [];
-  if (order.length === 1) return `${order[0]} is the only one left`;
+  if (order.length === 1) return `${order[0]} is the only remaining driver`;
   const [first, second] = order.map((id) => drivers.find(({ driver }) => driver.id === id)?.driver);
   if (first === undefined || second === undefined) return undefined;
   const before = `${first.id} before ${second.id}:`;
-  if (contract.defaultImplementation === first.id) return `${before} the contract prefers it`;
+  if (contract.defaultImplementation === first.id)
+    return `${before} it is the default_implementation of the contract`;
   const [a, b] = [costOf(first, contract), costOf(second, contract)];
   if (a.unitsPerCall !== b.unitsPerCall)
     return `${before} it costs ${priceLabel(a)}, the other ${priceLabel(b)}`;
   const [classA, classB] = [a, b].map(({ costClass }) => costClass ?? contract.costClass);
   if (a.unitsPerCall === undefined && classA !== classB)
     return `${before} it is ${classA}, the other ${classB}`;
-  return `${before} they cost the same; the one seen healthy last goes first, then the alphabet`;
+  return `${before} both cost the same, so the driver with the latest successful health check is first, then the order of the alphabet`;
 }
 
 function costOf(driver: Driver, contract: Contract): CostOverride {

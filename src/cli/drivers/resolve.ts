@@ -30,14 +30,15 @@ export interface ResolveOptions {
 /** Exit codes for contracts that no driver would serve. */
 const EXITS: Readonly<Record<string, number>> = { auth_required: 5, input_unsupported: 2 };
 const NO_DRIVER = 3;
-const POLICY_WORDS = "allow=<tag>, deny=<tag>, region=<region>, strict-region";
+const POLICY_HINT =
+  "Give the path of a portolan.yaml, or one or more of these, separated by commas: allow=<tag>, deny=<tag>, region=<region>, strict-region.";
 
 export async function resolveContract(
   cli: Cli,
   words: readonly string[],
   options: ResolveOptions,
 ): Promise<number> {
-  const hint = "portolan resolve <contract>; portolan list contracts shows them.";
+  const hint = "portolan resolve <contract>; portolan list contracts shows the contracts.";
   const word = takeOneWord(words, { command: "resolve", noun: "contract", hint });
   const own = await loadContracts(cli);
   const id = findContract(own.endpoint, idIn(word))?.id;
@@ -108,7 +109,7 @@ async function readPolicyFile(name: string, cli: Cli): Promise<ContractPolicy> {
   const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => {
     throw new PortolanError("FILE_FAILED", `--policy ${name} cannot be read (${cause.code}).`, {
       cause,
-      hint: `Name a portolan.yaml, or write it out: ${POLICY_WORDS}.`,
+      hint: POLICY_HINT,
     });
   });
   const { settings, diagnostics } = parseWorkspace(text, file);
@@ -132,8 +133,8 @@ function parsePolicy(text: string): ContractPolicy {
     else if (word === "strict-region") [strictRegion, current] = [true, undefined];
     else if (current !== undefined && /^[a-z0-9][a-z0-9-]*$/.test(word)) lists[current].push(word);
     else
-      throw new PortolanError("USAGE", `--policy: ${JSON.stringify(word)} is not understood.`, {
-        hint: `Name a portolan.yaml, or write ${POLICY_WORDS}, with commas between them.`,
+      throw new PortolanError("USAGE", `--policy has an unknown part: ${JSON.stringify(word)}.`, {
+        hint: POLICY_HINT,
       });
   }
   return {

@@ -9,13 +9,15 @@ import { shellWord } from "../../base/text/command-line.ts";
 import type { Cli, Words } from "../context.ts";
 import { applyToGateways } from "../control/apply.ts";
 import { withNoticedFields } from "../grants/noticed-fields.ts";
+import { openGrantsOfNew, printOpenGrants } from "../grants/open-grants.ts";
 import { secretName } from "../import/secrets.ts";
 import { parseServerOptions } from "../options/parse.ts";
 import { givenSandboxFlags, networkOf, type SandboxOptions } from "../options/sandbox.ts";
-import { refuseBothSides, throwUsageErrors } from "../options/usage-error.ts";
+import { notAllowed, refuseBothSides, throwUsageErrors } from "../options/usage-error.ts";
 import type { UrlServer } from "../login/url-server.ts";
 import type { RawPackageOptions } from "../packages/add.ts";
 import { hasScheme, splitWords } from "../target/target.ts";
+import { optionFor } from "../workspace/elsewhere.ts";
 import { findWorkspace } from "../workspace/folder.ts";
 import { loadSource } from "../workspace/source.ts";
 import { editWorkspaceFile } from "./workspace-file.ts";
@@ -26,12 +28,15 @@ export interface AddOptions extends RawPackageOptions {
   strict?: boolean;
 }
 
+/** Before the name of an npm package, in place of a command. */
+const NPM = "npm:";
+
 export async function add(cli: Cli, words: Words, options: AddOptions): Promise<number> {
   const { output } = cli;
   const [alias, ...rest] = words.words;
   if (alias === undefined)
-    throw new PortolanError("USAGE", "No name is given.", {
-      hint: "portolan add <name> -- <command...>, portolan add <name> <url>, or portolan add <package>",
+    throw new PortolanError("USAGE", "Neither a name nor a package was given.", {
+      hint: "portolan add <name> -- <command...>, portolan add <name> <url>, portolan add <name> npm:<npm package>, or portolan add @user/<package>",
     });
   const found = packageIn(words);
   if (found !== undefined) {
@@ -41,14 +46,16 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
   }
   refusePackageOptions(options);
   const typed = toFields(alias, rest, words.server, options, cli);
-  const command = [typed.command ?? "", ...(typed.args ?? [])].map(shellWord).join(" ");
+  const program = typed.npm === undefined ? (typed.command ?? "") : `${NPM}${typed.npm}`;
+  const command = [program, ...(typed.args ?? [])].map(shellWord).join(" ");
   const again = (flags: string): string => `portolan add ${alias} ${flags} -- ${command}`;
   const isNew = options.strict === true || options.dryRun === true;
   const { folder } = await findWorkspace(cli.io, { workspace: cli.options.workspace });
   const { fields, prepare } = await withNoticedFields(cli, {
     ...{ alias, fields: typed, folder, strict: options.strict === true, asks: options.dryRun !== true },
     how: isNew ? again : undefined,
-    again: isNew ? again : (flags) => `portolan remove ${alias} && ${again(flags)}`,
+    // The last lines of the command report what is still not granted.
+    notes: options.dryRun === true,
   });
   const before = options.dryRun === true ? undefined : await knownElsewhere(cli, alias);
   if (options.dryRun !== true) await prepare?.();
@@ -56,11 +63,13 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
     addServer(text, alias, fields),
   );
   const warnings = [...findSecrets(alias, fields), ...(before === undefined ? [] : [before])];
-  for (const { message, hint } of warnings)
-    output.note(`${output.noteColors.yellow("warning")} ${message}. ${hint ?? ""}`.trim());
   const { file, label, after, text } = changed;
   const applied = options.dryRun === true ? undefined : await applyToGateways(cli, alias);
   const added = options.dryRun === true ? undefined : urlServer(alias, fields, file);
+  const grants =
+    options.dryRun === true
+      ? []
+      : await openGrantsOfNew(cli, { file, text: after, aliases: [alias] }, folder);
   const { findLoginCommand, offerLogin } = await import("../login/server-login.ts");
   const login = added && (await findLoginCommand(cli, added));
   if (output.form === "json") {
@@ -68,6 +77,7 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
     output.json({
       ...{ file, server: alias, written, ...(written ? {} : { text: after }), diagnostics: warnings },
       login: login && { needed: true, command: login },
+      needsGrant: filled(grants),
       ...applied?.fields,
     });
   } else if (options.dryRun === true) output.print(after);
@@ -76,10 +86,18 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
       text === undefined ? `Created ${label} with the server ${alias}.` : `Added ${alias} to ${label}.`;
     output.print(what);
     if (applied?.fields.gateways === undefined)
-      output.print(output.colors.dim(`See its state: portolan status ${alias}`));
+      output.print(
+        output.colors.dim(
+          `To start and check the server: portolan status ${alias}${optionFor(folder, cli.io)}`,
+        ),
+      );
     applied?.print();
-    if (added !== undefined && login !== undefined) await offerLogin(cli, added, login);
   }
+  for (const { message, hint } of warnings)
+    output.note(`${output.noteColors.yellow("warning")} ${message}. ${hint ?? ""}`.trim());
+  printOpenGrants(cli, grants);
+  if (output.form === "text" && added !== undefined && login !== undefined)
+    await offerLogin(cli, added, login);
   return applied?.code ?? 0;
 }
 
@@ -113,7 +131,9 @@ function packageIn({
 function refuseServerOptions({ env, header, transport, era, cwd, start }: AddOptions): void {
   const given = Object.entries({ env, header, transport, era, cwd, start })
     .filter(([, value]) => value !== undefined)
-    .map(([name]) => `--${name} is for commands and URLs; a package takes --config`);
+    .map(
+      ([name]) => `--${name} cannot be used with a package. To set an option of the package, use --config`,
+    );
   throwUsageErrors(given);
 }
 
@@ -139,7 +159,7 @@ function refusePackageOptions({
   };
   const given = Object.entries(options)
     .filter(([, value]) => value !== undefined)
-    .map(([option]) => `--${option} is for packages`);
+    .map(([option]) => `--${option} is only for packages`);
   throwUsageErrors(given);
 }
 
@@ -165,24 +185,32 @@ function toFields(
   const command =
     server ?? (isUrl || place === undefined ? [] : splitWords(place, cli.io.platform === "win32"));
   const [program, ...args] = command;
+  if (program === undefined && !isUrl && alias.startsWith(NPM))
+    throw new PortolanError("USAGE", "An npm package needs a name for its server.", {
+      hint: `portolan add <name> ${shellWord(alias)}`,
+    });
   if (!isUrl && (program === undefined || program === ""))
-    throw new PortolanError("USAGE", "No command and no URL are given.", { hint: example });
+    throw new PortolanError("USAGE", "Neither a command nor a URL was given.", { hint: example });
   const problems: string[] = [];
   const { env: variables = [], cwd, ...others } = options;
   // The file refers to a variable by name; its value is not copied.
   const env = toEnv(variables, problems);
   const { headers, transport, era, sandbox } = parseServerOptions(others, {});
   if (options.start !== undefined && options.start !== "lazy" && options.start !== "eager")
-    problems.push(`--start must be eager or lazy, got ${JSON.stringify(options.start)}`);
-  if (isUrl && Object.keys(env).length > 0) problems.push("--env is for commands; a URL takes --header");
-  if (isUrl && cwd !== undefined) problems.push("--cwd is for commands");
-  if (!isUrl && Object.keys(headers).length > 0) problems.push("--header is for URLs; a command takes --env");
-  if (!isUrl && transport !== undefined) problems.push("--transport is for URLs");
+    problems.push(notAllowed("--start", options.start, ["eager", "lazy"]));
+  if (isUrl && Object.keys(env).length > 0)
+    problems.push("--env is only for commands. For a URL, use --header");
+  if (isUrl && cwd !== undefined) problems.push("--cwd is only for commands");
+  if (!isUrl && Object.keys(headers).length > 0)
+    problems.push("--header is only for URLs. For a command, use --env");
+  if (!isUrl && transport !== undefined) problems.push("--transport is only for URLs");
   if (isUrl)
     for (const flag of givenSandboxFlags(sandbox))
-      problems.push(`${flag} is for commands; a server behind a URL runs elsewhere`);
+      problems.push(`${flag} is only for commands. A server behind a URL does not run on this machine`);
   for (const [name, mode] of Object.entries(sandbox.modes))
-    problems.push(`--sandbox ${name}=${mode} is for existing servers; here it is --sandbox ${mode}`);
+    problems.push(
+      `--sandbox ${name}=${mode} is only for existing servers. For the new server, write --sandbox ${mode}`,
+    );
   const network = networkOf(sandbox.network, problems);
   throwUsageErrors(problems);
   const common = { era, start: options.start as "eager" | "lazy" | undefined };
@@ -194,7 +222,7 @@ function toFields(
       ...common,
     });
   return definedOnly<ServerFields>({
-    command: program,
+    ...(program?.startsWith(NPM) === true ? { npm: program.slice(NPM.length) } : { command: program }),
     args: filled(args),
     env: filled(env),
     cwd,
@@ -223,24 +251,28 @@ function toEnv(given: readonly string[], problems: string[]): Record<string, str
 }
 
 /** Finds literal secrets, by the same rules as in the config files of other clients. */
-function findSecrets(alias: string, { command, args, env, url, headers }: ServerFields): Diagnostic[] {
+function findSecrets(
+  alias: string,
+  { npm, command = npm, args, env, url, headers }: ServerFields,
+): Diagnostic[] {
   const entry = { command, args, env, url, headers };
   const text = JSON.stringify({ mcpServers: { [alias]: entry } });
   const found = parseClientFile(text, "mcp.json", "cursor")?.diagnostics ?? [];
-  return found
-    .filter(({ message }) => message.includes("looks like a secret"))
-    .map(({ message, path }) => {
-      const [name = ""] = message.split(" looks like");
-      const reference = /^[A-Z][A-Z0-9_]*$/.test(name) ? name : secretName(alias, name);
-      return {
+  return found.flatMap(({ message, literalSecret: name, path }) => {
+    if (name === undefined) return [];
+    const reference = /^[A-Z][A-Z0-9_]*$/.test(name) ? name : secretName(alias, name);
+    return [
+      {
         code: "FILE_INVALID" as const,
         severity: "warning" as const,
         server: alias,
-        message: `${name} looks like a secret that is written out in the file`,
+        message,
+        literalSecret: name,
         path: path?.replace(/^\/mcpServers/, "/servers"),
-        hint: `Write \${${reference}} in its place, and keep the value with: portolan secrets set ${reference}`,
-      };
-    });
+        hint: `Write \${${reference}} in its place, and store the value with: portolan secrets set ${reference}`,
+      },
+    ];
+  });
 }
 
 /** Warns when the new server changes which servers are used. Errors in other files are not reported here. */
@@ -250,13 +282,14 @@ async function knownElsewhere(cli: Cli, alias: string): Promise<Diagnostic | und
   if (source?.kind === "clients" && source.config.servers.length > 0)
     return {
       ...common,
-      message: "From now on the servers of this folder are used, and no longer those of other MCP clients",
-      hint: "portolan import --write copies them here.",
+      message:
+        "From now on, Portolan uses the servers of this folder here, and no longer those of other MCP clients",
+      hint: "To copy those servers to this folder: portolan import --write",
     };
   const other = source?.config.servers.find((server) => server.alias === alias);
   if (other === undefined || other.origin.format === "workspace") return undefined;
   return {
     ...common,
-    message: `${alias} is also in ${other.origin.file}:${other.origin.line}; from now on this one is used`,
+    message: `${alias} is also in ${other.origin.file}:${other.origin.line}. From now on, Portolan uses the new server`,
   };
 }

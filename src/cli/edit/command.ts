@@ -11,28 +11,30 @@ import type { RemoveOptions } from "./remove.ts";
 const PACKAGES = `Packages:
   @user/name[@version]         a package of a registry
   mcpb:<file or URL>           an MCPB bundle
-  Portolan shows the package with its permissions, asks, starts it once in its sandbox, and pins its tools in portolan.lock. Without a terminal, --yes and --allow are both needed.`;
+  io.github.user/name          a server of a registry with the official MCP registry API; --from chooses its kind
+  Portolan shows the package and its permissions, and asks for your consent. Then it starts the package once in its sandbox, and pins its tools in portolan.lock. Without a terminal, --yes and --allow are both needed.`;
 
 export function addEditCommands({ program, explain, run, server }: CommandHost): void {
   const add = defineCommand(program, {
     name: "add",
-    summary: "add a server to the workspace's portolan.yaml: a command, a URL or a package",
+    summary:
+      "add a server to the workspace's portolan.yaml: a command, a URL, an npm package or a package of a registry",
     argument: "[words...]",
     groups: [outputOptions, workspaceOption, sandboxOptions, packageOptions],
   })
     .usage(
-      "<name> [options] -- <command> [args...]\n       portolan add <name> <url> [options]\n       portolan add <package> [options]",
+      "<name> [options] -- <command> [args...]\n       portolan add <name> <url> [options]\n       portolan add <name> npm:<package>[@version] [options]\n       portolan add <package> [options]",
     )
     .option(
       "--env <variable>",
-      "NAME=value for the server, or NAME for ${NAME} (repeatable; commands)",
+      "NAME=value for the server, or only NAME, which writes NAME: ${NAME} (repeatable; commands)",
       collect,
     )
     .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; URLs)', collect)
     .option("--transport <kind>", "http, sse or websocket (URLs)")
     .option("--era <era>", "protocol era: auto, legacy or modern")
     .option("--cwd <dir>", "working directory of the server (commands)")
-    .option("--start <when>", "eager: with the workspace; lazy: with the first call")
+    .option("--start <when>", "eager: start with the workspace; lazy: start with the first call")
     .option("--strict", "fail if the server is started with a file or folder that its sandbox hides")
     .option("--dry-run", "print the new file, and write nothing")
     .action((words: string[], raw: AddOptions) => {
@@ -44,6 +46,7 @@ export function addEditCommands({ program, explain, run, server }: CommandHost):
     examples: [
       "portolan add files -- npx -y @modelcontextprotocol/server-filesystem .",
       "portolan add github https://api.githubcopilot.com/mcp/ --header 'Authorization: Bearer ${GITHUB_TOKEN}'",
+      "portolan add everything npm:@modelcontextprotocol/server-everything@2026.7.4",
       "portolan add search --env API_KEY --start lazy -- uvx search-server",
       "portolan add weather --allow-net api.weather.gov -- npx -y weather-server",
       "portolan add files --dry-run -- node server.js",
@@ -57,18 +60,22 @@ export function addEditCommands({ program, explain, run, server }: CommandHost):
 
   const remove = defineCommand(program, {
     name: "remove",
-    summary: "remove a server from the workspace's portolan.yaml",
+    summary: "remove servers from the workspace's portolan.yaml",
     argument: "[name...]",
     groups: [outputOptions, workspaceOption],
   })
-    .usage("<name> [options]")
+    .usage("<name...> [options]")
     .option("--dry-run", "print the new file, and write nothing")
-    .option("--purge", "also remove the secrets that were stored for its package")
+    .option("--purge", "also remove the stored secrets of the servers' packages")
     .action((names: string[], raw: RawOptions & RemoveOptions) =>
       run(raw, async (cli) => (await import("./remove.ts")).remove(cli, names, raw)),
     );
   explain(remove, {
-    examples: ["portolan remove files", "portolan remove files --dry-run", "portolan remove github --purge"],
+    examples: [
+      "portolan remove files",
+      "portolan remove files web --dry-run",
+      "portolan remove github --purge",
+    ],
     sections: [WORKSPACE, WORKSPACE_EXIT_CODES],
   });
 }

@@ -1,15 +1,14 @@
-// `portolan remove`: removes a server from the workspace's portolan.yaml, and from portolan.lock.
+// `portolan remove`: removes servers from the workspace's portolan.yaml, and from portolan.lock.
 
 import { dirname } from "node:path";
-import { type PortolanError, unknownServer } from "../../errors/index.ts";
+import { PortolanError, unknownServer } from "../../errors/index.ts";
 import { parseWorkspace, removeServer } from "../../formats/workspace/index.ts";
 import { parseReferences, type ServerConfig } from "../../model/index.ts";
 import { lockFileOf, readLock } from "../../packages/index.ts";
 import type { Cli } from "../context.ts";
 import { applyToGateways } from "../control/apply.ts";
-import { takeOneWord } from "../options/usage-error.ts";
 import { pathLabeller } from "../workspace/folder.ts";
-import { loadSource } from "../workspace/source.ts";
+import { loadSource, type Source } from "../workspace/source.ts";
 import { editWorkspaceFile, type WorkspaceFile } from "./workspace-file.ts";
 
 export interface RemoveOptions {
@@ -19,28 +18,38 @@ export interface RemoveOptions {
 
 export async function remove(cli: Cli, words: readonly string[], options: RemoveOptions): Promise<number> {
   const { output } = cli;
-  const hint = "portolan remove <name>; portolan status shows the names.";
-  const alias = takeOneWord(words, { command: "remove", noun: "name", hint });
+  const aliases = [...new Set(words)];
+  if (aliases.length === 0)
+    throw new PortolanError("USAGE", "No name was given.", {
+      hint: "portolan remove <name...>; portolan status shows the names of the servers.",
+    });
   const dryRun = options.dryRun === true;
-  const elsewhere = await declaredElsewhere(cli, alias);
+  const source = await loadSource(cli).catch(() => undefined);
   let secrets: readonly string[] = [];
   const change = (own: WorkspaceFile): string => {
     const servers = own.text === undefined ? [] : parseWorkspace(own.text, own.file).servers;
-    if (own.text === undefined || !servers.some((server) => server.alias === alias))
-      throw notThere(alias, own, elsewhere);
-    secrets = packageSecrets(servers, alias);
-    return removeServer(own.text, alias);
+    const names = servers.map((server) => server.alias);
+    for (const alias of aliases)
+      if (!names.includes(alias))
+        throw unknownServer(
+          alias,
+          names,
+          declaredElsewhere(cli, alias, source) ??
+            (names.length === 0 ? `${own.label} has no servers.` : undefined),
+        );
+    secrets = packageSecrets(servers, aliases);
+    return aliases.reduce(removeServer, own.text ?? "");
   };
   const planned = await editWorkspaceFile(cli, true, change);
   const { file, label, after } = planned;
   // A lock file that cannot be read must not lose its pins, so it is an error before anything changes.
   const lock = await readLock(lockFileOf(dirname(file)));
-  const isLocked = Object.hasOwn(lock.servers, alias);
+  const locked = aliases.filter((alias) => Object.hasOwn(lock.servers, alias));
   let purged: readonly string[] = [];
   if (!dryRun) {
-    if (isLocked) {
+    if (locked.length > 0) {
       const { saveDecision } = await import("../packages/save.ts");
-      await saveDecision(cli, { alias, change, entry: undefined });
+      await saveDecision(cli, { change, entries: new Map(locked.map((alias) => [alias, undefined])) });
     } else await editWorkspaceFile(cli, false, change);
     if (options.purge === true && secrets.length > 0) purged = await purge(cli, secrets);
   }
@@ -48,26 +57,29 @@ export async function remove(cli: Cli, words: readonly string[], options: Remove
   const left = secrets.filter((name) => !purged.includes(name));
   if (output.form === "json")
     output.json({
-      ...{ file, server: alias, written: !dryRun, text: dryRun ? after : undefined },
-      ...(isLocked ? { locked: true } : {}),
+      ...{ file, servers: aliases, written: !dryRun, text: dryRun ? after : undefined },
+      ...(locked.length > 0 ? { locked } : {}),
       ...(secrets.length > 0 ? { secrets: { purged, left } } : {}),
       ...applied?.fields,
     });
   else if (dryRun) output.print(after);
   else {
-    output.print(`Removed ${alias} from ${label}${isLocked ? " and portolan.lock" : ""}.`);
-    if (purged.length > 0) output.print(`Removed its secrets: ${purged.join(", ")}.`);
+    const whose = aliases.length === 1 ? "its" : "their";
+    output.print(
+      `Removed ${aliases.join(", ")} from ${label}${locked.length > 0 ? " and portolan.lock" : ""}.`,
+    );
+    if (purged.length > 0) output.print(`Removed ${whose} secrets: ${purged.join(", ")}.`);
     if (left.length > 0)
       output.print(
-        `Its secrets stay for next time: ${left.join(", ")}. Remove them: ${left.map((name) => `portolan secrets rm ${name}`).join("; ")}`,
+        `${aliases.length === 1 ? "Its" : "Their"} secrets are still stored: ${left.join(", ")}. To remove them: ${left.map((name) => `portolan secrets rm ${name}`).join("; ")}`,
       );
     applied?.print();
   }
   return applied?.code ?? 0;
 }
 
-/** Secrets that `add` stored for the package of this server, and that no other server uses. */
-function packageSecrets(servers: readonly ServerConfig[], alias: string): readonly string[] {
+/** Secrets that `add` stored for the packages of these servers, and that no other server uses. */
+function packageSecrets(servers: readonly ServerConfig[], aliases: readonly string[]): readonly string[] {
   const of = (server: ServerConfig): string[] =>
     server.endpoint.transport === "stdio"
       ? Object.values(server.endpoint.env ?? {}).flatMap((text) =>
@@ -76,8 +88,8 @@ function packageSecrets(servers: readonly ServerConfig[], alias: string): readon
           ),
         )
       : [];
-  const others = new Set(servers.filter((server) => server.alias !== alias).flatMap(of));
-  const own = servers.filter((server) => server.alias === alias).flatMap(of);
+  const others = new Set(servers.filter((server) => !aliases.includes(server.alias)).flatMap(of));
+  const own = servers.filter((server) => aliases.includes(server.alias)).flatMap(of);
   return [...new Set(own)].filter((name) => !others.has(name)).sort();
 }
 
@@ -89,18 +101,10 @@ async function purge(cli: Cli, names: readonly string[]): Promise<readonly strin
   return purged;
 }
 
-function notThere(alias: string, own: WorkspaceFile, elsewhere: string | undefined): PortolanError {
-  const { text = "", file } = own;
-  const names = parseWorkspace(text, file).servers.map((server) => server.alias);
-  const reason = elsewhere === undefined ? undefined : `It is in ${elsewhere}: remove or disable it there.`;
-  return unknownServer(alias, names, reason);
-}
-
-/** The place of a server with this name in another config file. Errors in other files are not reported here. */
-async function declaredElsewhere(cli: Cli, alias: string): Promise<string | undefined> {
-  const source = await loadSource(cli).catch(() => undefined);
+/** Says where another config file declares a server with this name. Errors in other files are not reported here. */
+function declaredElsewhere(cli: Cli, alias: string, source: Source | undefined): string | undefined {
   const found = source?.config.servers.find((server) => server.alias === alias);
   if (found === undefined || found.origin.format === "workspace") return undefined;
   const { file, line } = found.origin;
-  return `${pathLabeller(cli.io)(file)}:${line}`;
+  return `The server is declared in ${pathLabeller(cli.io)(file)}:${line}. Remove or disable it there.`;
 }

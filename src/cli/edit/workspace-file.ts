@@ -77,7 +77,7 @@ async function readOwnFile(file: string, cli: Cli): Promise<WorkspaceFile> {
   const isOther = root !== undefined && root.kind !== "null" && !looksLikeWorkspace(toPlain(root));
   if (isOther && !/^portolan\.ya?ml$/i.test(basename(file)))
     throw new PortolanError("USAGE", `${label} is not a portolan.yaml.`, {
-      hint: "Only a workspace's own file is changed; name its folder with --workspace.",
+      hint: "This command changes only a portolan.yaml. Name its folder with --workspace.",
     });
   const errors = parseWorkspace(text, file).diagnostics.filter(({ severity }) => severity === "error");
   if (errors.length > 0) throw configError(errors, cli, `${label} has errors and was not changed`);

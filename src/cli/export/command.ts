@@ -15,7 +15,7 @@ export function addExportCommand({ program, explain, run, server = [] }: Command
   })
     .usage("--for <client> [alias...] [options]")
     .option("--for <client>", "the client, for example cursor")
-    .option("--write [file]", "merge them into the client's usual config file, or into this one")
+    .option("--write [file]", "merge the servers into the client's usual config file, or into this file")
     .option("--scope <scope>", "with --write: the usual file of the user, or of the project")
     .action((words: string[], raw: RawOptions & ExportCommandOptions) =>
       run(raw, async (cli) => (await import("./export.ts")).exportServers(cli, [...words, ...server], raw)),
@@ -29,9 +29,9 @@ export function addExportCommand({ program, explain, run, server = [] }: Command
     ],
     sections: [
       CLIENTS,
-      "Without --write the snippet is printed, and no file is changed. With it, the servers are merged into the client's own file: its other content stays byte for byte, and a backup is kept.",
+      "Without --write, the command prints a snippet and changes no file. With --write, it merges the servers into the client's own file. The other content of the file stays byte for byte, and a backup is kept.",
       `Output:
-  The snippet on stdout, also when stdout is not a terminal; with --json a JSON object that holds it. Settings that the client does not support are reported on stderr.`,
+  The snippet goes to stdout, also when stdout is not a terminal; with --json, a JSON object that contains it. Settings that the client does not support are reported on stderr.`,
       exitCodes({ 0: "done", 2: "wrong usage or input, or a file that cannot be used" }),
     ],
   });

@@ -70,8 +70,8 @@ export async function exportServers(
 
 function chooseClient(name: string | undefined): ClientId {
   if (name !== undefined) return parseClient(name);
-  throw new PortolanError("USAGE", "No client is given.", {
-    hint: `Say for which one: --for ${Object.keys(CLIENTS).join(", ")}.`,
+  throw new PortolanError("USAGE", "No client was given.", {
+    hint: `Choose the client: --for ${Object.keys(CLIENTS).join(", ")}.`,
   });
 }
 
@@ -108,8 +108,8 @@ async function chooseFile(client: ClientId, options: PlaceOptions): Promise<stri
   const scope = checkScope(options.scope);
   if (typeof write !== "string") return usualFile(client, scope, options.computer, "--write <file>");
   if (scope !== undefined)
-    throw new PortolanError("USAGE", "--scope chooses the usual file, and --write names another.", {
-      hint: "Leave out one of them.",
+    throw new PortolanError("USAGE", "--scope cannot be used when --write names a file.", {
+      hint: "Leave out --scope, or the file after --write.",
     });
   if (known.has(write))
     throw new PortolanError("USAGE", `${JSON.stringify(write)} is a server, but --write takes a file.`, {

@@ -92,7 +92,11 @@ export function describeMerge(
   const title = clientTitle(merged.client);
   const outcome = merged.changed
     ? `${merged.created ? "Created" : "Changed"} ${path} of ${title}; its other content is unchanged.`
-    : `${title} has these servers already; ${path} is unchanged.`;
+    : merged.servers.every(({ change }) => change === "left out")
+      ? `No server was written to ${path}: all of them were left out.`
+      : merged.servers.some(({ change }) => change === "left out")
+        ? `${path} is unchanged: servers were left out, and ${title} has the others already.`
+        : `${title} has these servers already; ${path} is unchanged.`;
   lines.push(wrap(merged.created ? `Created ${path} for ${title}.` : outcome, width));
   if (merged.backup !== undefined) lines.push(`Backup: ${pathLabel(merged.backup, computer)}`);
   return lines.join("\n");
@@ -134,7 +138,7 @@ async function readExisting(file: string): Promise<string | undefined> {
   } catch (cause) {
     throw new PortolanError("FILE_FAILED", `${file} is not UTF-8 text`, {
       cause,
-      hint: "Save it as UTF-8 first.",
+      hint: "Save the file as UTF-8 first.",
       data: { file },
     });
   }

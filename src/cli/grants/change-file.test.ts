@@ -19,7 +19,7 @@ it("is refused if the file changed meanwhile, and nothing is lost", async () => 
   const text = "servers:\n  a:\n    command: node\n";
   const change = (basis: string) =>
     changeFile(cli, { file, syntax: "yaml", text, basis }, false, (document) => document);
-  await expect(change("")).rejects.toThrow("changed meanwhile");
+  await expect(change("")).rejects.toThrow("Another program changed portolan.yaml");
   expect(readFileSync(file, "utf8")).toBe("servers: {}\n");
   await change("servers: {}\n");
   expect(readFileSync(file, "utf8")).toBe(text);

@@ -22,8 +22,10 @@ export async function changeFile(
     if (changed !== undefined) return changed.render();
     throw new PortolanError(
       "FILE_INVALID",
-      `${label} cannot be changed automatically: other values would change too, or it has errors.`,
-      { hint: `Check it with portolan validate ${label}, and edit it by hand.` },
+      `${label} was not changed: Portolan cannot edit this file without changing other values, or the file has errors.`,
+      {
+        hint: `Check the file: portolan validate ${label}. If it has no errors, edit the sandbox of the server by hand.`,
+      },
     );
   };
   const read = async (): Promise<string> => {
@@ -45,9 +47,13 @@ export async function changeFile(
     async () => {
       const before = await read();
       if (basis !== undefined && basis !== before)
-        throw new PortolanError("FILE_FAILED", `${label} changed meanwhile, so that nothing was written.`, {
-          hint: "Run the command again.",
-        });
+        throw new PortolanError(
+          "FILE_FAILED",
+          `Another program changed ${label} while this command ran, so nothing was written.`,
+          {
+            hint: "Run the command again.",
+          },
+        );
       const after = edit(planned ?? before);
       if (after === before) return { before, after };
       const mode = await stat(file).then(

@@ -9,23 +9,29 @@ import type { GrantOptions } from "./grant.ts";
 type Raw = Omit<RawOptions, "env"> & GrantOptions;
 
 const FILES = `Files:
-  The file that declares the server is changed: portolan.yaml, a bridge manifest, an mcpfile with a sandbox, or VS Code's mcp.json with sandboxEnabled. A server of another client's file is copied to portolan.yaml first. Comments and everything else stay.
-  For one call only, with the same options: portolan call <server>.<tool> --once --read <path>`;
+  Portolan changes the file that declares the server: portolan.yaml, a bridge manifest, an mcpfile with a sandbox, or VS Code's mcp.json with sandboxEnabled. If the server is in the config file of another client, Portolan first copies it to portolan.yaml. Comments and all other content stay.
+  To grant rights for one call only: portolan call <server>.<tool> --once --read <path>`;
 
 export function addGrantCommands({ program, explain, run }: CommandHost): void {
   for (const verb of ["grant", "revoke"] as const) {
     const isGrant = verb === "grant";
     const command = defineCommand(program, {
       name: verb,
-      summary: isGrant ? "let a server use files, hosts or variables" : "take back what a server was granted",
+      summary: isGrant
+        ? "let a server use files, hosts or environment variables"
+        : "revoke files, hosts or environment variables from a server",
       argument: "[server...]",
       groups: [outputOptions, workspaceOption],
     })
       .usage("<server> [options]")
-      .option("--read <path>", "folder or file that it may read (repeatable)", collect)
-      .option("--write <path>", "folder or file that it may read and write (repeatable)", collect)
-      .option("--net <host>", "host that it may reach, or *.host, host:port (repeatable)", collect)
-      .option("--env <name>", "variable of your environment that it gets (repeatable)", collect)
+      .option("--read <path>", "folder or file that the server may read (repeatable)", collect)
+      .option("--write <path>", "folder or file that the server may read and write (repeatable)", collect)
+      .option(
+        "--net <host>",
+        "host that the server may reach: host, *.host or host:port (repeatable)",
+        collect,
+      )
+      .option("--env <name>", "variable of your environment that the server gets (repeatable)", collect)
       .option("--dry-run", "show the difference, and write nothing")
       .action((words: string[], raw: Raw) => {
         const { env: _, ...common } = raw;

@@ -45,9 +45,13 @@ export async function findDeclared(cli: Cli, alias: string, options: FindOptions
   const drivers = contractsOf(source)?.endpoint.drivers ?? [];
   const driver = drivers.find((one) => one.driver.id === alias)?.driver;
   if (driver !== undefined && findServer(source, alias) === undefined)
-    throw new PortolanError("USAGE", `${alias} is a driver: its rights stand in its own file.`, {
-      hint: `Change sandbox: in ${label(driver.origin.file)}, under launch.`,
-    });
+    throw new PortolanError(
+      "USAGE",
+      `${alias} is a driver, and this command cannot change the rights of a driver.`,
+      {
+        hint: `Change sandbox.fs, or network for hosts, in ${label(driver.origin.file)}.`,
+      },
+    );
   const server = findServer(source, alias) ?? requireServer(source, alias);
   refuseWithoutSandbox(server, label);
   const { file, format } = server.origin;
@@ -60,9 +64,13 @@ export async function findDeclared(cli: Cli, alias: string, options: FindOptions
     const isDefault = !JSON.stringify(document.value ?? "").includes('"sandbox"');
     if (document.get(["sandbox"]) !== undefined || (isDefault && document.get(["tools"]) !== undefined))
       return { file, syntax, at: ["sandbox"], places: SANDBOX_PLACES };
-    throw new PortolanError("USAGE", `${label(file)} has no sandbox for the whole file.`, {
-      hint: "Its servers or commands have their own: change the sandbox of each by hand.",
-    });
+    throw new PortolanError(
+      "USAGE",
+      `${label(file)} has no sandbox section for the whole file, so nothing was changed.`,
+      {
+        hint: "Its servers or commands have sandbox sections of their own. Change them by hand.",
+      },
+    );
   }
   if (format === "manifest") {
     const list = document.get(["config", "servers"]);
@@ -75,9 +83,13 @@ export async function findDeclared(cli: Cli, alias: string, options: FindOptions
   const inVsCode = format === "vscode" ? vscodePath(server, (path) => document.get(path)) : undefined;
   if (inVsCode !== undefined) return { file, syntax, at: [...inVsCode, "sandbox"], places: VSCODE_PLACES };
   if (!options.copies)
-    throw new PortolanError("USAGE", `${label(file)} has no sandbox, so that nothing is granted there.`, {
-      hint: `portolan why --plan ${alias} shows what the server has.`,
-    });
+    throw new PortolanError(
+      "USAGE",
+      `${label(file)} does not support sandbox settings, so it grants nothing that could be revoked.`,
+      {
+        hint: `To see the rights of the server: portolan why --plan ${alias}`,
+      },
+    );
   return copied(cli, source, server);
 }
 
@@ -87,27 +99,46 @@ function refuseWithoutSandbox(
 ): void {
   const place = `${label(origin.file)}:${origin.line}`;
   if (endpoint.transport === "contracts")
-    throw new PortolanError("USAGE", `${alias} stands for all drivers; each has its own sandbox.`, {
-      hint: "Name one driver. To see them: portolan status",
-    });
+    throw new PortolanError(
+      "USAGE",
+      `${alias} is the name for all drivers, and each driver has its own sandbox.`,
+      {
+        hint: "Change sandbox.fs, or network for hosts, in the DRIVER.md of a driver. To see the drivers: portolan status",
+      },
+    );
   if (endpoint.transport === "invoke") {
     const { tools, prompts, resources, resourceTemplates } = endpoint.server;
     const all = [...tools, ...prompts, ...resources, ...resourceTemplates];
     const commands = all.flatMap(({ invocation }) => (invocation.kind === "cli" ? [invocation] : []));
-    if (commands.length > 0 && commands.every(({ sandbox }) => sandbox !== undefined)) return;
-    throw new PortolanError("USAGE", `${alias} has no sandbox: its commands run with all your rights.`, {
-      hint: `There is nothing to grant. To restrict it, write sandbox: {} into ${place}, and grant what it needs then.`,
-    });
+    if (commands.length === 0)
+      throw new PortolanError("USAGE", `${alias} runs no commands, so it has no sandbox.`, {
+        hint: "There is nothing to grant or revoke.",
+      });
+    const open = commands.filter(({ sandbox }) => sandbox === undefined);
+    if (open.length === 0) return;
+    const whose = open.length === commands.length ? "its" : "some of its";
+    throw new PortolanError(
+      "USAGE",
+      `${alias} has no sandbox for the whole file: ${whose} commands run with all your rights.`,
+      {
+        hint: `To restrict all commands, first write sandbox: {} at the level of tools in ${label(origin.file)}. Then grant the rights that they need.`,
+      },
+    );
   }
   if (endpoint.transport !== "stdio" && !("program" in endpoint && endpoint.program !== undefined))
     throw new PortolanError(
       "USAGE",
-      `${alias} is reached by a URL: it runs elsewhere, without a sandbox here.`,
+      `${alias} is a server behind a URL. Portolan does not start it, so it has no sandbox.`,
+      { hint: "There is nothing to grant or revoke." },
     );
   if (launch?.sandbox?.mode === "off")
-    throw new PortolanError("USAGE", `The sandbox of ${alias} is off: it has all your rights already.`, {
-      hint: `Remove sandbox: off in ${place} first.`,
-    });
+    throw new PortolanError(
+      "USAGE",
+      `The sandbox of ${alias} is off, so the server already has all your rights.`,
+      {
+        hint: `Remove sandbox: off in ${place} first.`,
+      },
+    );
 }
 
 /** The entry in VS Code's file, if its sandbox is on there. */
@@ -134,7 +165,7 @@ async function copied(cli: Cli, source: Source, server: ServerConfig): Promise<D
   });
   // Without a config file in the folder, all servers come from other clients; a file with one would hide the rest.
   const others = source.kind === "clients" ? source.config.servers : [server];
-  refusePlainSecrets(server);
+  refusePlainSecrets(server, pathLabeller(cli.io));
   const servers = others.filter((one) => plainSecrets(one).length === 0);
   const leftOut = others.filter((one) => !servers.includes(one)).map(({ alias }) => alias);
   const text = servers.reduce(
@@ -159,15 +190,15 @@ function plainSecrets({ endpoint }: ServerConfig): string[] {
   return findPlainSecrets({ endpoint }).map(({ name }) => name);
 }
 
-/** A copy would have them in clear, too. */
-function refusePlainSecrets(server: ServerConfig): void {
+/** A copy would have them in plain text, too. */
+function refusePlainSecrets(server: ServerConfig, label: (path: string) => string): void {
   const found = plainSecrets(server).map((name) => `${name} (${server.alias})`);
   if (found.length > 0)
     throw new PortolanError(
       "USAGE",
-      `The file of another client has secrets in clear: ${found.join(", ")}.`,
+      `Nothing was granted: ${label(server.origin.file)} contains secrets in plain text, which Portolan does not copy to portolan.yaml: ${found.join(", ")}.`,
       {
-        hint: "First import that client's servers, and store their secrets in the vault: portolan import --write --secrets vault",
+        hint: "First import the servers and store their secrets in the vault: portolan import --write --secrets vault. Then repeat this command.",
       },
     );
 }

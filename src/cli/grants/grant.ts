@@ -49,8 +49,8 @@ export async function changeGrants(
   const alias = takeOneWord(words, { command: verb, noun: "server", hint: usage });
   const asked = KINDS.some((kind) => (options[kind] ?? []).length > 0);
   if (!asked)
-    throw new PortolanError("USAGE", `portolan ${verb} ${alias} names nothing to ${verb}.`, {
-      hint: `${usage}. What it has now: portolan why --plan ${shellWord(alias)}`,
+    throw new PortolanError("USAGE", `portolan ${verb} ${alias} does not say what to ${verb}.`, {
+      hint: `${usage}. To see its present rights: portolan why --plan ${shellWord(alias)}`,
     });
   const wanted = checkGrants(cli, verb, options);
   const isDry = options.dryRun === true;
@@ -92,7 +92,8 @@ export async function changeGrants(
   const { changed = [], unchanged = [] } = edit ?? {};
   // Also without a change of the file: the running gateway may not have applied an earlier one yet.
   const applied = isDry ? undefined : await applyToGateways(cli);
-  report({ alias, verb, declared, changed, unchanged, before, after, isDry, applied }, cli);
+  const wide = wanted.write.find((path) => path === home || path === "/");
+  report({ alias, verb, declared, changed, unchanged, before, after, isDry, applied, wide }, cli);
   return applied?.code ?? 0;
 }
 
@@ -106,10 +107,12 @@ interface Report {
   readonly after: string;
   readonly isDry: boolean;
   readonly applied: AppliedChange | undefined;
+  /** The home folder or `/`, if the server may write it now. */
+  readonly wide: string | undefined;
 }
 
 function report(
-  { alias, verb, declared, changed, unchanged, before, after, isDry, applied }: Report,
+  { alias, verb, declared, changed, unchanged, before, after, isDry, applied, wide }: Report,
   { io, output }: Cli,
 ): void {
   const { file, copiedFrom, leftOut = [] } = declared;
@@ -131,11 +134,11 @@ function report(
   const label = pathLabeller(io);
   if (leftOut.length > 0)
     output.note(
-      `${output.noteColors.yellow("warning")} ${leftOut.join(", ")}: not copied to ${label(file)}, because of secrets in clear. To add them: portolan import --write --secrets vault`,
+      `${output.noteColors.yellow("warning")} ${leftOut.join(", ")}: not copied to ${label(file)}, because their config contains secrets in plain text. To import them: portolan import --write --secrets vault`,
     );
   if (copiedFrom !== undefined)
     output.print(
-      `${alias} is declared in ${label(copiedFrom)}, whose format has no sandbox: ${label(file)} has a copy of it now.`,
+      `${alias} is declared in ${label(copiedFrom)}, which has no sandbox settings for it. Portolan ${isDry ? "would copy" : "copied"} it to ${label(file)}, and uses the copy.`,
     );
   if (before !== after) output.print(`${label(file)}\n${describeDiff(before, after, output.colors)}`);
   if (changed.length > 0)
@@ -148,6 +151,10 @@ function report(
   if (unchanged.length > 0)
     output.print(
       output.colors.dim(`${verb === "grant" ? "Already granted" : "Not granted"}: ${unchanged.join(", ")}.`),
+    );
+  if (verb === "grant" && wide !== undefined && changed.length > 0)
+    output.note(
+      `${output.noteColors.yellow("warning")} ${alias} can now change every file of ${wide}. If a folder in it is enough, grant that folder, and take this grant back: portolan revoke ${shellWord(alias)} --write ${shellWord(wide)}`,
     );
   applied?.print();
 }
@@ -169,7 +176,7 @@ function checkGrants(
     });
   for (const name of env)
     if (!VARIABLE.test(name))
-      problems.push(`--env ${JSON.stringify(name)} is not the name of a variable, and takes no value`);
+      problems.push(`--env ${JSON.stringify(name)} must be the name of a variable, without a value`);
   const grants = {
     read: paths("--read", read),
     write: paths("--write", write),
@@ -183,7 +190,10 @@ function checkGrants(
 function creation(path: string): string {
   const isFile = /[^/.]\.[A-Za-z0-9]{1,8}$/.test(path);
   const word = shellWord(path);
-  return isFile ? `touch ${word}` : `mkdir -p ${word}`;
+  if (!isFile) return `mkdir -p ${word}`;
+  const folder = dirname(path);
+  const isMissing = statSync(folder, { throwIfNoEntry: false }) === undefined;
+  return `${isMissing ? `mkdir -p ${shellWord(folder)} && ` : ""}touch ${word}`;
 }
 
 function hostOf(text: string): string {
@@ -193,7 +203,11 @@ function hostOf(text: string): string {
 
 function notGranted(alias: string, { unchanged }: SandboxEdit, has: Grants): PortolanError {
   const granted = KINDS.flatMap((kind) => has[kind].map((entry) => `--${kind} ${shellWord(entry)}`));
-  return new PortolanError("USAGE", `${alias} is not granted ${unchanged.join(", ")}.`, {
-    hint: granted.length === 0 ? "Its config grants nothing." : `It is granted ${granted.join(" ")}`,
-  });
+  return new PortolanError(
+    "USAGE",
+    `The config of ${alias} does not grant ${unchanged.join(", ")}, so there is nothing to revoke.`,
+    {
+      hint: granted.length === 0 ? "Its config grants nothing." : `It grants ${granted.join(" ")}`,
+    },
+  );
 }

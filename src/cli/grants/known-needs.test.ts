@@ -33,7 +33,6 @@ function person(answer: string | undefined, home = "/home/me") {
     chooseKnownNeeds(cli, {
       server: server(name, sandbox),
       known: knownServer(["npx", "-y", name]),
-      how: (flags) => `portolan x ${flags}`,
       canAsk,
     });
   return { questions, labels, notes, choose };
@@ -50,7 +49,7 @@ it("hosts and a place for data are granted after a yes only", async () => {
     write: ["/home/me/server-memory"],
     env: { MEMORY_FILE_PATH: "/home/me/server-memory/memory.jsonl" },
   });
-  expect(yes.questions[0]).toBe("server-github reaches api.github.com. Allow:");
+  expect(yes.questions[0]).toBe("server-github connects to api.github.com. Allow:");
   const no = person("no");
   expect(await no.choose(GITHUB)).toMatchObject({ network: [] });
   expect(await no.choose(MEMORY)).toMatchObject({ write: [], env: {} });
@@ -60,7 +59,7 @@ it("hosts and a place for data are granted after a yes only", async () => {
 it("where nobody can be asked, the command is printed and nothing is granted", async () => {
   const { choose, notes, questions } = person("yes");
   expect(await choose(GITHUB, { canAsk: false })).toMatchObject({ network: [] });
-  expect(notes[0]).toContain("portolan x --allow-net api.github.com");
+  expect(notes[0]).toContain("To let it reach api.github.com: --allow-net api.github.com");
   expect(await choose(MEMORY, { canAsk: false })).toMatchObject({ write: [] });
   expect(notes[1]).toContain("--env MEMORY_FILE_PATH=/home/me/server-memory/memory.jsonl");
   await choose("some-other-server", { canAsk: false });
@@ -86,11 +85,11 @@ it("the question names the data that the server has until now", async () => {
   put("server-memory/memory.jsonl");
   await choose(MEMORY);
   expect(labels).toEqual([
-    expect.stringMatching(/, which begins empty: no data of a copy that npx ran was found$/),
-    expect.stringMatching(/, with a copy of the data that it has now \(.*\/dist\/memory\.jsonl\)$/),
+    expect.stringMatching(/, which starts empty, because no existing data was found$/),
+    expect.stringMatching(/, with a copy of its present data \(.*\/dist\/memory\.jsonl\)$/),
     expect.stringMatching(/, which exists already$/),
   ]);
   expect(notes[0]).toMatch(
-    / && cp .*\/dist\/memory\.jsonl .*\/server-memory\/memory\.jsonl \(its data until now\)/,
+    /\. To keep its present data: cp .*\/dist\/memory\.jsonl .*\/server-memory\/memory\.jsonl$/,
   );
 });

@@ -6,7 +6,14 @@ import { copyFile, mkdir, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { shellWord } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
-import { type KnownServer, type ServerConfig, unsetDataFile } from "../../model/index.ts";
+import {
+  dataFileAdvice,
+  type KnownServer,
+  knownServer,
+  programWords,
+  type ServerConfig,
+  unsetDataFile,
+} from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { computerOf, pathLabeller } from "../workspace/folder.ts";
@@ -24,8 +31,6 @@ export const NO_NEEDS: KnownNeeds = { env: {}, write: [], network: [] };
 interface NeedsRequest {
   readonly server: ServerConfig;
   readonly known: KnownServer | undefined;
-  /** The whole command again with further flags. */
-  readonly how: (flags: string) => string;
   readonly canAsk: boolean;
   /** False if the caller reports what stays open by itself. */
   readonly notes?: boolean;
@@ -38,9 +43,9 @@ export async function chooseKnownNeeds(cli: Cli, request: NeedsRequest): Promise
   const hosts = missingHosts(server, known);
   if (!canAsk) {
     if (request.notes === false) return NO_NEEDS;
-    if (data !== undefined)
-      noteData(cli, known, data, await copyDataCommand(cli, server, known), request.how);
-    if (hosts.length > 0) noteHosts(cli, known, hosts, request.how);
+    // The server is in no config file yet.
+    for (const hint of await needHints(cli, server, undefined))
+      cli.output.note(`${cli.output.noteColors.cyan("note")} ${known.package}: ${hint}`);
     return NO_NEEDS;
   }
   const kept = data !== undefined && (await askData(cli, known, data));
@@ -65,7 +70,7 @@ function dataNeed({ io }: Cli, server: ServerConfig, known: KnownServer): DataNe
 }
 
 /** The hosts of a known server that its config does not grant. */
-export function missingHosts({ launch }: ServerConfig, known: KnownServer | undefined): readonly string[] {
+function missingHosts({ launch }: ServerConfig, known: KnownServer | undefined): readonly string[] {
   const { hosts = [] } = known ?? {};
   const granted = launch?.sandbox?.network ?? [];
   return hosts.filter((host) => !granted.includes(host) && !granted.includes("*"));
@@ -77,18 +82,18 @@ async function askData(cli: Cli, known: KnownServer, data: DataNeed): Promise<bo
   const content = existsSync(data.file)
     ? ", which exists already"
     : old === undefined
-      ? ", which begins empty: no data of a copy that npx ran was found"
-      : `, with a copy of the data that it has now (${label(old)})`;
+      ? ", which starts empty, because no existing data was found"
+      : `, with a copy of its present data (${label(old)})`;
   return askYesNo(cli, {
-    message: `${nameOf(known)} keeps its data in its own program folder, which its sandbox protects. Keep it elsewhere:`,
+    message: `${nameOf(known)} writes its data into its own program folder, which is read-only in the sandbox. Store the data:`,
     yes: `in ${label(data.file)}${content}`,
-    no: "nowhere; tools that write will fail",
+    no: "nowhere; tools that write data will fail",
   });
 }
 
 async function askHosts(cli: Cli, known: KnownServer, hosts: readonly string[]): Promise<boolean> {
   return askYesNo(cli, {
-    message: `${nameOf(known)} reaches ${hostsLabel(hosts)}. Allow:`,
+    message: `${nameOf(known)} connects to ${hostsLabel(hosts)}. Allow:`,
     yes: "yes",
     no: "no; its tools will fail",
   });
@@ -108,7 +113,8 @@ async function askYesNo(
     initial: "yes",
     signal: cli.interrupt.signal,
   });
-  if (answer === undefined) throw new PortolanError("CANCELLED", "Nothing was changed.", { hint: "" });
+  if (answer === undefined)
+    throw new PortolanError("CANCELLED", "Cancelled. Nothing was changed.", { hint: "" });
   return answer === "yes";
 }
 
@@ -117,7 +123,7 @@ function nameOf({ package: name }: KnownServer): string {
 }
 
 function hostsLabel(hosts: readonly string[]): string {
-  return hosts.includes("*") ? "any host, as its callers ask" : hosts.join(", ");
+  return hosts.includes("*") ? "any host that a call names" : hosts.join(", ");
 }
 
 async function prepareData(known: KnownServer, { file, home }: DataNeed): Promise<void> {
@@ -127,7 +133,7 @@ async function prepareData(known: KnownServer, { file, home }: DataNeed): Promis
 }
 
 /** The command that copies the data of a copy that npx ran before; undefined if there is none, or if there is new data. */
-export async function copyDataCommand(
+async function copyDataCommand(
   { io }: Pick<Cli, "io">,
   server: ServerConfig,
   known: KnownServer | undefined,
@@ -156,29 +162,26 @@ async function oldData(
   return files.toSorted((a, b) => b.at - a.at)[0]?.file;
 }
 
-function noteData(
-  { output }: Cli,
-  known: KnownServer,
-  data: DataNeed,
-  copy: string | undefined,
-  how: NeedsRequest["how"],
-): void {
-  const keep = copy === undefined ? "" : ` && ${copy} (its data until now)`;
-  const folder = shellWord(dirname(data.file));
-  const flags = `--env ${data.variable}=${shellWord(data.file)} --allow-write ${folder}`;
-  output.note(
-    `${output.noteColors.cyan("note")} ${known.package} keeps its data in its own program folder, which is read-only, unless ${data.variable} names another file: mkdir -p ${folder}${keep}, then ${how(flags)}`,
-  );
-}
-
-function noteHosts(
-  { output }: Cli,
-  known: KnownServer,
-  hosts: readonly string[],
-  how: NeedsRequest["how"],
-): void {
-  const flags = hosts.map((host) => `--allow-net ${shellWord(host)}`).join(" ");
-  output.note(
-    `${output.noteColors.cyan("note")} ${known.package} reaches ${hosts.join(", ")}, which its sandbox does not allow: ${how(flags)}`,
-  );
+/** How a known server gets what its arguments do not show. `command` is the one that grants more to it. */
+export async function needHints(
+  { io }: Pick<Cli, "io">,
+  server: ServerConfig,
+  command: string | undefined,
+): Promise<string[]> {
+  const known = knownServer(programWords(server));
+  const { home } = computerOf(io, io.cwd);
+  const data = dataFileAdvice(server, home, command);
+  const copy = await copyDataCommand({ io }, server, known);
+  const hosts = missingHosts(server, known);
+  const [how, option] = command === undefined ? ["", "--allow-net"] : [`${command} `, "--net"];
+  return [
+    ...(data === undefined
+      ? []
+      : [`${data.hint}${copy === undefined ? "" : `. To keep its present data: ${copy}`}`]),
+    ...(hosts.length === 0
+      ? []
+      : [
+          `To let it reach ${hostsLabel(hosts)}: ${how}${hosts.map((host) => `${option} ${shellWord(host)}`).join(" ")}`,
+        ]),
+  ];
 }

@@ -1,13 +1,14 @@
 // Notices files and folders that a server is started with and its sandbox hides, and asks what it may do with them.
 
-import { existsSync, realpathSync, statSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename } from "node:path";
 import { shellWord } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
 import {
+  isSystemPath,
   type KnownServer,
   knownServer,
   MISSING_SCRIPT_HINT,
+  pathGrantHint,
   programWords,
   type ServerConfig,
 } from "../../model/index.ts";
@@ -17,7 +18,7 @@ import { answersRequests } from "../input/handlers.ts";
 import { targetServer } from "../target/server-config.ts";
 import type { Target } from "../target/target.ts";
 import { plainLine } from "../terminal/safe-text.ts";
-import { computerOf, pathLabeller } from "../workspace/folder.ts";
+import { pathLabeller } from "../workspace/folder.ts";
 import { chooseKnownNeeds, type KnownNeeds, NO_NEEDS } from "./known-needs.ts";
 
 /** Absolute paths. */
@@ -37,8 +38,6 @@ export interface NoticeRequest {
   readonly strict: boolean;
   /** The command that grants a path, from flags such as `--allow-write P`: `Grant it with: <how>`. */
   readonly how: (flags: string) => string;
-  /** The whole command again with further flags, where it is not the same. */
-  readonly again?: (flags: string) => string;
   /** False when the person cannot be asked, although there is a terminal. */
   readonly asks?: boolean;
   /** True for a server that is started once, whose start itself reports what stays hidden. */
@@ -54,7 +53,7 @@ const MAX_ASKED = 10;
 
 /** Asks on a terminal. Elsewhere it grants nothing, and prints the flags and the YAML. */
 export async function noticePaths(cli: Cli, request: NoticeRequest): Promise<NoticedGrants> {
-  const { server, strict, how, again = how, asks = true, isOnce = false, notes = !isOnce } = request;
+  const { server, strict, how, asks = true, isOnce = false, notes = !isOnce } = request;
   const { endpoint, launch } = server;
   if (endpoint.transport !== "stdio" || endpoint.kind === "image" || endpoint.kind === "package")
     return NOTHING_NOTICED;
@@ -63,15 +62,14 @@ export async function noticePaths(cli: Cli, request: NoticeRequest): Promise<Not
   const { namedButHidden } = await import("../../launch/index.ts");
   const settings = { ...launch, cwdImplied: true };
   const hidden = await namedButHidden({ server: server.alias, endpoint, settings }).catch(() => []);
-  const name = programName(words) ?? server.alias;
+  const name = nameOf(programName(words), server, isOnce);
   const mayAsk = asks && answersRequests(cli, false);
   const more = await chooseKnownNeeds(cli, {
-    ...{ server, known, how: again, notes: request.notes },
+    ...{ server, known, notes: request.notes },
     canAsk: mayAsk && !isOnce,
   });
   if (hidden.length === 0) return { ...NOTHING_NOTICED, needs: more };
-  const { home } = computerOf(cli.io, cli.io.cwd);
-  const needs = hidden.map((path) => ({ path, grant: grantable(path, known, home) }));
+  const needs = hidden.map((path) => ({ path, grant: grantable(path) }));
   const canAsk = mayAsk && needs.length <= MAX_ASKED;
   const answers = canAsk ? await askAll(cli, name, needs, known) : needs.map((): Answer => "nothing");
   const granted = (wanted: Answer): string[] =>
@@ -91,6 +89,11 @@ export async function noticePaths(cli: Cli, request: NoticeRequest): Promise<Not
     ...{ read: granted("read"), write: granted("write"), open: open.map(({ fact }) => fact) },
     needs: more,
   };
+}
+
+/** The program, with the alias of the server if that is another word: two servers may run the same program. */
+function nameOf(program: string | undefined, { alias }: ServerConfig, isOnce: boolean): string {
+  return program === undefined || isOnce || program === alias ? (program ?? alias) : `${alias}: ${program}`;
 }
 
 async function askAll(
@@ -123,7 +126,8 @@ async function askAll(
       initial: isScript === true ? "read" : (known?.access ?? (isNew === true ? "write" : "read")),
       signal: cli.interrupt.signal,
     });
-    if (answer === undefined) throw new PortolanError("CANCELLED", "Nothing was changed.", { hint: "" });
+    if (answer === undefined)
+      throw new PortolanError("CANCELLED", "Cancelled. Nothing was changed.", { hint: "" });
     answers.push(answer as Answer);
   }
   return answers;
@@ -158,47 +162,26 @@ export async function withNoticedOptions(
   return { ...cli, options: { ...options, sandbox: added } };
 }
 
-/** The path to grant: the folder of a file that does not exist yet or that others stand beside. Undefined if it is too wide. */
-function grantable(
-  { path, isNew, isScript, grant = isNew === true ? undefined : path }: NamedPath,
-  known: KnownServer | undefined,
-  home: string,
-): string | undefined {
-  if (isScript === true) return grant;
-  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-  if (known?.writesBeside !== true || isFolder) return grant;
-  const folder = dirname(path);
-  const isWide = [home, realHome(home), "/tmp", "/"].includes(folder);
-  return isWide || !existsSync(folder) ? undefined : folder;
-}
-
-function realHome(home: string): string {
-  try {
-    return realpathSync(home);
-  } catch {
-    return home;
-  }
+/** The path to grant. Undefined for a new file whose folder is too wide, and for a path of the system or of another user. */
+function grantable({ path, isNew, ownFile, grant }: NamedPath): string | undefined {
+  const wanted = ownFile === undefined ? (grant ?? (isNew === true ? undefined : path)) : undefined;
+  return wanted === undefined || isSystemPath(wanted) ? undefined : wanted;
 }
 
 function describeOpen(
-  { path, where, isNew, isScript }: NamedPath,
+  named: NamedPath,
   grant: string | undefined,
   { name, known, how, label }: OpenContext,
 ): { readonly fact: string; readonly hint: string } {
+  const { path, where, isNew, isScript } = named;
   if (isNew === true && isScript === true)
     return { fact: `There is no file ${label(path)} (${where}).`, hint: MISSING_SCRIPT_HINT };
-  const fact = `${plainLine(name, 80)} is started with ${label(path)} (${where}), which ${isNew === true ? "does not exist yet, and which " : ""}its sandbox hides: nothing was granted.`;
-  if (grant === undefined) {
-    const own = shellWord(join(dirname(path), basename(known?.package ?? name), basename(path)));
-    return {
-      fact,
-      hint: `Name a file in a folder of its own, such as ${own}, and grant that folder. A grant of ${label(dirname(path))} would be too wide.`,
-    };
-  }
+  const fact = `${plainLine(name, 80)} is started with ${label(path)} (${where}), which ${isNew === true ? "does not exist yet, and which " : ""}its sandbox hides, because no right to it was granted.`;
+  if (grant === undefined) return { fact, hint: pathGrantHint(named, undefined) };
   const kind = isScript === true ? "read" : (known?.access ?? "write");
   const word = shellWord(grant);
   const inYaml = word === grant ? grant : JSON.stringify(grant);
-  const other = kind === "write" ? " (or read in place of write)" : "";
+  const other = kind === "write" ? " (use read instead of write if the server only reads)" : "";
   return {
     fact,
     hint: `Grant it with: ${how(`--allow-${kind} ${word}`)}${other}, or in its config: sandbox: { fs: { ${kind}: [${inYaml}] } }`,

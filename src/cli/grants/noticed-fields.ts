@@ -9,7 +9,7 @@ import { computerOf } from "../workspace/folder.ts";
 import { noticePaths, type NoticeRequest } from "./notice.ts";
 import { absolutePath, writtenPath } from "./paths.ts";
 
-export interface NoticedFieldsRequest extends Pick<NoticeRequest, "strict" | "again" | "asks" | "notes"> {
+export interface NoticedFieldsRequest extends Pick<NoticeRequest, "strict" | "asks" | "notes"> {
   readonly alias: string;
   readonly fields: ServerFields;
   /** The folder of portolan.yaml, where relative paths begin. */
@@ -26,24 +26,16 @@ export interface CompletedFields {
 
 export async function withNoticedFields(cli: Cli, request: NoticedFieldsRequest): Promise<CompletedFields> {
   const { alias, fields, folder, strict, asks, notes } = request;
-  const { command, args, env, cwd } = fields;
+  const { command = "", npm, args, env, cwd } = fields;
   const { home } = computerOf(cli.io, folder);
   const block = isObject(fields.sandbox) ? fields.sandbox : {};
   const mode = isObject(fields.sandbox) ? block.mode : fields.sandbox;
-  if (command === undefined || mode === "off" || mode === false) return { fields };
+  if ((command === "" && npm === undefined) || mode === "off" || mode === false) return { fields };
   const fs = isObject(block.fs) ? (block.fs as Readonly<Record<string, readonly string[]>>) : {};
   const whole = (paths: readonly string[] = []): string[] =>
     paths.map((path) => absolutePath(path, folder, home));
   const byGrant = (flags: string): string =>
     `portolan grant ${shellWord(alias)} ${flags.replaceAll("--allow-", "--")}`;
-  // A grant sets no variable; values of others, which may be secret, are not repeated.
-  const again = (flags: string): string => {
-    if (!flags.includes("--env ")) return byGrant(flags);
-    const words = [command, ...(args ?? [])].map(shellWord).join(" ");
-    return filled(env) === undefined
-      ? `portolan remove ${shellWord(alias)} && portolan add ${shellWord(alias)} ${flags} -- ${words}`
-      : `write both into its config: ${flags.replaceAll("--env ", "env: ").replaceAll("--allow-write ", "and sandbox.fs.write: ")}`;
-  };
   const { read, write, needs } = await noticePaths(cli, {
     server: {
       alias,
@@ -51,7 +43,8 @@ export async function withNoticedFields(cli: Cli, request: NoticedFieldsRequest)
       enabled: true,
       endpoint: {
         transport: "stdio",
-        ...{ command, args, env },
+        ...(npm === undefined ? { command } : { kind: "npm" as const, package: npm }),
+        ...{ args, env },
         cwd: cwd === undefined ? folder : absolutePath(cwd, folder, home),
       },
       launch: {
@@ -61,7 +54,7 @@ export async function withNoticedFields(cli: Cli, request: NoticedFieldsRequest)
         },
       },
     },
-    ...{ strict, asks, notes, how: request.how ?? byGrant, again: request.again ?? again },
+    ...{ strict, asks, notes, how: request.how ?? byGrant },
   });
   const isOpen = read.length + write.length + needs.write.length + needs.network.length === 0;
   if (isOpen) return { fields };

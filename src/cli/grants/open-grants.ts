@@ -1,16 +1,10 @@
 // Grants that the servers of a workspace still need, with the hints that `portolan status` prints for the same servers.
 
-import {
-  dataFileAdvice,
-  grantCommand,
-  knownServer,
-  programWords,
-  type ServerConfig,
-} from "../../model/index.ts";
-import { shellWord } from "../../base/text/command-line.ts";
+import { grantCommand, MISSING_SCRIPT_HINT, type ServerConfig } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
-import { computerOf } from "../workspace/folder.ts";
-import { copyDataCommand, missingHosts } from "./known-needs.ts";
+import { count, wrap } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { needHints } from "./known-needs.ts";
 
 export interface OpenGrant {
   readonly server: string;
@@ -26,27 +20,52 @@ export async function openGrants(
 ): Promise<OpenGrant[]> {
   const { checkHiddenPaths } = await import("../../launch/index.ts");
   const { chooseMode } = await import("../../sandbox/index.ts");
-  const { home } = computerOf(io, folder);
   const open: OpenGrant[] = [];
   for (const server of servers) {
     const { alias, launch, enabled } = server;
     if (!enabled || chooseMode(launch, process.env).mode === "off") continue;
-    const command = grantCommand(server, io.cwd);
     const hidden = await checkHiddenPaths(server, folder).catch(() => []);
-    const data = dataFileAdvice(server, home, command);
-    const known = knownServer(programWords(server));
-    const hosts = missingHosts(server, known);
-    const copy = await copyDataCommand({ io }, server, known);
     const hints = [
-      ...hidden.flatMap(({ hint }) => hint ?? []),
-      ...(data === undefined
-        ? []
-        : [`${data.hint}${copy === undefined ? "" : `. Its data until now: ${copy}`}`]),
-      ...(hosts.length === 0 || command === undefined
-        ? []
-        : [`Grant it with: ${command} ${hosts.map((host) => `--net ${shellWord(host)}`).join(" ")}`]),
+      // The message of a missing script names the file; the others are named by the command of the hint.
+      ...hidden.map(({ message, hint = "" }) => (hint === MISSING_SCRIPT_HINT ? `${message} ${hint}` : hint)),
+      ...(await needHints({ io }, server, grantCommand(server, io.cwd))),
     ];
     if (hints.length > 0) open.push({ server: alias, hints });
   }
   return open;
+}
+
+/** The open grants of servers that were just written to the workspace's own file. */
+export async function openGrantsOfNew(
+  cli: Cli,
+  added: { readonly file: string; readonly text: string; readonly aliases: readonly string[] },
+  folder: string,
+): Promise<OpenGrant[]> {
+  const { parseWorkspace } = await import("../../formats/workspace/index.ts");
+  const { servers } = parseWorkspace(added.text, added.file);
+  return openGrants(
+    cli,
+    servers.filter(({ alias }) => added.aliases.includes(alias)),
+    folder,
+  );
+}
+
+/** The last lines of a command; none if nothing is open. */
+export function describeOpenGrants(grants: readonly OpenGrant[], width: number | undefined): string[] {
+  if (grants.length === 0) return [];
+  const whose = grants.length === 1 ? "its" : "their";
+  return [
+    `${count(grants.length, "server")} may need a change; without it, some of ${whose} tools may fail:`,
+    ...grants.flatMap(({ server, hints }) =>
+      hints.map((hint) => wrap(`  ${plainLine(server, 80)}: ${plainLine(hint, 1_000)}`, width, 4)),
+    ),
+  ];
+}
+
+/** Prints them after the result; in JSON output, the result has a field for programs. */
+export function printOpenGrants({ output }: Cli, grants: readonly OpenGrant[]): void {
+  const isText = output.form === "text";
+  for (const line of describeOpenGrants(grants, isText ? output.width : undefined))
+    if (isText) output.print(line);
+    else output.note(line);
 }

@@ -13,8 +13,11 @@ export function addImportCommand({ program, explain, run, server = [] }: Command
     argument: "[client...]",
     groups: [outputOptions, workspaceOption],
   })
-    .option("--write", "add them to the workspace's portolan.yaml")
-    .option("--secrets <place>", "secrets in clear: store them in vault or keyring, or keep them in clear")
+    .option("--write", "add the servers to the workspace's portolan.yaml")
+    .option(
+      "--secrets <place>",
+      "for plain-text secrets: vault or keyring stores them encrypted, keep copies them",
+    )
     .option("--strict", "with --write: fail if a server is started with a file that its sandbox hides")
     .action((words: string[], raw: RawOptions & ImportCommandOptions) =>
       run(raw, async (cli) => (await import("./import.ts")).importServers(cli, [...words, ...server], raw)),
@@ -30,12 +33,12 @@ export function addImportCommand({ program, explain, run, server = [] }: Command
       CLIENTS,
       "Portolan reads the clients' config files in this folder, in the folders above it up to the root of the repository, and in your home folder. It never changes them, and never shows values that may be secret.",
       "With --write, servers that the workspace does not have yet are added to its portolan.yaml. Its other content stays as it is, and a backup is kept.",
-      "Secrets that stand in clear in a client's file are not copied in clear without your consent: at a terminal Portolan asks; elsewhere --secrets says where they go, and a server with such a secret is left out without it.",
+      "Secrets that are in plain text in a client's file are not copied without your consent: --secrets decides. Without --secrets, Portolan asks at a terminal; elsewhere, a server with a plain-text secret is not imported.",
       OUTPUT,
       exitCodes({
         0: "done",
-        1: "a server could not be added (--write)",
-        2: "wrong usage or input, or a file that cannot be used",
+        1: "a server was left out, because its config is not valid or has a plain-text secret (--write)",
+        2: "wrong usage or input, a file that cannot be used, or a running gateway does not use the change",
       }),
     ],
   });

@@ -45,7 +45,7 @@ test.each([true, false])("a server of two clients is imported once (rename: %s)"
     added: ["files"],
     skipped: [
       "files there: the same server as in Cursor; it is imported once",
-      "fs there: the same server as files of Cursor; files stands for both",
+      "fs there: the same server as files of Cursor; it is imported once, as files",
     ],
   });
 });

@@ -48,9 +48,6 @@ export interface SkippedServer {
 /** The longest alias that portolan.yaml accepts. */
 const MAX_ALIAS = 40;
 
-/** Part of the message of diagnostics about secrets in config files. */
-const WRITTEN_OUT = "looks like a secret that is written out";
-
 export interface CopyOptions {
   /** The reason not to copy a server, for example because it is a gateway of Portolan itself. */
   readonly refuse?: (server: ClientServer) => string | undefined;
@@ -216,7 +213,7 @@ async function readOwn(folder: string): Promise<{ file: string; text: string | u
       throw new PortolanError(
         "FILE_INVALID",
         `${file}:${problem.line ?? 1}:${problem.column ?? 1} ${problem.message}`,
-        { hint: problem.hint ?? "Correct the file first; nothing was written.", data: { file } },
+        { hint: problem.hint ?? "Nothing was written. Correct the file first.", data: { file } },
       );
     return { file, text };
   }
@@ -234,14 +231,14 @@ function repeated(
     message:
       alias === server.alias
         ? `the same server as in ${title}; it is imported once`
-        : `the same server as ${alias} of ${title}; ${alias} stands for both`,
+        : `the same server as ${alias} of ${title}; it is imported once, as ${alias}`,
   };
 }
 
 function thereAlready(there: ServerConfig, server: ClientServer): Pick<SkippedServer, "reason" | "message"> {
   const place = `${basename(there.origin.file)}, line ${there.origin.line}`;
   if (there.origin.file === server.origin.file)
-    return { reason: "there", message: "this workspace reads that file already" };
+    return { reason: "there", message: "this workspace already reads that file" };
   const isSame = sameEndpoint(there, server) || matchServer(server, [there]).kind === "replaced";
   return isSame
     ? { reason: "there", message: `the workspace already has the same server (${place})` }
@@ -265,9 +262,13 @@ function notesOn(
   return [
     ...(server.envFile === undefined
       ? []
-      : [`the variables of ${server.envFile} do not come with it: write them as env`]),
-    ...about
-      .filter(({ message }) => inClear && message.includes(WRITTEN_OUT))
-      .map(({ message }) => message.replace(/ in the file$/, " in portolan.yaml now, too")),
+      : [
+          `the variables of ${server.envFile} were not imported: write them under env of the server in portolan.yaml`,
+        ]),
+    ...about.flatMap(({ literalSecret: name }) =>
+      inClear && name !== undefined
+        ? [`${name} looks like a secret that is written out in portolan.yaml now, too`]
+        : [],
+    ),
   ];
 }

@@ -1,14 +1,18 @@
 // `portolan import`: shows the servers of other MCP clients on this computer, or copies them into the workspace.
 
+import { readFile } from "node:fs/promises";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { ClientServer, ImportedFile } from "../../formats/clients/index.ts";
+import { filled } from "../../formats/manifest/index.ts";
 import { toCommandLine } from "../../model/index.ts";
 import { parseClient } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
 import { applyToGateways } from "../control/apply.ts";
 import { withNoticedFields } from "../grants/noticed-fields.ts";
+import { type OpenGrant, openGrantsOfNew, printOpenGrants } from "../grants/open-grants.ts";
 import { endpointLabel } from "../output/endpoint-label.ts";
 import { runsServe } from "../serve/own-gateway.ts";
+import { optionFor } from "../workspace/elsewhere.ts";
 import { computerOf, findWorkspace, type WorkspaceOptions } from "../workspace/folder.ts";
 import { type CopyResult, copyServers, type SkippedServer } from "./copy.ts";
 import { type RawSecretsOptions, secretPlacer } from "./secrets.ts";
@@ -60,20 +64,30 @@ export async function importServers(
           refuse: ({ endpoint }) => (isPortolan(endpoint) ? "it is a gateway of Portolan itself" : undefined),
           placeSecrets: secretPlacer(cli, options),
           complete: (alias, fields) =>
-            withNoticedFields(cli, { alias, fields, folder, strict: options.strict === true }),
+            // The last lines of the command report what is still not granted.
+            withNoticedFields(cli, { alias, fields, folder, strict: options.strict === true, notes: false }),
         })
       : undefined;
   const applied = copied === undefined ? undefined : await applyToGateways(cli);
-  if (output.form === "json") output.json({ ...listing, ...copied, ...applied?.fields });
+  const grants = copied === undefined ? [] : await grantsOf(cli, copied, folder);
+  if (output.form === "json")
+    output.json({ ...listing, ...copied, needsGrant: filled(grants), ...applied?.fields });
   else {
     const view = { colors: output.colors, width: output.width, computer: { ...computer, cwd: io.cwd } };
     const offer = copied === undefined;
-    output.print(describeImport(listing, { ...view, only, offer }));
+    output.print(describeImport(listing, { ...view, only, offer, inWorkspace: optionFor(path, io) }));
     if (copied !== undefined) output.print(`\n${describeCopy(copied, view)}`);
     applied?.print();
   }
+  printOpenGrants(cli, grants);
   const isLeftOut = ({ reason }: SkippedServer): boolean => reason === "invalid" || reason === "secret";
   return copied?.skipped.some(isLeftOut) === true ? 1 : (applied?.code ?? 0);
+}
+
+async function grantsOf(cli: Cli, { file, added }: CopyResult, folder: string): Promise<OpenGrant[]> {
+  const aliases = added.map(({ alias }) => alias);
+  if (aliases.length === 0) return [];
+  return openGrantsOfNew(cli, { file, text: await readFile(file, "utf8"), aliases }, folder);
 }
 
 /** A gateway that is a server of its own workspace would start itself. */

@@ -3,7 +3,7 @@ import type { ClientServer } from "../../formats/clients/index.ts";
 import type { ServerConfig } from "../../model/index.ts";
 import { ownGateway, servedWorkspace } from "../serve/own-gateway.ts";
 import { gatewayServer, programWords } from "../connect/gateway-server.ts";
-import { isSameServer, matchServer } from "./same-server.ts";
+import { isSameServer, matchServer, namesakeDifference } from "./same-server.ts";
 
 const origin = { file: "/f", line: 1, column: 1, format: "cursor" };
 
@@ -20,6 +20,23 @@ const url = (headers?: Record<string, string>, at = "https://h.example/mcp"): Cl
   transport: "http",
   url: at,
   headers,
+});
+
+describe("namesakeDifference", () => {
+  const other = ours(npx("-y", "s", "/b"));
+
+  it("says how a server differs from the one of the same name", () => {
+    const about = (endpoint: ClientServer["endpoint"]): string | undefined =>
+      namesakeDifference(client(endpoint), [other]);
+    expect(about(npx("-y", "s", "/a"))).toBe("it is not files of this workspace: its arguments differ");
+    expect(about({ transport: "stdio", command: "sh" })).toContain("its command differs");
+    expect(about(url())).toContain("its transport differs");
+    expect(namesakeDifference(client(url()), [ours(url({}, "https://x.example"))])).toContain("its address");
+  });
+
+  it("is undefined without a server of that name", () => {
+    expect(namesakeDifference(client(npx("s"), { alias: "notes" }), [other])).toBeUndefined();
+  });
 });
 
 describe("matchServer", () => {
@@ -64,8 +81,8 @@ describe("matchServer", () => {
       reason: "its header Authorization differs from the workspace",
     });
     const differs: [Partial<ClientServer>, Partial<ServerConfig>, RegExp][] = [
-      [{}, { enabled: false }, /switched off/],
-      [{ enabled: false }, {}, /switched off here/],
+      [{}, { enabled: false }, /disabled in the workspace/],
+      [{ enabled: false }, {}, /disabled here/],
       [{ envFile: "/x/.env" }, {}, /from a file/],
       [{ blockTools: ["rm"] }, {}, /blocks tools/],
       [{ allowTools: ["ls"] }, {}, /allowed tools/],

@@ -27,6 +27,24 @@ export function matchServer(server: ClientServer, declared: readonly ServerConfi
   return near;
 }
 
+/** How a server differs from the one of the same name in the workspace, if that is another program or address. */
+export function namesakeDifference(
+  { alias, endpoint: theirs }: ClientServer,
+  declared: readonly ServerConfig[],
+): string | undefined {
+  const ours = declared.find((one) => one.alias === alias)?.endpoint;
+  if (ours === undefined) return undefined;
+  const isLocal = theirs.transport === "stdio" && ours.transport === "stdio";
+  const what = isLocal
+    ? fits(toCommandLine(theirs).command, toCommandLine(ours).command)
+      ? "arguments differ"
+      : "command differs"
+    : theirs.transport === ours.transport
+      ? "address differs"
+      : "transport differs";
+  return `it is not ${alias} of this workspace: its ${what}`;
+}
+
 /** True for two entries of clients' files that have the same program or address and the same settings; names may differ. */
 export function isSameServer(a: ClientServer, b: ClientServer): boolean {
   const replaces = (one: ClientServer, other: ClientServer): boolean =>
@@ -74,8 +92,8 @@ function toUrl(url: string): string {
 
 /** The setting of the client's server that the workspace's server does not have; values are never named. */
 function difference(theirs: ClientServer, ours: ServerConfig): string | undefined {
-  if (theirs.enabled && !ours.enabled) return `${ours.alias} of the workspace is switched off`;
-  if (!theirs.enabled && ours.enabled) return "it is switched off here, and on in the workspace";
+  if (theirs.enabled && !ours.enabled) return `${ours.alias} is disabled in the workspace`;
+  if (!theirs.enabled && ours.enabled) return "it is disabled here, but enabled in the workspace";
   if (theirs.envFile !== undefined) return "its variables come from a file that only this client reads";
   const values = valuesDifference(theirs, ours);
   if (values !== undefined) return values;

@@ -13,6 +13,7 @@ import type { SecretStore, WritableSource } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
 import { answersRequests } from "../input/handlers.ts";
 import { createPassphrasePrompt } from "../input/secret-input.ts";
+import { notAllowed } from "../options/usage-error.ts";
 import { diagnosticLine } from "../output/diagnostic.ts";
 import { orCancelled } from "../packages/configuration-prompt.ts";
 import { count } from "../terminal/layout.ts";
@@ -80,10 +81,10 @@ export function secretPlacer(
 
 function parsePlace(text: string | undefined): Place | undefined {
   if (text === undefined || (PLACES as readonly string[]).includes(text)) return text as Place | undefined;
-  throw new PortolanError("USAGE", `--secrets must be ${PLACES.join(", ")}, got ${JSON.stringify(text)}.`, {
+  throw new PortolanError("USAGE", notAllowed("--secrets", text, PLACES), {
     hint:
       didYouMean(text, PLACES) ??
-      "vault and keyring store the secrets of the servers; keep copies them in clear.",
+      "vault and keyring store the secrets encrypted; keep copies them in plain text.",
   });
 }
 
@@ -95,11 +96,15 @@ async function ask(cli: Cli, found: readonly Found[]): Promise<Choice> {
   const isOne = found.length === 1;
   const answer = orCancelled(
     await prompter.select({
-      message: `${count(found.length, "secret")} ${isOne ? "is" : "are"} written in clear in the clients' files: ${names.join(", ")}.`,
+      message: `${count(found.length, "secret")} ${isOne ? "is" : "are"} in plain text in the clients' files: ${names.join(", ")}.`,
       options: [
-        { value: "store", label: `Store ${isOne ? "it" : "them"} encrypted, and write only the name` },
-        { value: "keep", label: `Copy ${isOne ? "it" : "them"} in clear` },
-        { value: "leave", label: isOne ? "Leave this server out" : "Leave these servers out" },
+        {
+          value: "store",
+          label: `Store ${isOne ? "it" : "them"} encrypted, and write only the name into portolan.yaml`,
+          hint: "without a keyring: in the vault, which you unlock once a day for the clients with portolan secrets unlock --for 24h",
+        },
+        { value: "keep", label: `Copy ${isOne ? "it" : "them"} in plain text into portolan.yaml` },
+        { value: "leave", label: isOne ? "Do not import this server" : "Do not import these servers" },
       ],
       initial: "store",
       signal: cli.interrupt.signal,
@@ -113,7 +118,7 @@ function leftOut(server: ClientServer): string | undefined {
   const names = [...new Set(findPlainSecrets(server).map(({ name }) => name))];
   if (names.length === 0) return undefined;
   const verb = names.length === 1 ? "is a secret" : "are secrets";
-  return `${names.join(", ")} ${verb} in clear: --secrets vault stores ${names.length === 1 ? "it" : "them"} encrypted, --secrets keep copies in clear`;
+  return `${names.join(", ")} ${verb} in plain text: --secrets vault stores ${names.length === 1 ? "it" : "them"} encrypted, --secrets keep copies ${names.length === 1 ? "it" : "them"}`;
 }
 
 async function stored(

@@ -22,6 +22,8 @@ interface ImportView extends View {
   readonly only: readonly ClientId[] | undefined;
   /** True when the output ends with the command that copies the servers. */
   readonly offer: boolean;
+  /** The option of the command for a workspace in another folder, with a space before it. */
+  readonly inWorkspace: string;
 }
 
 export function describeImport({ files }: ImportListing, view: ImportView): string {
@@ -30,7 +32,11 @@ export function describeImport({ files }: ImportListing, view: ImportView): stri
   const sections = files.map((file) => describeFile(file, columns, view));
   const servers = files.reduce((sum, { servers }) => sum + servers.length, 0);
   const total = `${count(servers, "server")} in ${count(files.length, "file")}.`;
-  const offer = view.offer && servers > 0 ? " To copy them into this workspace: portolan import --write" : "";
+  const named = (view.only ?? []).map((client) => `${client} `).join("");
+  const offer =
+    view.offer && servers > 0
+      ? ` To copy them into this workspace: portolan import ${named}--write${view.inWorkspace}`
+      : "";
   return [...sections, wrap(`${total}${offer}`, view.width)].join("\n\n");
 }
 
@@ -58,7 +64,7 @@ export function describeCopy({ file, backup, added, skipped, stored }: CopyResul
   lines.push(
     wrap(
       added.length === 0
-        ? `No server to add; ${path} is unchanged.`
+        ? `No server was added to ${path}.`
         : `${count(added.length, "server")} added to ${path}.`,
       width,
     ),
@@ -68,7 +74,7 @@ export function describeCopy({ file, backup, added, skipped, stored }: CopyResul
   if (added.some(({ notes }) => notes.some((note) => note.includes("secret"))))
     lines.push(
       wrap(
-        "Keep secrets elsewhere and refer to them as ${NAME}: portolan secrets set NAME. Until then, do not share this file.",
+        "Store secrets outside of this file, and refer to them as ${NAME}: portolan secrets set NAME. Until then, do not share this file.",
         width,
       ),
     );

@@ -62,7 +62,7 @@ function harness(answers: (Answer | typeof OFFERED)[], terminal = true) {
 }
 
 const OFFERED = Symbol("what is offered");
-const form = (properties: JsonSchema, required: string[] = []): ElicitRequest => ({
+const form = (properties: Record<string, JsonSchema>, required: string[] = []): ElicitRequest => ({
   mode: "form",
   message: "Who?",
   requestedSchema: { type: "object", properties, required },

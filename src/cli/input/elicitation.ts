@@ -51,7 +51,7 @@ function createDecline({ server, note }: ElicitContext): (request: ElicitRequest
     note(`${plainLine(server, 100)} requests input: ${plainLine(request.message, 300)}`);
     if (!isExplained)
       note(
-        "The request was declined, because this is not a terminal. To answer it, run the command at a terminal, without --no-input.",
+        "Portolan declined the request, because it cannot ask you here. To answer it, run the command at a terminal, without --no-input and without data on stdin.",
       );
     isExplained = true;
     return { action: "decline" };
@@ -82,7 +82,7 @@ async function askForForm(
 ): Promise<ElicitResult> {
   const fields = toFields(request.requestedSchema);
   if (fields === undefined) {
-    context.note(`${context.server} sent a form with too many fields; it was declined.`);
+    context.note(`${context.server} sent a form with too many fields. Portolan declined it.`);
     return { action: "decline" };
   }
   prompter.say(plainText(request.message), `A request from ${plainLine(context.server, 100)}`);
@@ -205,7 +205,7 @@ async function askForPage(
   const url = parsePage(request.url);
   if (url === undefined) {
     context.note(
-      `${context.server} requested to open an address that is not a web page (${plainLine(request.url, 200)}); it was declined.`,
+      `${context.server} requested to open an address that is not a web page (${plainLine(request.url, 200)}). Portolan declined it.`,
     );
     return { action: "decline" };
   }

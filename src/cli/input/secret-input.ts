@@ -89,13 +89,17 @@ export async function askPassphrase(
     const first =
       (await ask(
         round === 0
-          ? `A passphrase for the new vault ${vault}; without it the vault cannot be read`
-          : "The two were different. Again: a passphrase for the new vault",
+          ? `Choose a passphrase for the new vault ${vault}. Without it, nobody can read the vault`
+          : "The two passphrases were different. Choose a passphrase for the new vault",
       )) ?? fail();
     const second = (await ask("The same passphrase again")) ?? fail();
     if (first === second) return first;
   }
-  throw new PortolanError("USAGE", "The passphrases were different; no vault was created.");
+  throw new PortolanError(
+    "USAGE",
+    "The passphrases were different, so no vault was created and nothing was stored.",
+    { hint: "Run the command again, and type the same passphrase twice." },
+  );
 }
 
 function fail(): never {
@@ -120,7 +124,7 @@ async function readPipe({ io }: Cli): Promise<string> {
     size += bytes.length;
     if (size > MAX_BYTES)
       throw new PortolanError("USAGE", `The value is larger than ${MAX_BYTES} bytes.`, {
-        hint: "Check what is piped in.",
+        hint: "Check the program or file that is connected to stdin.",
       });
     chunks.push(bytes);
   }

@@ -36,8 +36,8 @@ interface RawInstallOptions {
 
 export function installServers(cli: Cli, words: Words, raw: RawInstallOptions): Promise<number> {
   const left = {
-    message: "What was installed completely stays, and nothing else does.",
-    hint: "Go on with the same command. A download continues where it stopped.",
+    message: "Packages that were installed completely stay; incomplete ones were not installed.",
+    hint: "Run the command again to continue.",
   };
   return orInterrupted(
     cli,
@@ -54,8 +54,8 @@ async function installChosen(
 ): Promise<number> {
   const { output, interrupt } = cli;
   if (frozen && update)
-    throw new PortolanError("USAGE", "--frozen and --update exclude each other.", {
-      hint: "--frozen installs exactly what portolan.lock names.",
+    throw new PortolanError("USAGE", "--frozen cannot be used with --update.", {
+      hint: "--frozen installs exactly the versions in portolan.lock; --update changes versions.",
     });
   const { servers, source } = await chosen(cli, words);
   const lines: Line[] = [];
@@ -83,7 +83,11 @@ async function installChosen(
   if (source !== undefined)
     for (const { server } of changed) {
       const name = plainLine(server, 60);
-      await noteOutdated(cli, `still runs ${name} as it was. Restart it`, `restart ${name}`);
+      await noteOutdated(
+        cli,
+        `still runs the earlier files of ${name}. Restart the server`,
+        `restart ${name}`,
+      );
     }
   const failed = lines.find(({ error }) => error !== undefined)?.error;
   return failed === undefined ? 0 : frozen ? FROZEN_EXIT : exitCodeOf(failed);
@@ -216,8 +220,8 @@ function textOf({ report, none, error }: Line, update: boolean): string {
     case "installed":
       return `${source} was installed`;
     case "mended":
-      return `${source} was broken and was installed again: ${plainLine(broken.join(", "), 300)}`;
+      return `${source} was damaged and was installed again: ${plainLine(broken.join(", "), 300)}`;
     case "updated":
-      return `${source} was installed; before it was ${plainLine(before ?? "", 60)}`;
+      return `${source} was installed; the earlier version was ${plainLine(before ?? "", 60)}`;
   }
 }

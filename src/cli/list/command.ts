@@ -15,11 +15,11 @@ export function addListCommand({ program, explain, run, server }: CommandHost): 
   })
     .usage("[server | target] [tool] [options]\n       portolan list [options] -- <command> [args...]")
     .option("--wait <time>", "how long to wait for the servers of the workspace: 30, 500ms, 2m")
-    .option("--all", "every parameter and every line of text")
-    .option("--schema", "the tools' JSON Schemas in full")
+    .option("--all", "show every parameter and every line of text")
+    .option("--schema", "show the complete JSON Schemas of the tools")
     .option(
       "--caller <name>",
-      "the tools that this caller of the gateway may use, and the rules that refuse others",
+      "show the tools that this caller of the gateway may use, and the rules that refuse the others",
     )
     .action((words: string[], raw: RawOptions & ListOptions) =>
       run(raw, async (cli) => (await import("./list.ts")).list(cli, { words, server }, raw)),

@@ -8,7 +8,7 @@ import type { Cli, Words } from "../context.ts";
 import { refuseBothSides } from "../options/usage-error.ts";
 import { describeDiagnostic } from "../output/diagnostic.ts";
 import { describePins } from "../output/pin-lines.ts";
-import { stateLabel } from "../output/server-state.ts";
+import { specificHint, stateLabel } from "../output/server-state.ts";
 import { exampleCall } from "../arguments/example-call.ts";
 import { findNamed, toolNotFound } from "../target/find-named.ts";
 import { type ResolvedTarget, resolveServer } from "../target/resolve.ts";
@@ -134,9 +134,13 @@ function contractOf({
 function listServerForCaller(cli: Cli, target: ResolvedTarget, options: ListOptions): Promise<number> {
   if (target.kind === "server" && target.rest.length === 0)
     return listWorkspace(cli, target.source, options, [target.alias]);
-  throw new PortolanError("USAGE", "--caller is for the workspace, or for one of its servers.", {
-    hint: "For one tool: portolan why <server>.<tool>",
-  });
+  throw new PortolanError(
+    "USAGE",
+    "--caller works only with the whole workspace, or with one of its servers.",
+    {
+      hint: "To see the callers of one tool: portolan why <server>.<tool>",
+    },
+  );
 }
 
 interface Lists {
@@ -232,12 +236,15 @@ function describeWorkspace(
     const state = server.state === "ready" ? count : `${stateLabel(server.state, colors)} · ${count}`;
     const lines = [`${colors.bold(plainLine(server.alias))} ${colors.dim("·")} ${state}`];
     if (server.state === "starting")
-      lines.push(colors.dim("  It is still starting. To wait longer: portolan list --wait 5m"));
+      lines.push(colors.dim("  The server is still starting. To wait longer: portolan list --wait 5m"));
     const rights = rightsOf(server.alias);
     if (rights !== undefined) lines.push(colors.dim(`  ${rights}`));
     if (server.error !== undefined)
       lines.push(
         wrap(`  ${plainLine(server.error.message, 500)}`, width, 2),
+        ...[specificHint(server.error.code, server.error.hint)]
+          .filter(Boolean)
+          .map((hint) => wrap(`  ${colors.cyan("hint")} ${hint}`, width, 2)),
         colors.dim(`  portolan why ${server.alias}`),
       );
     for (const line of describePins(server.alias, server.pins))

@@ -1,6 +1,6 @@
 // Tools that a caller of the gateway may not use, each with the rule that refuses it.
 
-import type { CallerAccess } from "../../gateway/index.ts";
+import type { CallerAccess, FilteredTool } from "../../gateway/index.ts";
 import type { OwnName } from "../../hub/index.ts";
 import type { ToolDefinition } from "../../model/index.ts";
 import { plainLine } from "../terminal/safe-text.ts";
@@ -23,17 +23,28 @@ export async function refusedTools(
   caller: CallerAccess,
   tools: readonly ToolDefinition[],
   names: ReadonlyMap<string, OwnName>,
-  { config }: Source,
+  source: Source,
 ): Promise<readonly RefusedTool[]> {
-  const { tagsOfTool } = await import("../../hub/index.ts");
   const ruleFor = await createRuleFinder(caller);
-  return tools.flatMap(({ name, annotations }) => {
-    const { server, name: own } = names.get(name) ?? { server: "", name };
-    const configured = config.servers.find(({ alias }) => alias === server);
-    const tags = configured === undefined ? { tags: [] } : tagsOfTool(configured, own);
-    const rule = ruleFor({ name, alias: server, own, ...tags, annotations });
+  const filtered = await Promise.all(tools.map((tool) => toFilteredTool(tool, names, source)));
+  return filtered.flatMap((tool) => {
+    const { name, alias: server, own } = tool;
+    const rule = ruleFor(tool);
     return rule === undefined ? [] : [{ server, name, tool: own, rule }];
   });
+}
+
+/** The tool as the rules of the gateway see it. */
+export async function toFilteredTool(
+  { name, annotations }: Pick<ToolDefinition, "name" | "annotations">,
+  names: ReadonlyMap<string, OwnName>,
+  { config }: Source,
+): Promise<FilteredTool> {
+  const { tagsOfTool } = await import("../../hub/index.ts");
+  const { server, name: own } = names.get(name) ?? { server: "", name };
+  const configured = config.servers.find(({ alias }) => alias === server);
+  const tags = configured === undefined ? { tags: [] } : tagsOfTool(configured, own);
+  return { name, alias: server, own, ...tags, annotations };
 }
 
 /** One line for each rule, with the tools that it refuses. */

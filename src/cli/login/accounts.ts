@@ -9,14 +9,14 @@ export async function showAccounts(cli: Cli): Promise<number> {
   const store = openLoginStore(cli);
   const found = await store.list();
   const rows = found.map(({ key, credential }) => ({
-    ...toLoginState(credential, key.server, key.account),
+    ...toLoginState(credential, key.server, key.account, key.user),
     ...key,
   }));
   if (output.form === "json") {
     output.json(rows);
     return 0;
   }
-  if (rows.length === 0) output.print("Nobody is logged in. Log in with: portolan login <server>");
+  if (rows.length === 0) output.print("There are no logins. To log in: portolan login <server>");
   for (const { server, user, account, ...state } of rows) {
     const who = user === "" ? "" : `user ${user}: `;
     const described = describeLogin({ ...state, account: account === "" ? undefined : account });

@@ -31,9 +31,12 @@ export function addLoginCommands({ program, explain, run }: CommandHost): void {
     ...COMMON,
   })
     .usage("<server, URL or driver> [options]")
-    .option("--user <name>", "log in this caller of the gateway, not yourself")
-    .option("--account <name>", "one of several accounts at the server")
-    .option("--no-browser", "log in on another machine: enter a code there, or paste its answer")
+    .option("--user <name>", "log in for this caller of the gateway, not for yourself")
+    .option("--account <name>", "the account to log in with, if you have several at the server")
+    .option(
+      "--no-browser",
+      "log in with a browser on another machine: enter a code there, or paste the address it shows",
+    )
     .action((words: string[], raw: RawOptions & LoginOptions) =>
       run(raw, async (cli) => (await import("./login.ts")).login(cli, words, raw)),
     );
@@ -44,9 +47,9 @@ export function addLoginCommands({ program, explain, run }: CommandHost): void {
       "portolan login github-mcp --user agent",
     ],
     sections: [
-      "A server behind OAuth: the login page opens in the browser, and its answer comes back to this machine. With --no-browser the command prints an address and a code to enter there, from any machine. Where the authorization server offers no codes, it prints the address of the login page, and you paste the address that the browser shows after the login. Tokens are kept encrypted, and refreshed by every command and gateway of yours.",
-      "The auth.login section of a DRIVER.md defines the login: a command, which runs in the driver's sandbox, or a web page, which opens in the browser. A command that asks for input needs a terminal. Portolan stores only that you are logged in, never a password or token; those stay where the command or the page puts them.",
-      "A running gateway notices the login by itself. --user is for a caller of the gateway; each caller has a home folder of its own for the files of the login command.",
+      "For a server behind OAuth, the login page opens in the browser, which then returns to this machine. With --no-browser, the command prints an address and a code: open the address on any machine, and enter the code. If the authorization server does not support codes, the command prints the address of the login page, and you paste the address that the browser shows after the login. Tokens are stored encrypted. Your commands and gateways refresh them.",
+      "The auth.login section of a DRIVER.md defines the login: a command, which runs in the driver's sandbox, or a web page, which opens in the browser. A command that asks for input needs a terminal. Portolan stores only that you are logged in, never the password or token; the login command or page stores these itself.",
+      "A running gateway uses the login without a restart. With --user, you log in for a caller of the gateway; each caller has a home folder of its own for the files of the login command.",
       EXIT_CODES,
     ],
   });
@@ -57,16 +60,16 @@ export function addLoginCommands({ program, explain, run }: CommandHost): void {
     ...COMMON,
   })
     .usage("<server, URL or driver> [options]")
-    .option("--user <name>", "log out this caller of the gateway, not yourself")
-    .option("--account <name>", "one of several accounts at the server")
+    .option("--user <name>", "log out for this caller of the gateway, not for yourself")
+    .option("--account <name>", "the account to log out of, if you have several at the server")
     .action((words: string[], raw: RawOptions & LoginOptions) =>
       run(raw, async (cli) => (await import("./login.ts")).logout(cli, words, raw)),
     );
   explain(logout, {
     examples: ["portolan logout github-mcp", "portolan logout github-mcp --user agent"],
     sections: [
-      "The tokens of a server are removed, and revoked where its authorization server supports that.",
-      "Calls that need the driver are refused until the next login. Files that its own programs keep are listed, and not deleted.",
+      "Portolan removes the tokens of a server, and revokes them if its authorization server supports that.",
+      "Calls that need a driver's login are refused until the next login. Files that the driver's own programs keep are listed, not deleted.",
       EXIT_CODES,
     ],
   });
@@ -79,7 +82,7 @@ export function addLoginCommands({ program, explain, run }: CommandHost): void {
   explain(accounts, {
     examples: ["portolan accounts", "portolan accounts --json"],
     sections: [
-      "Lists the logins at servers behind OAuth, and where they are kept. Drivers keep their own logins.",
+      "Lists the logins at servers behind OAuth, and where they are stored. portolan status shows the logins of drivers.",
       EXIT_CODES,
     ],
   });

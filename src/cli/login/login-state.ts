@@ -24,34 +24,37 @@ export interface LoginState {
   readonly command?: string;
 }
 
-/** `server` is the name or the address that the command for a login takes. */
+/** `server` is the name or the address that the command for a login takes; `user` is a caller of the gateway. */
 export function toLoginState(
   { issuer, tokens, scope }: Credential,
   server: string,
   account: string,
+  user = "",
 ): LoginState {
-  const { expiresAt, refreshToken, user } = tokens ?? {};
+  const { expiresAt, refreshToken, user: as } = tokens ?? {};
   const renewed = refreshToken !== undefined;
   const isOver = !renewed && expiresAt !== undefined && expiresAt < Date.now();
   const state = tokens === undefined ? "logged out" : isOver ? "expired" : "logged in";
   return {
-    ...{ state, as: user, issuer, renewed, scope: tokens?.scope ?? scope },
+    ...{ state, as, issuer, renewed, scope: tokens?.scope ?? scope },
     account: account === "" ? undefined : account,
     expiresAt: expiresAt === undefined ? undefined : new Date(expiresAt).toISOString(),
-    command: state === "logged in" ? undefined : loginCommand(server, account),
+    command: state === "logged in" ? undefined : loginCommand(server, account, user),
   };
 }
 
-export function loginCommand(server: string, account = ""): string {
-  return `portolan login ${shellWord(server)}${account === "" ? "" : ` --account ${shellWord(account)}`}`;
+export function loginCommand(server: string, account = "", user = ""): string {
+  const option = (name: string, value: string): string =>
+    value === "" ? "" : ` --${name} ${shellWord(value)}`;
+  return `portolan login ${shellWord(server)}${option("account", account)}${option("user", user)}`;
 }
 
 /** `logged in as ann@example.com, token until 2026-11-17 10:30, then renewed` */
 export function describeLogin({ state, as, account, expiresAt, renewed, command }: LoginState): string {
   const who = `${as === undefined ? "" : ` as ${as}`}${account === undefined ? "" : ` (account ${account})`}`;
   if (state === "logged in") {
-    const until = expiresAt === undefined ? "" : `, token until ${localTime(expiresAt)}`;
-    return `logged in${who}${until}${until !== "" && renewed ? ", then renewed" : ""}`;
+    const until = expiresAt === undefined ? "" : `, the token is valid until ${localTime(expiresAt)}`;
+    return `logged in${who}${until}${until !== "" && renewed ? " and is then renewed" : ""}`;
   }
   return `${state === "expired" ? `the login${who} has expired` : "logged out"}. Log in with: ${command ?? ""}`;
 }

@@ -1,6 +1,7 @@
 // `portolan login` and `portolan logout`: signs a user in to a server or a driver, at the terminal or in a browser, and out again.
 
 import { stat } from "node:fs/promises";
+import { shellWord } from "../../base/text/command-line.ts";
 import { type AuthState, type Contracts, hasLogin, LOCAL_USER } from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Person } from "../../hub/index.ts";
@@ -28,13 +29,14 @@ export async function login(cli: Cli, words: readonly string[], options: LoginOp
   const own = await loadContracts(cli);
   const { driver } = requireDriver(own, name);
   const remote = remoteServer(driver);
-  if (remote !== undefined) return loginAtServer(cli, remote, options);
+  if (remote !== undefined)
+    return loginAtServer(cli, { ...remote, envFile: own.source.config.envFile }, options);
   const { output, interrupt } = cli;
   return withDriver(cli, own, driver, async (contracts) => {
     if (stateOf(contracts, driver, user) === "authed" && hasLogin(driver)) return already(cli, driver, user);
     const outcome = await contracts.login(driver.id, contextOf(user), interrupt.signal);
     interrupt.signal.throwIfAborted();
-    if (!outcome.ok) throw refused(driver, outcome.failure.error);
+    if (!outcome.ok) throw refused(driver, user, outcome.failure.error);
     const state = stateOf(contracts, driver, user);
     if (output.form === "json") output.json({ driver: driver.id, user: user ?? LOCAL_USER, state });
     else if (!hasLogin(driver) && state === "authed") output.print(`${driver.id} needs no login.`);
@@ -51,7 +53,8 @@ export async function logout(cli: Cli, words: readonly string[], options: LoginO
   const own = await loadContracts(cli);
   const { driver } = requireDriver(own, name);
   const remote = remoteServer(driver);
-  if (remote !== undefined) return logoutAtServer(cli, remote, options);
+  if (remote !== undefined)
+    return logoutAtServer(cli, { ...remote, envFile: own.source.config.envFile }, options);
   const { output } = cli;
   return withDriver(cli, own, driver, async (contracts) => {
     const done = await contracts.logout(driver.id, contextOf(user));
@@ -63,11 +66,11 @@ export async function logout(cli: Cli, words: readonly string[], options: LoginO
         state: stateOf(contracts, driver, user),
         left,
       });
-    else if (!done) output.print(`${driver.id} has no login.`);
+    else if (!done) output.print(`${driver.id} needs no login, so there is nothing to log out of.`);
     else output.print(`Logged out of ${plainLine(driver.name, 80)}.`);
     if (done && left.length > 0)
       output.note(
-        `These files of its programs remain: ${left.map((path) => plainLine(path, 200)).join(", ")}`,
+        `These files of the driver's programs remain; Portolan does not delete them: ${left.map((path) => plainLine(path, 200)).join(", ")}`,
       );
     return 0;
   });
@@ -77,12 +80,18 @@ function already({ output }: Cli, { id, name }: Driver, user: string | undefined
   if (output.form === "json")
     output.json({ driver: id, user: user ?? LOCAL_USER, state: "authed", already: true });
   else output.print(`Already logged in to ${plainLine(name, 80)}.`);
-  output.note(`To log in again: portolan logout ${id}, then portolan login ${id}`);
+  const words = driverWords(id, user);
+  output.note(`To log in again: portolan logout ${words}, then portolan login ${words}`);
   return 0;
 }
 
+/** The arguments of the commands for this driver and caller. */
+function driverWords(id: string, user: string | undefined): string {
+  return `${shellWord(id)}${user === undefined ? "" : ` --user ${shellWord(user)}`}`;
+}
+
 function theName(words: readonly string[], command: string): string {
-  const hint = `portolan ${command} <server or driver>; portolan status shows them.`;
+  const hint = `portolan ${command} <server, URL or driver>; portolan status shows the servers and drivers.`;
   return takeOneWord(words, { command, noun: "server or driver", hint });
 }
 
@@ -93,16 +102,16 @@ async function findUrlServer(cli: Cli, name: string): Promise<UrlServer | undefi
   const found = source.config.servers.find(({ alias }) => alias === name);
   const server = found && toUrlServer(found);
   const own = contractsOf(source);
-  if (server !== undefined) return server;
+  if (server !== undefined) return { ...server, envFile: source.config.envFile };
   if (own === undefined) requireServer(source, name);
   if (found === undefined || own?.endpoint.drivers.some(({ driver }) => driver.id === name) === true)
     return undefined;
   throw new PortolanError(
     "INPUT_INVALID",
-    `${name} is a program of this machine, and has no login of Portolan`,
+    `Portolan cannot log in to ${name}: only drivers and servers behind a URL have a login.`,
     {
       server: name,
-      hint: "Log in with the program itself, or give it a secret in env of its config: portolan secrets set <NAME>",
+      hint: "Log in with the program of the server itself. If the server needs a token, store the token with portolan secrets set <NAME>, and write ${NAME} into the config of the server, such as under env.",
     },
   );
 }
@@ -199,15 +208,17 @@ async function leftBehind({ auth }: Driver): Promise<string[]> {
 
 function refused(
   driver: Driver,
+  user: string | undefined,
   { code, message }: { readonly code: string; readonly message: string },
 ): PortolanError {
   const { command, url } = driver.auth?.login ?? {};
+  const words = driverWords(driver.id, user);
   const how =
     command !== undefined
-      ? `Or run it yourself: ${command}`
+      ? `Log in again at a terminal: portolan login ${words}. It runs this command: ${command}`
       : url !== undefined
-        ? `The page is ${url}`
-        : `auth.login in ${driver.origin.file} defines the login.`;
+        ? `Log in again on a machine with a browser: portolan login ${words}. It opens ${url}`
+        : `Define the login under auth.login in ${driver.origin.file}.`;
   const own = code === "auth_failed" ? "FORBIDDEN" : "AUTH_REQUIRED";
   return new PortolanError(own, message, { server: driver.id, hint: how });
 }

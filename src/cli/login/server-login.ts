@@ -30,10 +30,10 @@ export async function loginAtServer(
   const login = await createLogin(cli, server, store, options);
   const credential = await login.login();
   const name = plainLine(server.alias, 80);
-  const state = credential && toLoginState(credential, server.alias, options.account ?? "");
+  const state = credential && toLoginState(credential, server.alias, options.account ?? "", options.user);
   if (output.form === "json")
     output.json({ server: server.alias, ...(state ?? { state: "no login needed" }) });
-  else if (state === undefined) output.print(`${name} does not ask for a login.`);
+  else if (state === undefined) output.print(`${name} does not require a login.`);
   else output.print(`Logged in to ${name}${state.as === undefined ? "" : ` as ${plainLine(state.as, 80)}`}.`);
   if (state !== undefined) output.note(await store.describe());
   return 0;
@@ -48,8 +48,15 @@ export async function logoutAtServer(
   const done = await login.logout();
   const name = plainLine(server.alias, 80);
   if (cli.output.form === "json") cli.output.json({ server: server.alias, loggedOut: done });
-  else cli.output.print(done ? `Logged out of ${name}.` : `Nobody is logged in to ${name}.`);
+  else if (done) cli.output.print(`Logged out of ${name}.`);
+  else cli.output.print(`There is no ${describeOwner(options)} for ${name}.`);
   return 0;
+}
+
+/** `login of the caller ann with the account work` */
+function describeOwner({ user, account }: ServerLoginOptions): string {
+  const whose = user === undefined ? "" : ` of the caller ${plainLine(user, 80)}`;
+  return `login${whose}${account === undefined ? "" : ` with the account ${plainLine(account, 80)}`}`;
 }
 
 const PROBE_MS = 5_000;
@@ -59,7 +66,7 @@ async function asksForLogin(cli: Cli, server: UrlServer): Promise<boolean> {
   if (hasCredential(server) || !/^https?:/i.test(server.endpoint.url)) return false;
   const signal = AbortSignal.any([cli.interrupt.signal, AbortSignal.timeout(PROBE_MS)]);
   try {
-    const { url, auth = {} } = await resolved(cli, server.alias, server.endpoint, server.file);
+    const { url, auth = {} } = await resolved(cli, server);
     const store = openLoginStore(cli);
     return await new ServerLogin({
       ...{ server: server.alias, url, store, signal, settings: auth },
@@ -78,10 +85,10 @@ export async function findLoginCommand(cli: Cli, server: UrlServer): Promise<str
 export async function offerLogin(cli: Cli, server: UrlServer, command: string): Promise<void> {
   const { io, output, interrupt } = cli;
   const name = plainLine(server.alias, 80);
-  if (!isInteractive({ io })) return output.note(`${name} asks for a login. Log in with: ${command}`, true);
+  if (!isInteractive({ io })) return output.note(`${name} requires a login. Log in with: ${command}`, true);
   const prompter = await io.createPrompter(true);
   const chosen = await prompter.select({
-    message: `${name} asks for a login. Log in now?`,
+    message: `${name} requires a login. Log in now?`,
     options: [
       { value: "yes", label: "Yes" },
       { value: "no", label: `No, later with: ${command}` },
@@ -95,7 +102,7 @@ export async function offerLogin(cli: Cli, server: UrlServer, command: string): 
     interrupt.signal.throwIfAborted();
     const { message } = error as Error;
     output.note(
-      `${output.noteColors.yellow("warning")} ${plainLine(message, 500)}. Log in again with: ${command}`,
+      `${output.noteColors.yellow("warning")} ${plainLine(message, 500).replace(/\.$/, "")}. Log in again with: ${command}`,
       true,
     );
   }
@@ -103,13 +110,13 @@ export async function offerLogin(cli: Cli, server: UrlServer, command: string): 
 
 async function createLogin(
   cli: Cli,
-  { alias, endpoint, file }: UrlServer,
+  server: UrlServer,
   store: FileStore,
   { account, user, browser = true }: ServerLoginOptions,
 ): Promise<ServerLogin> {
-  const { url, auth = {} } = await resolved(cli, alias, endpoint, file);
+  const { url, auth = {} } = await resolved(cli, server);
   return new ServerLogin({
-    ...{ server: alias, url, store, user, signal: cli.interrupt.signal },
+    ...{ server: server.alias, url, store, user, signal: cli.interrupt.signal },
     settings: account === undefined ? auth : { ...auth, account },
     showDeviceCode: browser ? undefined : (code) => presentCode(cli, code),
     openLoginPage: createLoopbackPage({
@@ -151,10 +158,10 @@ async function present(
   if (isInteractive({ io })) {
     const prompter = await io.createPrompter(true);
     const check = (text: string): string | undefined =>
-      URL.canParse(text.trim()) ? undefined : "That is not an address.";
+      URL.canParse(text.trim()) ? undefined : "This is not an address. Paste the complete URL.";
     const answer = await prompter.text({ message, initial: "", check, signal: over });
     if (answer === undefined && !over.aborted)
-      throw new PortolanError("CANCELLED", "The login was cancelled.");
+      throw new PortolanError("CANCELLED", "The login was cancelled.", { hint: "" });
     return answer;
   }
   output.note(message, true);
@@ -172,15 +179,10 @@ async function firstLine(input: AsyncIterable<Uint8Array | string>): Promise<str
   return line.trim() === "" ? undefined : line;
 }
 
-async function resolved(
-  cli: Cli,
-  alias: string,
-  endpoint: UrlEndpoint,
-  file: string | undefined,
-): Promise<UrlEndpoint> {
+async function resolved(cli: Cli, { alias, endpoint, file, envFile }: UrlServer): Promise<UrlEndpoint> {
   const report = (diagnostic: Parameters<typeof noteDiagnostic>[0]): void => noteDiagnostic(diagnostic, cli);
   const { prompt: promptPassphrase } = createPassphrasePrompt(cli);
-  const secrets = createSecretStore({ env: cli.io.env, promptPassphrase, report });
+  const secrets = createSecretStore({ env: cli.io.env, envFile, promptPassphrase, report });
   const baseDir = file === undefined ? cli.io.cwd : dirname(file);
   const found = await resolveEndpoint(endpoint, secrets, { baseDir });
   if (!found.ok) throw toSecretError(found, alias);

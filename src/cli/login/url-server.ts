@@ -7,6 +7,8 @@ export interface UrlServer {
   readonly endpoint: UrlEndpoint;
   /** The config file; undefined for a URL of the command line. */
   readonly file?: string;
+  /** The `.env` file of the workspace, to which the config may refer. */
+  readonly envFile?: string;
 }
 
 /** The server, if it has a URL and not a program of this machine. */

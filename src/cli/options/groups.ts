@@ -60,13 +60,21 @@ export const gatewayOptions: OptionGroup = (command) =>
     .option("--host <host>", "the address to listen at (default: 127.0.0.1)")
     .option("--port <port>", "the port to listen at; 0 is any free one (default: 7420)")
     .option("--only <server>", "serve this server of the workspace (repeatable)", collect)
-    .option("--no-auth", "accept every client that can reach it, without a token")
-    .option("--allow-host <name>", "a host name under which it may be reached (repeatable)", collect)
-    .option("--allow-origin <origin>", "a web page that may use it (repeatable)", collect)
+    .option("--no-auth", "require no token: accept every client that can reach the gateway")
+    .option(
+      "--allow-host <name>",
+      "a host name under which clients may reach the gateway (repeatable)",
+      collect,
+    )
+    .option(
+      "--allow-origin <origin>",
+      "the origin of a web page that may use the gateway (repeatable)",
+      collect,
+    )
     .option("--tls-cert <file>", "serve HTTPS with this certificate (PEM)")
     .option("--tls-key <file>", "the key of the certificate (PEM)")
-    .option("--sse", "offer the old HTTP+SSE transport too")
-    .option("--websocket", "offer WebSocket too");
+    .option("--sse", "also serve the old HTTP+SSE transport")
+    .option("--websocket", "also serve WebSocket");
 
 /** For commands that start the servers of the workspace: what they may use beyond the config files. */
 export const driverCodeOption: OptionGroup = (command) =>
@@ -74,18 +82,18 @@ export const driverCodeOption: OptionGroup = (command) =>
     .option("--driver-code", "run the code files of drivers, with all your rights")
     .option(
       "--env-file <file>",
-      "take values of ${NAME} references from this .env file too, such as the one beside a manifest",
+      "also read values of ${NAME} references from this .env file, in place of env_file in the config",
     );
 
 /** For commands that use the running gateway of the workspace. */
 export const standaloneOption: OptionGroup = (command) =>
-  command.option("--standalone", "start own servers, although a gateway of the workspace runs");
+  command.option("--standalone", "start separate servers, even if a gateway of the workspace runs");
 
 export const waitOption: OptionGroup = (command) =>
   command.option("--wait <time>", "how long to wait for servers: 30, 500ms, 2m");
 
 export const startTimeoutOption: OptionGroup = (command) =>
-  command.option("--start-timeout <time>", "give up on a server that is not ready by then");
+  command.option("--start-timeout <time>", "give up on a server that is not ready within this time");
 
 /** For a command given on the command line; for servers of the workspace the mode, and grants for one of them. */
 export const sandboxOptions: OptionGroup = (command) =>
@@ -97,7 +105,7 @@ export const sandboxOptions: OptionGroup = (command) =>
     )
     .option(
       "--allow-net <host>",
-      "host that the command, or the one server named, may reach: host, *.host, host:port (repeatable)",
+      "host that the command, or the named server, may reach: host, *.host, host:port (repeatable)",
       collect,
     )
     .option("--allow-read <path>", "folder or file that it may read (repeatable)", collect)
@@ -107,7 +115,7 @@ export const sandboxOptions: OptionGroup = (command) =>
 export const sandboxModeOption: OptionGroup = (command) =>
   command.option(
     "--sandbox <server>=<mode>",
-    "start this server with enforce, warn or off, whatever its config says (repeatable)",
+    "start this server with the sandbox mode enforce, warn or off, in place of the mode in its config (repeatable)",
     collect,
   );
 
@@ -119,7 +127,7 @@ export const serverOptions: OptionGroup = (command) => {
     .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; URLs)', collect)
     .option(
       "--env <variable>",
-      "NAME=value for the server, or NAME to pass on your own (repeatable; commands)",
+      "NAME=value for the server, or NAME to pass on your own variable (repeatable; commands)",
       collect,
     )
     .option("--cwd <dir>", "working directory of the server (commands)")
@@ -127,10 +135,13 @@ export const serverOptions: OptionGroup = (command) => {
   return sandboxOptions(command)
     .option("--transport <kind>", "http, sse or websocket (URLs)")
     .option("--era <era>", "protocol era: auto, legacy or modern")
-    .option("--timeout <time>", "give up on a request that is silent for this long: 30, 500ms, 2m")
-    .option("--start-timeout <time>", "give up when the server is not ready by then")
-    .option("--max-time <time>", "give up on a request after this long, whatever progress it reports")
-    .option("--no-input", "never ask for input; server requests are declined")
+    .option(
+      "--timeout <time>",
+      "give up on a request without a response or progress for this long: 30, 500ms, 2m",
+    )
+    .option("--start-timeout <time>", "give up if the server is not ready within this time")
+    .option("--max-time <time>", "give up on a request after this time, even if it reports progress")
+    .option("--no-input", "never ask for input, and decline server requests")
     .option("--strict", "fail if a command is started with a file or folder that its sandbox hides");
 };
 

@@ -3,7 +3,7 @@
 import { didYouMean } from "../../errors/index.ts";
 import type { EraPin, Limits } from "../../model/index.ts";
 import { parseSandboxOptions, type RawSandboxOptions, type SandboxOptions } from "./sandbox.ts";
-import { throwUsageErrors } from "./usage-error.ts";
+import { notAllowed, throwUsageErrors } from "./usage-error.ts";
 
 /** Options as commander parses them: text and flags. */
 export interface RawOptions extends RawSandboxOptions {
@@ -74,10 +74,10 @@ export function parseServerOptions(
     const value = text.slice(colon + 1).trim();
     if (colon < 1 || !HEADER_NAME.test(name))
       problems.push(
-        `--header must be "Name: value"${colon < 1 ? "" : `, and ${JSON.stringify(name)} is no header name`}`,
+        `--header must be "Name: value"${colon < 1 ? "" : `, and ${JSON.stringify(name)} is not a valid header name`}`,
       );
     else if (/[\u0000-\u0008\u000a-\u001f\u007f]|[^\u0000-\u00ff]/.test(value))
-      problems.push(`--header ${name}: its value contains a character that a header cannot carry`);
+      problems.push(`--header ${name}: the value contains a character that HTTP headers do not allow`);
     else headers[name] = value;
   }
   const env: Record<string, string> = {};
@@ -87,7 +87,7 @@ export function parseServerOptions(
     const value = equals < 0 ? ownEnv[name] : text.slice(equals + 1);
     if (name === "") problems.push("--env must be NAME=value or NAME");
     else if (value === undefined)
-      problems.push(`--env ${name}: this variable is not set here; write ${name}=value`);
+      problems.push(`--env ${name}: this variable is not set in your environment; write ${name}=value`);
     else env[name] = value;
   }
   const limits: { -readonly [K in keyof Limits]?: number } = {};
@@ -99,7 +99,7 @@ export function parseServerOptions(
     if (text === undefined) return;
     const ms = parseTime(text);
     if (ms === undefined)
-      problems.push(`${flag} must be seconds or a time such as 500ms, 2m, 1h, got ${JSON.stringify(text)}`);
+      problems.push(`${flag} must be seconds or a time such as 500ms, 2m, 1h, not ${JSON.stringify(text)}`);
     else limits[key] = ms;
   };
   time("--timeout", raw.timeout, "requestTimeoutMs");
@@ -107,7 +107,7 @@ export function parseServerOptions(
   time("--max-time", raw.maxTime, "maxRequestMs");
   const waitMs = raw.wait === undefined ? undefined : parseTime(raw.wait);
   if (raw.wait !== undefined && waitMs === undefined)
-    problems.push(`--wait must be seconds or a time such as 500ms, 2m, 1h, got ${JSON.stringify(raw.wait)}`);
+    problems.push(`--wait must be seconds or a time such as 500ms, 2m, 1h, not ${JSON.stringify(raw.wait)}`);
   const transport = oneOf("--transport", raw.transport, ["http", "sse", "websocket"] as const, problems);
   const era = oneOf("--era", raw.era, ["auto", "legacy", "modern"] as const, problems);
   const sandbox = parseSandboxOptions(raw, problems);
@@ -147,8 +147,6 @@ function oneOf<T extends string>(
   problems: string[],
 ): T | undefined {
   if (value === undefined || (allowed as readonly string[]).includes(value)) return value as T | undefined;
-  problems.push(
-    `${flag} must be ${allowed.join(", ")}, got ${JSON.stringify(value)}. ${didYouMean(value, allowed) ?? ""}`.trim(),
-  );
+  problems.push(`${notAllowed(flag, value, allowed)} ${didYouMean(value, allowed) ?? ""}`.trim());
   return undefined;
 }

@@ -47,11 +47,11 @@ test("everything said", () => {
 });
 
 test.each<[RawOptions, string[]]>([
-  [{ sandbox: ["of"] }, ['--sandbox must be enforce, warn, off, got "of". Did you mean "off"?']],
+  [{ sandbox: ["of"] }, ['--sandbox must be enforce, warn or off, not "of". Did you mean "off"?']],
   [{ sandbox: ["=off"] }, ['--sandbox "=off" names no server before =']],
-  [{ sandbox: ["files=on"] }, ['--sandbox must be enforce, warn, off, got "on".']],
-  [{ sandbox: ["off", "warn"] }, ["--sandbox says both off and warn"]],
-  [{ sandbox: ["a=off", "a=warn"] }, ["--sandbox says both off and warn for a"]],
+  [{ sandbox: ["files=on"] }, ['--sandbox must be enforce, warn or off, not "on".']],
+  [{ sandbox: ["off", "warn"] }, ["--sandbox is given as both off and warn"]],
+  [{ sandbox: ["a=off", "a=warn"] }, ["--sandbox is given as both off and warn for a"]],
   [{ sandbox: ["x"], era: "y" }, ["--era must be", "--sandbox must be"]],
 ])("%j is refused", (raw, messages) => {
   expect(() => parseServerOptions(raw, {})).toThrow();
@@ -72,14 +72,14 @@ test("what does not fit a command or a URL is refused, all at once", () => {
     allowWrite: ["none"],
   };
   expect(ofCommand(wrong).problems).toEqual([
-    "--sandbox files=off is for a server of the workspace; here it is --sandbox off",
+    "--sandbox files=off is only for servers of the workspace. For this command, write --sandbox off",
     '--allow-net "https://a.com": It is a URL. Write a.com.',
-    "--allow-read none is not there",
-    "--allow-write none is not there",
+    "--allow-read none does not exist",
+    "--allow-write none does not exist",
   ]);
   const options = parseServerOptions({ sandbox: ["off"], allowNet: ["a.com"] }, {});
   expect(() => targetServer(URL_TARGET, options, folder)).toThrow(
-    "--sandbox is for commands; a server behind a URL runs elsewhere\n--allow-net is for commands",
+    "--sandbox is only for commands. A server behind a URL does not run on this machine\n--allow-net is only for commands",
   );
 });
 
@@ -90,10 +90,10 @@ test("for a workspace each server is named", () => {
   expect(modes({})).toBeUndefined();
   expect(modes({ sandbox: ["files=off"] })).toEqual({ files: "off" });
   expect(() => modes({ sandbox: ["off"] })).toThrow(
-    "--sandbox off names no server; write --sandbox <server>=off for each server it is meant for",
+    "--sandbox off does not name a server; write --sandbox <server>=off",
   );
   expect(() => modes({ sandbox: ["file=off"] })).toThrow('There is no server "file".');
   expect(() => modes({ allowNet: ["a.com"], allowRead: ["."] })).toThrow(
-    "--allow-net is for a command or for one server; to grant it for good: portolan grant <server> --net …\n--allow-read is",
+    "--allow-net works only with a command, or with one server that is a program on this machine. To grant it permanently: portolan grant <server> --net …\n--allow-read works",
   );
 });

@@ -12,7 +12,7 @@ import {
   type ServerConfig,
 } from "../../model/index.ts";
 import { requireServer, type Source } from "../workspace/source.ts";
-import { throwUsageErrors } from "./usage-error.ts";
+import { notAllowed, throwUsageErrors } from "./usage-error.ts";
 
 export interface RawSandboxOptions {
   sandbox?: string[];
@@ -46,7 +46,7 @@ export function parseSandboxOptions(raw: RawSandboxOptions, problems: string[]):
     if (server === "" || mode === undefined) problems.push(wrongMode(text, written, server));
     else if (before !== undefined && before !== mode)
       problems.push(
-        `--sandbox says both ${before} and ${mode}${server === undefined ? "" : ` for ${server}`}`,
+        `--sandbox is given as both ${before} and ${mode}${server === undefined ? "" : ` for ${server}`}`,
       );
     else if (server === undefined) own = mode;
     else modes.set(server, mode);
@@ -63,7 +63,7 @@ export function parseSandboxOptions(raw: RawSandboxOptions, problems: string[]):
 function wrongMode(text: string, written: string, server: string | undefined): string {
   if (server === "") return `--sandbox ${JSON.stringify(text)} names no server before =`;
   const hint = didYouMean(written, MODES);
-  return `--sandbox must be ${MODES.join(", ")}, got ${JSON.stringify(written)}.${hint === undefined ? "" : ` ${hint}`}`;
+  return `${notAllowed("--sandbox", written, MODES)}${hint === undefined ? "" : ` ${hint}`}`;
 }
 
 /** The flags that are given. */
@@ -85,13 +85,15 @@ export function sandboxOfCommand(
   problems: string[],
 ): SandboxConfig | undefined {
   for (const [server, own] of Object.entries(modes))
-    problems.push(`--sandbox ${server}=${own} is for a server of the workspace; here it is --sandbox ${own}`);
+    problems.push(
+      `--sandbox ${server}=${own} is only for servers of the workspace. For this command, write --sandbox ${own}`,
+    );
   const hosts = networkOf(network, problems);
   const paths = (flag: string, written: readonly string[]): string[] =>
     written.map((path) => {
       const found = resolve(cwd, path);
       if (statSync(found, { throwIfNoEntry: false }) === undefined)
-        problems.push(`${flag} ${path} is not there`);
+        problems.push(`${flag} ${path} does not exist`);
       return found;
     });
   const [readable, writable] = [paths("--allow-read", read), paths("--allow-write", write)];
@@ -131,12 +133,10 @@ export function workspaceSandboxProblems(
   return [
     ...(mode === undefined
       ? []
-      : [
-          `--sandbox ${mode} names no server; write --sandbox <server>=${mode} for each server it is meant for`,
-        ]),
+      : [`--sandbox ${mode} does not name a server; write --sandbox <server>=${mode}`]),
     ...(isOne ? [] : givenSandboxFlags({ modes: {}, network, read, write })).map(
       (flag) =>
-        `${flag} is for a command or for one server; to grant it for good: portolan grant <server> ${flag.replace("--allow-", "--")} …`,
+        `${flag} works only with a command, or with one server that is a program on this machine. To grant it permanently: portolan grant <server> ${flag.replace("--allow-", "--")} …`,
     ),
   ];
 }

@@ -7,13 +7,19 @@ export function throwUsageErrors(problems: readonly string[]): void {
   if (problems.length > 0) throw new PortolanError("USAGE", problems.join("\n"), { data: { problems } });
 }
 
+/** `--start must be eager or lazy, not "x".` There are at least two allowed values. */
+export function notAllowed(flag: string, value: string, allowed: readonly string[]): string {
+  const values = `${allowed.slice(0, -1).join(", ")} or ${allowed.at(-1) ?? ""}`;
+  return `${flag} must be ${values}, not ${JSON.stringify(value)}.`;
+}
+
 /** The single word of a command such as `portolan remove <name>`. Throws when there is none, or more than one. */
 export function takeOneWord(
   [word, ...more]: readonly string[],
   { command, noun, hint }: { readonly command: string; readonly noun: string; readonly hint: string },
 ): string {
   if (word !== undefined && more.length === 0) return word;
-  const message = word === undefined ? `No ${noun} is given.` : `${command} takes one ${noun}.`;
+  const message = word === undefined ? `No ${noun} was given.` : `${command} takes one ${noun}.`;
   throw new PortolanError("USAGE", message, { hint });
 }
 
@@ -24,7 +30,7 @@ export function refuseBothSides(
   noun: "server" | "target",
 ): void {
   if (after !== undefined && before.length > 0)
-    throw new PortolanError("USAGE", `A ${noun} is given both before and after --.`, {
+    throw new PortolanError("USAGE", `There is a ${noun} both before and after --.`, {
       hint: "Leave out one of them.",
     });
 }

@@ -4,17 +4,17 @@ type Row = readonly [names: string, about: string];
 
 const GROUPS: Readonly<Record<string, readonly Row[]>> = {
   "First use": [
-    ["add, remove", "a server: its command, URL or package"],
+    ["add, remove", "add a command, URL or package; remove it"],
     ["import", "copy servers from other MCP clients"],
-    ["connect, disconnect", "give MCP clients this gateway; undo it"],
+    ["connect, disconnect", "let MCP clients use this gateway; undo it"],
     ["list", "show servers and their tools"],
     ["call", "call a tool"],
   ],
   Run: [
     ["serve", "run all servers as one: the gateway"],
-    ["status, why", "state of servers, and what to do about it"],
+    ["status, why", "state of servers; explain it, and what to do"],
     ["console", "the running gateway as a web page"],
-    ["logs, events", "stderr of a server; what happens"],
+    ["logs, events", "stderr of a server; events of all servers"],
     ["restart, reload, stop", "control the running gateway"],
     ["service", "run the gateway at every login"],
     ["token", "the token that clients need"],
@@ -25,12 +25,12 @@ const GROUPS: Readonly<Record<string, readonly Row[]>> = {
     ["install", "install programs before their first start"],
     ["validate", "check config files"],
     ["export", "servers in the format of another client"],
-    ["tokens", "what tool lists cost in a model's context"],
+    ["tokens", "tokens that tool lists take in the context"],
   ],
   "Access and safety": [
-    ["grant, revoke", "files, hosts and variables of a sandbox"],
-    ["approve", "calls that wait for a person"],
-    ["secrets", "values of ${NAME} in config files"],
+    ["grant, revoke", "files, hosts and variables of a server"],
+    ["approve", "approve or deny calls that wait for you"],
+    ["secrets", "store values of ${NAME} in config files"],
     ["login, logout, accounts", "accounts at servers"],
     ["pin, pins", "approve tool definitions; see changes"],
     ["audit", "check packages; read the audit log"],
@@ -48,10 +48,7 @@ const GROUPS: Readonly<Record<string, readonly Row[]>> = {
     ["publish, deprecate, unpublish", "versions of your packages"],
     ["registry", "serve a registry"],
   ],
-  Machine: [
-    ["doctor", "sandbox rules that this machine enforces"],
-    ["completion", "completion for bash, zsh or fish"],
-  ],
+  Machine: [["doctor, completion", "sandbox of this machine; shell completion"]],
 };
 
 /** The sections of the help, one for each group. */

@@ -41,21 +41,14 @@ export function describeDiagnostic(diagnostic: Diagnostic, view: DiagnosticView)
 
 /** The line of a diagnostic with a mark under its column; empty if the file cannot be read. */
 export function excerpt(
-  {
-    file,
-    line,
-    column = 1,
-    message = "",
-  }: Pick<Diagnostic, "file" | "line" | "column"> & { readonly message?: string },
+  { file, line, column = 1, literalSecret }: Pick<Diagnostic, "file" | "line" | "column" | "literalSecret">,
   { colors, width, textOf }: Pick<DiagnosticView, "colors" | "width" | "textOf">,
 ): string[] {
   const text = file === undefined || line === undefined ? undefined : textOf?.(file);
   const written = text?.split(/\r?\n/)[(line ?? 1) - 1];
   if (written === undefined || written.trim() === "") return [];
   // The output may end up in a log or a screenshot, so that it contains no value that looks like a secret.
-  const source = message.includes("looks like a secret")
-    ? maskValueAt(written, column)
-    : maskSecrets(written);
+  const source = literalSecret === undefined ? maskSecrets(written) : maskValueAt(written, column);
   const number = String(line);
   const room = (width ?? 120) - number.length - 5;
   const shown = cut(plainText(source.trim().slice(0, 1_000)).replaceAll("\t", " "), room);
@@ -92,6 +85,8 @@ export function configError(
   errors: readonly Diagnostic[],
   { io }: Pick<Cli, "io">,
   what = "The config files have errors",
+  /** The hint for several errors. */
+  next = "See each error with its line: portolan validate",
 ): PortolanError {
   const label = pathLabeller(io);
   const lines = errors.map((error) => {
@@ -104,7 +99,7 @@ export function configError(
     "FILE_INVALID",
     lines.length === 1 ? (lines[0] as string) : `${what}:\n- ${lines.join("\n- ")}`,
     {
-      hint: errors.length === 1 ? hint : "See them in their lines: portolan validate",
+      hint: errors.length === 1 ? hint : next,
       data: { diagnostics: errors },
     },
   );
@@ -149,16 +144,20 @@ function read(file: string): string | undefined {
   }
 }
 
+/** Whether it explains why a server could not use a file or host. Servers seldom report it themselves. */
+export function isFailedAccess({ code }: Diagnostic): boolean {
+  return code === "SANDBOX_DENIED" || code === "HOST_UNREACHABLE";
+}
+
 /** Notes a diagnostic on stderr: errors always, the rest with --verbose. */
 export function noteDiagnostic(
   diagnostic: Diagnostic,
   { output, options }: Pick<Cli, "output" | "options">,
 ): void {
-  const { severity, code, hint } = diagnostic;
-  // A server that the sandbox keeps from a host seldom reports it, and its failures are hard to read without it.
-  const isRefusal = code === "SANDBOX_DENIED";
-  if (severity !== "error" && !options.verbose && !isRefusal) return;
+  const { severity, hint } = diagnostic;
+  const isAccess = isFailedAccess(diagnostic);
+  if (severity !== "error" && !options.verbose && !isAccess) return;
   output.note(diagnosticLine(diagnostic, output.noteColors.yellow));
-  if ((isRefusal || severity === "error") && hint !== undefined)
+  if ((isAccess || severity === "error") && hint !== undefined)
     output.note(`${output.noteColors.cyan(" hint")} ${plainLine(hint, 1_000)}`);
 }

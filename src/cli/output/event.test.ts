@@ -1,6 +1,7 @@
 // The text of sandbox events, and the event log of a gateway.
 
 import { expect, test } from "vitest";
+import { ERROR_CODES } from "../../errors/index.ts";
 import type { HubEvent } from "../../hub/index.ts";
 import { createServeEvents } from "../serve/event-log.ts";
 import { createColors } from "../terminal/colors.ts";
@@ -29,8 +30,27 @@ test("one line each", () => {
   expect(describeEvent(denied("x.com"), colors)).toBe(
     "2026-01-02 03:04:05 a sandbox denied x.com:443 not on its list",
   );
+  const unreachable = { ...denied("x.com"), kind: "unreachable", reason: "is granted, but no" } as HubEvent;
+  expect(describeEvent(unreachable, colors)).toBe(
+    "2026-01-02 03:04:05 a host unreachable x.com:443 is granted, but no",
+  );
   expect(describeEvent(relaxed("a", "config", ["network: x", "limits"]), colors)).toBe(
     "2026-01-02 03:04:05 a sandbox relaxed to warn (config); not enforced: network: x, limits",
+  );
+});
+
+test("a failed server is followed by the hint about it, and not by the usual hint of its code", () => {
+  const failed = (code: "SECRET_STORE_FAILED" | "SERVER_CRASHED", hint: string): HubEvent => ({
+    ...{ type: "mcp.server_failed", time, server: "a", code, reason: "it ended", hint },
+  });
+  const shown = (event: HubEvent): string => describeEvent(event, createColors(false)).slice(20);
+  expect(shown(failed("SECRET_STORE_FAILED", "Unlock it: portolan secrets unlock"))).toBe(
+    "a failed it ended [SECRET_STORE_FAILED] Unlock it: portolan secrets unlock",
+  );
+  const usual = ERROR_CODES.SERVER_CRASHED.hint;
+  expect(shown(failed("SERVER_CRASHED", usual))).toBe("a failed it ended [SERVER_CRASHED]");
+  expect(shown(failed("SERVER_CRASHED", `${usual} Grant it.`))).toBe(
+    "a failed it ended [SERVER_CRASHED] Grant it.",
   );
 });
 

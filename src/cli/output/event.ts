@@ -13,6 +13,7 @@ import type {
 import type { LogMessage } from "../../model/index.ts";
 import type { Colors, Paint } from "../terminal/colors.ts";
 import { count, formatDownload } from "../terminal/layout.ts";
+import { specificHint } from "./server-state.ts";
 import { plainLine, plainText, toJsonText } from "../terminal/safe-text.ts";
 
 export function describeEvent(event: HubEvent, colors: Colors): string {
@@ -27,7 +28,9 @@ export function describeEvent(event: HubEvent, colors: Colors): string {
     ? "config not reloaded"
     : type === "gateway.reloaded"
       ? `settings ${event.problems.length > 0 ? "not reloaded" : "reloaded"}`
-      : type.replace(/^(?:mcp\.(?:server_)?|gateway\.)/, "").replaceAll("_", " ");
+      : isUnreachable(event)
+        ? "host unreachable"
+        : type.replace(/^(?:mcp\.(?:server_)?|gateway\.)/, "").replaceAll("_", " ");
   const isConnection = type.startsWith("mcp.server_") || type === "mcp.tools_changed";
   const caller = isConnection && "caller" in event && event.caller !== undefined ? event.caller : undefined;
   const whose = caller === undefined ? "" : ` for ${plainLine(caller, 80)}`;
@@ -46,6 +49,10 @@ export function formatTime(time: string): string {
 function isKept(event: HubEvent): boolean {
   if (event.type !== "mcp.config_reloaded" || event.problems.length === 0) return false;
   return event.added.length + event.changed.length + event.removed.length === 0;
+}
+
+function isUnreachable(event: HubEvent): boolean {
+  return event.type === "mcp.sandbox_denied" && event.kind === "unreachable";
 }
 
 function paintOf(event: HubEvent, colors: Colors): Paint {
@@ -88,17 +95,18 @@ function detailOf(event: HubEvent): string {
   if (event.type === "gateway.budget_exceeded") {
     const { budget, kind, used, amount, until } = event;
     const noun = kind === "calls" ? "calls" : "cost units";
-    return ` ${plainLine(budget, 80)}: ${used} of ${amount} ${noun} used until ${formatTime(until)}; ${refusedCall(event)}`;
+    return ` ${plainLine(budget, 80)}: ${used} of ${amount} ${noun} used; ${refusedCall(event)}. The budget is free again at ${formatTime(until)}`;
   }
   if (event.type === "gateway.loop_stopped")
-    return ` ${count(event.calls, "identical call")} until ${formatTime(event.until)}; ${refusedCall(event)}`;
+    return ` after ${count(event.calls, "identical call")}: ${refusedCall(event)}. The call is possible again at ${formatTime(event.until)}`;
   if ("ts" in event) return contractDetail(event);
   if ("rule" in event) return approvalDetail(event);
   const reason = event.reason === undefined ? "" : ` ${plainLine(event.reason, 500)}`;
   const code = event.code === undefined ? "" : ` [${event.code}]`;
   if ("tool" in event)
     return ` ${plainLine(event.tool, 80)}${event.caller === undefined ? "" : ` for ${plainLine(event.caller, 80)}`} ${Math.round(event.durationMs)} ms${reason}${code}`;
-  return `${reason}${code}`;
+  const hint = specificHint(event.code, "hint" in event ? (event.hint ?? "") : "");
+  return `${reason}${code}${hint === "" ? "" : ` ${hint}`}`;
 }
 
 function refusedCall({ tool, caller }: BudgetExceededEvent | LoopStoppedEvent): string {
@@ -116,26 +124,28 @@ function refusalDetail(event: GatewayRefusedEvent): string {
   const { caller, address, path, reason, code, more } = event;
   const by = caller === undefined ? "" : ` of ${plainLine(caller, 80)}`;
   const from = `${by}${address === undefined ? "" : ` from ${plainLine(address, 80)}`}`;
-  const others = more === undefined ? "" : ` (and ${more} more before)`;
+  const others = more === undefined ? "" : ` (and ${more} more since the last event)`;
   return ` ${plainLine(path, 200)}${from}: ${plainLine(reason, 300)} [${code}]${others}`;
 }
 
 function callRefusalDetail({ tool, caller, rule, more }: CallRefusedEvent): string {
-  const others = more === undefined ? "" : ` (and ${more} more before)`;
+  const others = more === undefined ? "" : ` (and ${more} more since the last event)`;
   return ` ${plainLine(tool, 200)} for ${plainLine(caller, 80)}: ${plainLine(rule, 500)}${others}`;
 }
 
 function reloadDetail({ changed, restart, problems }: GatewayReloadedEvent): string {
   if (problems.length > 0)
     return `: the earlier settings stay in use: ${problems.map((one) => plainLine(one, 500)).join("; ")}`;
-  const later = restart.length === 0 ? "" : `; after the next start: ${restart.join(", ")}`;
+  const later =
+    restart.length === 0 ? "" : `; effective after a restart of the gateway: ${restart.join(", ")}`;
   return `${changed.length === 0 ? "" : ` ${changed.join(", ")}`}${later}`;
 }
 
 function pinsDetail(event: Extract<HubEvent, { type: "mcp.pins_compared" }>): string {
   const { mode, withheld, reason, hint } = event;
   const changes = changesOf(event);
-  if (changes === "" && reason === undefined) return ": all tools are the approved ones";
+  if (changes === "" && reason === undefined)
+    return mode === "off" ? ": the tools are not compared any more" : ": all tool definitions are approved";
   const why = reason === undefined ? "" : `: ${plainLine(reason, 500)}`;
   const effect =
     mode === "warn" ? "only reported" : withheld === 0 ? "" : `${count(withheld, "tool")} withheld`;

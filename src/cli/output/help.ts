@@ -27,23 +27,23 @@ export function fitHelp(text: string, width: number): string {
 
 export const TARGETS: string = `Targets:
   github                      a server of the workspace, by its alias
-  mcpfile.yaml                a config file of any format, as with -w; its tools by their own names, or <server>.<tool>
-  https://host/mcp            a URL: Streamable HTTP, with the fallback to SSE; ws:// and wss:// for WebSocket
+  mcpfile.yaml                a config file of any format, as with -w; name its tools as <tool> or <server>.<tool>
+  https://host/mcp            a URL: Streamable HTTP, or HTTP+SSE if the server is older; ws:// and wss:// for WebSocket
   "npx -y some-server"        a quoted command: Portolan splits it into words and never runs a shell
-  -- node server.js --flag    a command, word by word; then no target stands before --`;
+  -- node server.js --flag    a command, word by word; write no target before --`;
 
 export const SANDBOX: string = `Sandbox:
-  A command runs in a sandbox: a read-only system, its own folder, an empty home, no network. --allow-net, --allow-read, --allow-write and --root grant more; --sandbox off switches it off. To see the sandbox of a command: portolan why --plan -- <command...>`;
+  A command runs in a sandbox: a read-only system, its own folder, an empty home, no network. --allow-net, --allow-read, --allow-write and --root grant more; --sandbox off disables the sandbox. To see the sandbox of a command: portolan why --plan -- <command...>`;
 
 export const OUTPUT: string = `Output:
-  On a terminal: text. Otherwise, or with --json: only JSON on stdout. An error goes to stderr in the same form; as JSON it is one line, the last one: {"error": {"code", "message", "hint", ...}}`;
+  On a terminal, or with --text: text. Otherwise, or with --json: only JSON on stdout. Errors go to stderr in the same format; with JSON, the last line is the error: {"error": {"code", "message", "hint", ...}}`;
 
 export const WORKSPACE: string = `Workspace:
   The servers come from the config files of this folder: portolan.yaml, a bridge manifest, mcpfile.yaml, .mcp.json, .cursor/mcp.json, .vscode/mcp.json or .drivers/<id>/DRIVER.md. --workspace names another folder, or one such file.
-  Without a config file, Portolan uses the servers of other MCP clients on this computer; then it writes nothing.`;
+  Without a config file, Portolan uses the servers of other MCP clients on this computer, and does not change their files.`;
 
 export const DRIVERS: string = `Drivers:
-  A contract (tools/<id>/TOOL.md) defines a tool; a driver (.drivers/<id>/DRIVER.md) implements it with an MCP server. Several drivers may serve one contract: Portolan chooses one of them for each call.`;
+  A contract (tools/<id>/TOOL.md) defines a tool; a driver (.drivers/<id>/DRIVER.md) implements it with an MCP server. If several drivers can serve a contract, Portolan chooses one of them for each call.`;
 
 export const CLIENTS: string = `Clients:
   claude-code, claude-desktop, cursor, windsurf, vscode, codex, gemini, opencode, axle`;
@@ -62,8 +62,8 @@ export const REQUEST_EXIT_CODES: string = exitCodes({
   2: "wrong usage or input",
   3: "the server cannot be reached, or no driver can serve the contract",
   4: "the server broke the protocol",
-  5: "login needed",
-  124: "out of time",
+  5: "access denied: a login is needed, or the tool or the package is not allowed",
+  124: "a time limit was exceeded",
   143: "terminated",
 });
 
@@ -73,4 +73,5 @@ export const WORKSPACE_EXIT_CODES: string = exitCodes({
   1: "a config file has errors (validate)",
   2: "wrong usage or input, or a config file that cannot be used",
   3: "a server is not up (status, why), or cannot be installed (install); a running gateway does not answer",
+  5: "a login is missing, and all else works (status, why)",
 });

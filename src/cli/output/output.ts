@@ -80,6 +80,10 @@ export function createOutput(io: Pick<CliIo, "stdout" | "stderr" | "env">, raw: 
   };
 }
 
+/** A line of the gateway's log ends with the hint, which must be complete. A server can write anything to its stderr. */
+const MAX_LOG_LINE = 4_000;
+const MAX_STDERR_LINE = 500;
+
 /** Describes an error for people: message, place, last lines of the server's stderr, and hint. */
 export function describeError(error: PortolanError, colors: Colors, verbose = false, width?: number): string {
   const labelled = (label: string, text: string): string =>
@@ -92,7 +96,9 @@ export function describeError(error: PortolanError, colors: Colors, verbose = fa
   if (error.stderr)
     lines.push(
       colors.dim(`   the last lines of the ${"log" in error.data ? "gateway's log" : "server's stderr"}:`),
-      ...lastLines(error.stderr).map((line) => `   ${colors.dim("│")} ${line}`),
+      ...lastLines(error.stderr, "log" in error.data ? MAX_LOG_LINE : MAX_STDERR_LINE).map(
+        (line) => `   ${colors.dim("│")} ${line}`,
+      ),
     );
   if (error.hint !== "") lines.push(labelled(colors.cyan(" hint"), plainText(error.hint)));
   if (verbose) lines.push(...causes(error).map((cause) => colors.dim(labelled("cause", plainText(cause)))));
@@ -108,12 +114,12 @@ function widthOf({ isTTY, columns }: OutputStream): number | undefined {
   return isTTY === true && columns !== undefined && columns >= 20 ? columns : undefined;
 }
 
-function lastLines(text: string, count = 20): string[] {
+function lastLines(text: string, maxLength: number): string[] {
   return plainText(text)
     .trimEnd()
     .split("\n")
-    .slice(-count)
-    .map((line) => line.slice(0, 500));
+    .slice(-20)
+    .map((line) => line.slice(0, maxLength));
 }
 
 function causes(error: Error): string[] {

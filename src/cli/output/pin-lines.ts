@@ -20,16 +20,17 @@ export function describePins(server: string, pins: PinHealth | undefined): strin
   }
   const lines: string[] = [];
   if (differences.length > 0) {
-    const names = differences
-      .slice(0, SHOWN)
-      .map(({ tool, verdict }) => `${plainLine(tool, 60)} (${verdict === "new" ? "new" : "changed"})`);
+    const names = differences.slice(0, SHOWN).map(({ tool, verdict }) => {
+      const why = verdict === "unpinnable" ? "not comparable" : verdict;
+      return `${plainLine(tool, 60)} (${why})`;
+    });
     const more = differences.length > SHOWN ? `, and ${differences.length - SHOWN} more` : "";
-    lines.push(`${word}: ${names.join(", ")}${more}. See portolan pins diff ${server}`);
+    lines.push(`${word}: ${names.join(", ")}${more}. See the differences: portolan pins diff ${server}`);
   }
   if (removed.length > 0) {
     const names = removed.slice(0, SHOWN).map((tool) => plainLine(tool, 60));
     const more = removed.length > SHOWN ? `, and ${removed.length - SHOWN} more` : "";
-    lines.push(`pinned, but the server does not have it any more: ${names.join(", ")}${more}`);
+    lines.push(`pinned, but no longer offered by the server: ${names.join(", ")}${more}`);
   }
   return lines;
 }

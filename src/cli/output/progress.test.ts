@@ -1,8 +1,8 @@
-// Progress of a request beside the spinner.
+// Progress of a request beside the spinner, and of slow work without a terminal.
 
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { Spinner } from "../terminal/spinner.ts";
-import { requestProgress } from "./progress.ts";
+import { requestProgress, withSlowNote } from "./progress.ts";
 
 test("a message without a total is shown without the number, which only says that the server works", () => {
   const shown: string[] = [];
@@ -13,4 +13,25 @@ test("a message without a total is shown without the number, which only says tha
   onProgress?.({ progress: 3, total: 10, message: "files" });
   onProgress?.({ progress: 3 });
   expect(shown).toEqual(["Waits for approval", "3 of 10, files", "3"]);
+});
+
+test.each([
+  ["without a terminal, slow work", { isTTY: false }, 1_500, ["Please wait: installing hello@1.0.0"]],
+  ["without a terminal, quick work", { isTTY: false }, 500, []],
+  ["at a terminal, which has a spinner", { isTTY: true }, 1_500, []],
+])("%s", async (_name, stderr, ms, expected) => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const notes: string[] = [];
+  const cli = { io: { stderr, env: {} }, output: { note: (text: string) => notes.push(text) } } as never;
+  let doing = "starting hello";
+  const done = withSlowNote(
+    cli,
+    () => doing,
+    () => new Promise((resolve) => setTimeout(() => resolve("done"), ms)),
+  );
+  doing = "installing hello@1.0.0";
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(await done).toBe("done");
+  expect(notes).toEqual(expected);
 });

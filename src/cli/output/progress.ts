@@ -2,6 +2,7 @@
 
 import type { RequestOptions } from "../../client/index.ts";
 import type { Cli } from "../context.ts";
+import { plainLine } from "../terminal/safe-text.ts";
 import { createSpinner, type Spinner } from "../terminal/spinner.ts";
 
 /** Makes the options for one request, which the spinner shows under this label from now on. */
@@ -15,7 +16,7 @@ export async function withSpinner<T>(
   const spinner = createSpinner({
     stream: io.stderr,
     colors: output.noteColors,
-    enabled: io.stderr.isTTY === true && !output.quiet && io.env["TERM"] !== "dumb",
+    enabled: showsSpinner({ io }) && !output.quiet,
     unicode: io.platform !== "win32" || io.env["WT_SESSION"] !== undefined,
   });
   output.around(spinner);
@@ -24,6 +25,27 @@ export async function withSpinner<T>(
   } finally {
     spinner.stop();
     output.around(undefined);
+  }
+}
+
+function showsSpinner({ io }: Pick<Cli, "io">): boolean {
+  return io.stderr.isTTY === true && io.env["TERM"] !== "dumb";
+}
+
+const SLOW_MS = 1_000;
+
+/** Without a terminal, which has a spinner: prints one line about work that takes longer than a second. */
+export async function withSlowNote<T>(
+  cli: Pick<Cli, "io" | "output">,
+  text: () => string,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (showsSpinner(cli)) return work();
+  const timer = setTimeout(() => cli.output.note(`Please wait: ${plainLine(text(), 200)}`), SLOW_MS);
+  try {
+    return await work();
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -16,12 +16,12 @@ test.each([
   [
     { ...HEALTH, tools: 0, withheld: 17 },
     "files ready: 0 tools, 17 withheld",
-    "See them: portolan pins diff files",
+    "See the withheld tools: portolan pins diff files",
   ],
   [
     { ...HEALTH, state: "failed", error: { code: "TIMEOUT", message: "too slow", hint: "" } },
     "files failed: too slow [TIMEOUT]",
-    "More about it: portolan why files",
+    "More about this error: portolan why files",
   ],
 ] satisfies [ServerHealth, string, string | undefined][])("%#", (health, line, next) => {
   expect(serverLine(health, createColors(false))).toBe(line);

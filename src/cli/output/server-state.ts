@@ -1,5 +1,6 @@
 // Labels for the state of a server and for its sandbox.
 
+import { ERROR_CODES, type ErrorCode } from "../../errors/index.ts";
 import type { ServerHealth, ServerState } from "../../hub/index.ts";
 import type { Colors, Paint } from "../terminal/colors.ts";
 import { count } from "../terminal/layout.ts";
@@ -15,6 +16,19 @@ export function statePaint(state: ServerState, colors: Colors): Paint {
   return state === "failed" || state === "blocked" ? colors.red : colors.yellow;
 }
 
+/** The message, code and hint of a failed server as one line. The usual hint of a code says nothing about the server. */
+export function errorLine(
+  { message, code, hint = "" }: { readonly message: string; readonly code: string; readonly hint?: string },
+  paint: Paint = (text) => text,
+): string {
+  return [plainLine(message, 500), paint(`[${code}]`), specificHint(code, hint)].filter(Boolean).join(" ");
+}
+
+export function specificHint(code: string | undefined, hint: string): string {
+  const usual = Object.hasOwn(ERROR_CODES, code ?? "") ? ERROR_CODES[code as ErrorCode].hint : "";
+  return plainLine(hint.startsWith(usual) ? hint.slice(usual.length).trim() : hint, 1_000);
+}
+
 /** `files ready: 3 tools, 1 withheld`, or its error. */
 export function serverLine(
   { alias, state, tools, withheld = 0, error }: ServerHealth,
@@ -27,9 +41,13 @@ export function serverLine(
 
 /** The command that shows more about a server that failed or withholds tools. */
 export function nextCommand({ alias, withheld = 0, error, pins }: ServerHealth): string | undefined {
-  if (error !== undefined) return `More about it: portolan why ${alias}`;
+  if (error !== undefined) return `More about this error: portolan why ${alias}`;
   const isUnpinned = pins?.problem?.kind === "unpinned";
-  return withheld === 0 ? undefined : `See them: portolan ${isUnpinned ? "pin" : "pins diff"} ${alias}`;
+  return withheld === 0
+    ? undefined
+    : isUnpinned
+      ? `Review the withheld tools, and approve them: portolan pin ${alias}`
+      : `See the withheld tools: portolan pins diff ${alias}`;
 }
 
 /** The state of a server, the hint of its error, and the next command. */

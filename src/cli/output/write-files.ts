@@ -30,9 +30,9 @@ export async function placeFiles(
   if (files.length > 1)
     throw new PortolanError(
       "USAGE",
-      `${files.length} files would be written, and --out ${out} is a single file.`,
+      `Nothing was written: there are ${files.length} files to write, but --out ${out} names a single file.`,
       {
-        hint: `Name a folder: --out ${out.replace(/\.ya?ml$/i, "")}/. They are ${files.map(({ name }) => name).join(", ")}.`,
+        hint: `Name a folder: --out ${out.replace(/\.ya?ml$/i, "")}/. The files are ${files.map(({ name }) => name).join(", ")}.`,
       },
     );
   return files.map(({ text }) => ({ path, text }));
@@ -72,7 +72,7 @@ export async function writeFiles(
       if (reason === "EEXIST" && !force) throw taken(path);
       throw new PortolanError("FILE_FAILED", `${label(path)} cannot be written (${reason}).`, {
         cause,
-        hint: "Choose a folder that you may write to.",
+        hint: "Choose a folder that you can write to.",
       });
     }
   }

@@ -5,15 +5,15 @@ import { collect, defineCommand, serverOptions } from "../options/groups.ts";
 import { exitCodes, TARGETS } from "../output/help.ts";
 import type { RawPackOptions } from "./pack.ts";
 
-const DERIVED = `Derived:
-  an HTTP request of an mcpfile        the permission network, which needs an audit
-  a command of an mcpfile              the permission process, which needs a sandbox
+const DERIVED = `Derived fields:
+  an HTTP request of an mcpfile        the permission network (a package with it needs security.audit)
+  a command of an mcpfile              the permission process (a package with it needs security.sandbox)
   \${NAME} in a template               a secret setting of configuration.schema
   tools, resources, prompts            mcp.capabilities
   the files                            source.hash and source.size; packing twice gives the same bytes`;
 
 const FILES = `Files:
-  mcp-package.json (or mcp-package.jsonc, with comments) and, for an mcpfile, <name>-<version>.tar. In an existing document, pack updates the derived fields and keeps all others; it prints which.`;
+  mcp-package.json (or mcp-package.jsonc, with comments) and, for an mcpfile, <name>-<version>.tar. In an existing document, pack updates the fields that it derives, and fills in empty fields that it knows. It keeps all others, and prints which fields it added, updated or kept although they differ.`;
 
 export function addPackCommand({ program, explain, run, server }: CommandHost): void {
   const pack = defineCommand(program, {
@@ -27,9 +27,9 @@ export function addPackCommand({ program, explain, run, server }: CommandHost): 
     )
     .option("--out <folder>", "the folder to write to (default: that of the file, or this one)")
     .option("--name <name>", "the name of the package: @user/name")
-    .option("--include <path>", "a further file of the archive (repeatable; mcpfiles)", collect)
-    .option("--check", "write nothing; exit with 1 if the files are not up to date or not complete")
-    .option("--no-start", "do not start an npm package to list its tools")
+    .option("--include <path>", "add this file to the archive (repeatable; mcpfiles)", collect)
+    .option("--check", "write nothing; exit with 1 if the files are outdated or incomplete")
+    .option("--no-start", "do not start the npm package to list its tools")
     .action((words: string[], raw: RawPackOptions) =>
       run(raw, async (cli) => (await import("./pack.ts")).pack(cli, { words, server }, raw)),
     );
@@ -45,7 +45,7 @@ export function addPackCommand({ program, explain, run, server }: CommandHost): 
       FILES,
       TARGETS,
       exitCodes({
-        0: "done; the document may still have fields to fill in",
+        0: "done; the document can still have fields that you must fill in",
         1: "--check: the files are not up to date, or fields are missing",
         2: "wrong usage, or a file that cannot be used or written",
         3: "the server cannot be reached, or the package cannot be fetched",

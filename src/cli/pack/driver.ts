@@ -36,7 +36,7 @@ export async function gatherDriver(
   if (parseDriver(await readText(file), file).driver === undefined)
     throw new PortolanError(
       "NOT_SUPPORTED",
-      `The driver ${driver.id} cannot be packed: its server is described in server.json, which no package has.`,
+      `The driver ${driver.id} cannot be packed: its server is described in server.json, which a package cannot contain.`,
       { hint: `Write the server into ${basename(file)}.` },
     );
   const { bound, diagnostics: unbound } = checkDriver(driver, contracts, undefined, { root });
@@ -54,7 +54,7 @@ export async function gatherDriver(
     folder: dirname(file),
     notes: fixed.map(
       ([name]) =>
-        `The driver sets the variable ${name}, and a package cannot. Add a setting with this default to mcp.configuration.`,
+        `The driver sets the environment variable ${name}, which a package cannot do. Add a setting with this default value to mcp.configuration.`,
     ),
   };
 }
@@ -64,10 +64,15 @@ function requirePackable({ driver, entry }: ConfiguredDriver, file: string): Npm
   const { server, id } = driver;
   const refused = (why: string, hint: string): PortolanError =>
     new PortolanError("NOT_SUPPORTED", `The driver ${id} cannot be packed: ${why}.`, { hint });
-  if (server.kind !== "npm" || driver.transport !== "stdio")
+  if (server.kind === "npm" && driver.transport !== "stdio")
     throw refused(
-      `its server is ${SERVERS[server.kind]}, and a package needs a file with a hash`,
-      "Drivers whose server is an npm package with stdio can be packed. For another one, pack the server: portolan pack <mcpfile, npm package or command>.",
+      `its server uses ${driver.transport}, but the server of a package must use stdio`,
+      `If the npm package also supports stdio, write transport: stdio in ${basename(file)}.`,
+    );
+  if (server.kind !== "npm")
+    throw refused(
+      `its server is ${SERVERS[server.kind]}, but a package needs a file with a hash`,
+      "Drivers whose server is an npm package with stdio can be packed. For another driver, pack its server: portolan pack <mcpfile, npm package or command>.",
     );
   if (entry !== undefined)
     throw refused(
@@ -80,7 +85,7 @@ function requirePackable({ driver, entry }: ConfiguredDriver, file: string): Npm
   if (!/.@v?\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/.test(server.package))
     throw new PortolanError(
       "FILE_INVALID",
-      `The driver's server ${server.package} has no exact version, so that no hash can cover it.`,
+      `The driver's server ${server.package} has no exact version, so it cannot be verified by a hash.`,
       {
         hint: `Write an exact version in ${basename(file)}, such as package: ${server.package.replace(/(.)@.*$/, "$1")}@1.2.3`,
       },
@@ -89,7 +94,6 @@ function requirePackable({ driver, entry }: ConfiguredDriver, file: string): Npm
 }
 
 const SERVERS = {
-  npm: "behind HTTP",
   binary: "a program of this machine",
   docker: "a container image",
   remote: "behind a URL",
@@ -117,7 +121,7 @@ async function filesOf(
     if (!CONTRACT.test(path))
       throw new PortolanError(
         "NOT_SUPPORTED",
-        `The driver ${driver.id} cannot be packed: it names the contract ${contract.id} by the path ${named ?? path}, which no package has.`,
+        `The driver ${driver.id} cannot be packed: it names the contract ${contract.id} by the path ${named ?? path}, which does not exist in a package.`,
         { hint: `Name the contract by its id in ${basename(driver.origin.file)}: tool: ${contract.id}.` },
       );
     files.push([path, await readText(file)]);

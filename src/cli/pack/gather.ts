@@ -1,7 +1,8 @@
 // Gathers what `portolan pack` writes about a subject: its facts, and the bytes of its archive.
 
 import { stat } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { shellWord } from "../../base/text/command-line.ts";
 import { integrityOf, toSri } from "../../base/text/integrity.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { parseMcpfile } from "../../formats/mcpfile/index.ts";
@@ -64,12 +65,19 @@ async function gatherMcpfile(
       "USAGE",
       servers.length === 0
         ? `${basename(file)} has no servers.`
-        : `${basename(file)} has ${servers.length} servers, and a package is one of them.`,
-      { hint: `Name one: ${names.map((name) => `portolan pack ${basename(file)} ${name}`).join(", or ")}` },
+        : wanted !== undefined
+          ? `The mcpfile ${basename(file)} does not contain the server ${JSON.stringify(wanted)}.`
+          : `${basename(file)} has ${servers.length} servers, but a package contains one server.`,
+      {
+        hint:
+          names.length === 0
+            ? "Check that the file is an mcpfile with tools, prompts or resources."
+            : `Choose one: ${names.map((name) => `portolan pack ${basename(file)} ${name}`).join(", or ")}`,
+      },
     );
   const folder = dirname(file);
   const { envNames } = await import("../../invoke/index.ts");
-  const beside = (await isFile(join(folder, "mcpserver.yaml"))) ? ["mcpserver.yaml"] : [];
+  const beside = await serverConfigOf(file);
   const {
     bytes,
     hash,
@@ -89,12 +97,27 @@ async function gatherMcpfile(
     facts: { ...facts, source: { type: "binary", hash, size } },
     archive: { bytes, names: packed },
     folder,
-    notes: await missingFiles(server, packed),
+    notes: await missingFiles(server, packed, cli.io.cwd),
   };
 }
 
+/** The settings beside the mcpfile: `mcpserver.yaml`, or `payments.mcpserver.yaml` for `payments.mcpfile.yaml`. */
+async function serverConfigOf(file: string): Promise<string[]> {
+  const [, before = "", ending] = /^(|.+\.)mcpfile\.(ya?ml)$/i.exec(basename(file)) ?? [];
+  if (ending === undefined) return [];
+  for (const end of [ending, ending.toLowerCase() === "yml" ? "yaml" : "yml"]) {
+    const name = `${before}mcpserver.${end}`;
+    if (await isFile(join(dirname(file), name))) return [name];
+  }
+  return [];
+}
+
 /** Commands that name files of the mcpfile's folder: without these files the package would not work elsewhere. */
-async function missingFiles(server: InvokedServer, packed: readonly string[]): Promise<string[]> {
+async function missingFiles(
+  server: InvokedServer,
+  packed: readonly string[],
+  cwd: string,
+): Promise<string[]> {
   const texts = server.tools.flatMap(({ invocation }) =>
     invocation.kind === "cli"
       ? invocation.words.flatMap((word) => {
@@ -110,7 +133,8 @@ async function missingFiles(server: InvokedServer, packed: readonly string[]): P
     if (await isFile(join(server.folder, name))) missing.add(name);
   }
   return [...missing].map(
-    (name) => `A command names the file ${name}, which is not in the package. Add it: --include ${name}`,
+    (name) =>
+      `A command names the file ${name}, which is not in the package. Add it: --include ${shellWord(relative(cwd, join(server.folder, name)))}`,
   );
 }
 
@@ -138,7 +162,8 @@ async function gatherNpm(
   const variables = Object.keys(options.env).sort();
   const plain = factsOfNpm({ ...source, permissions, variables });
   const command = isFolder ? await ownCommand(what, manifest) : ["npx", "-y", what];
-  if (!start || command === undefined) return { facts: plain, folder, notes: [NOT_STARTED] };
+  if (!start) return { facts: plain, folder, notes: [NOT_STARTED] };
+  if (command === undefined) return { facts: plain, folder, notes: [NO_PROGRAM] };
   try {
     const { takeTarget } = await import("../target/connect.ts");
     const { target } = takeTarget({ words: [], server: command }, cli);
@@ -152,14 +177,20 @@ async function gatherNpm(
   } catch (error) {
     interrupt.signal.throwIfAborted();
     const why = error instanceof Error ? error.message.split("\n")[0] : String(error);
-    return { facts: plain, folder, notes: [`The server did not start: ${why} ${NOT_STARTED}`] };
+    return { facts: plain, folder, notes: [`Portolan could not list the tools: ${why} ${NOT_LISTED}`] };
   }
 }
 
 const NOT_STARTED =
-  "Its tools are not known. Start it with what it needs (--env, --allow-net), or list them by hand.";
+  "The metadata lists no tools, because Portolan did not start the server. Run pack again without --no-start, or write the tools into mcp.capabilities by hand.";
 
-/** The command that runs the only program of a folder's package. */
+const NO_PROGRAM =
+  "The metadata lists no tools: Portolan could not start the server, because package.json names no program (bin) that exists in the folder. Build the package and run pack again, or write the tools into mcp.capabilities by hand.";
+
+const NOT_LISTED =
+  "The metadata lists no tools. Run pack again with the options that the server needs (such as --env and --allow-net), or write the tools into mcp.capabilities by hand.";
+
+/** The command that runs the first program of a folder's package. */
 async function ownCommand(folder: string, manifest: unknown): Promise<string[] | undefined> {
   const { bin } = (manifest ?? {}) as { bin?: unknown };
   const paths = typeof bin === "string" ? [bin] : Object.values((bin ?? {}) as Record<string, unknown>);
@@ -170,7 +201,10 @@ async function ownCommand(folder: string, manifest: unknown): Promise<string[] |
 
 function refuseIncludes({ include }: Pick<GatherOptions, "include">): void {
   if (include.length > 0)
-    throw new PortolanError("USAGE", "--include is for an mcpfile, whose archive Portolan makes.");
+    throw new PortolanError(
+      "USAGE",
+      "--include works only with an mcpfile, because Portolan creates the archive only for mcpfiles.",
+    );
 }
 
 async function isFile(path: string): Promise<boolean> {

@@ -20,17 +20,17 @@ export async function listServer(
     const wanted = request("listing");
     const notes: string[] = [];
     // Servers without resources or prompts often answer with an error.
-    const lesser = async <T>(items: Promise<T[]>): Promise<T[]> =>
+    const lesser = async <T>(what: string, items: Promise<T[]>): Promise<T[]> =>
       items.catch((thrown: unknown) => {
         if (!isPortolanError(thrown) || wanted.signal.aborted) throw thrown;
-        notes.push(`A list is missing: ${thrown.message}`);
+        notes.push(`The metadata lists no ${what}: ${thrown.message}`);
         return [];
       });
     const [tools, resources, resourceTemplates, prompts] = await Promise.all([
       connection.listToolDefinitions(wanted),
-      lesser(connection.listResources(wanted)),
-      lesser(connection.listResourceTemplates(wanted)),
-      lesser(connection.listPrompts(wanted)),
+      lesser("resources", connection.listResources(wanted)),
+      lesser("resource templates", connection.listResourceTemplates(wanted)),
+      lesser("prompts", connection.listPrompts(wanted)),
     ]);
     const { info, name, revision, transport } = connection.server;
     const config =
@@ -57,7 +57,7 @@ export async function listServer(
       },
       notes: [
         ...notes,
-        "Nothing says where the files of this server come from. Fill in source and mcp.executable.",
+        "Portolan does not know where the files of this server come from. Fill in source and mcp.executable.",
       ],
     };
   });

@@ -53,7 +53,7 @@ export function pack(cli: Cli, words: Words, raw: RawPackOptions): Promise<numbe
 async function packSubject(cli: Cli, words: Words, raw: RawPackOptions): Promise<number> {
   const { io, output } = cli;
   if (raw.name !== undefined && !/^@[a-z0-9][a-z0-9-]*\/[a-z0-9][a-z0-9-]*$/.test(raw.name))
-    throw new PortolanError("USAGE", `--name cannot be ${JSON.stringify(raw.name)}.`, {
+    throw new PortolanError("USAGE", `--name ${JSON.stringify(raw.name)} is not a valid package name.`, {
       hint: "Write @user/name in lower case, such as @alice/github-mcp.",
     });
   const subject = await findSubject(words, cli);
@@ -106,11 +106,11 @@ async function packSubject(cli: Cli, words: Words, raw: RawPackOptions): Promise
 /** The schema only knows that a text is empty, not what belongs there. */
 function withHint(diagnostic: Diagnostic, text: string, module: string): Diagnostic {
   const hints: Readonly<Record<string, string>> = {
-    "/name": `Write it here, or add --name @user/${module}. The user is the scope that your token owns.`,
+    "/name": `Write the name here, or add --name @user/${module}. @user is the scope that your registry token owns.`,
     "/version": "Write three numbers: 1.0.0.",
     "/description": "Write what the server is for, in fewer than 200 characters.",
     "/author/name": "Write the name of a person or an organisation.",
-    "/mcp/executable": "Write the program of the package: a name, or a path from its top.",
+    "/mcp/executable": "Write the program of the package: a name, or a path relative to the package.",
     "/metadata/license": "Write an SPDX expression, such as MIT.",
   };
   const { file = "", path = "" } = diagnostic;

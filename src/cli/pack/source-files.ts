@@ -9,7 +9,13 @@ const MAX_TEXT = 4 * 1024 * 1024;
 
 export function refuseErrors(cli: Cli, diagnostics: readonly Diagnostic[]): void {
   const errors = diagnostics.filter(({ severity }) => severity === "error");
-  if (errors.length > 0) throw configError(errors, cli, "The file has errors");
+  if (errors.length > 0)
+    throw configError(
+      errors,
+      cli,
+      "The file has errors",
+      "Correct these lines, and pack again. No file was written.",
+    );
 }
 
 export async function readText(file: string): Promise<string> {

@@ -2,6 +2,7 @@
 
 import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { shellWord } from "../../base/text/command-line.ts";
 import { parseVersion } from "../../base/text/versions.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { isMcpfileName, looksLikeMcpfile } from "../../formats/mcpfile/index.ts";
@@ -31,23 +32,27 @@ export async function findSubject(words: Words, cli: Cli): Promise<Subject> {
     const found = await findFile(resolve(cli.io.cwd, first ?? "."), second);
     if (found !== undefined) return found;
     if (first === undefined)
-      throw new PortolanError("USAGE", `There is nothing to pack here: no ${NAMES.join(", ")}.`, {
-        hint: "Name a file, an npm package with its version, or a server: portolan pack mcpfile.yaml",
-      });
+      throw new PortolanError(
+        "USAGE",
+        `There is nothing to pack in this folder: it has no ${NAMES.join(", ")}.`,
+        {
+          hint: "Name a file, an npm package with its version, or a server: portolan pack mcpfile.yaml",
+        },
+      );
     const spec = npmSpec(first);
     if (spec !== undefined) return { kind: "npm", what: spec, isFolder: false };
   }
   const target = await resolveServer(words, cli);
   if (target.kind === "workspace")
-    throw new PortolanError("USAGE", `${first ?? "The workspace"} has several servers.`, {
-      hint: "Name one of them: portolan pack <server>",
+    throw new PortolanError("USAGE", `${first} has several servers.`, {
+      hint: `Name one of them: portolan pack ${shellWord(first ?? "")} <server>`,
     });
   if (target.kind === "server") {
     const config = target.source.config.servers.find(({ alias }) => alias === target.alias);
     if (config?.endpoint.transport === "invoke")
       return { kind: "mcpfile", file: config.origin.file, server: config.endpoint.server.info.name };
     if (config?.endpoint.transport === "contracts")
-      throw new PortolanError("USAGE", "Contracts are not a server that can be packed.", {
+      throw new PortolanError("USAGE", "Contracts cannot be packed: they are not a server.", {
         hint: "Pack the driver of a server: portolan pack <folder>/DRIVER.md",
       });
   }
@@ -80,6 +85,6 @@ function npmSpec(word: string): string | undefined {
   if (typeof spec !== "string" && parseVersion(spec.range) !== undefined) return spec.spec;
   if (!isNpm && !/^@[^/\s]+\/[^\s]+$/.test(word)) return undefined;
   throw new PortolanError("USAGE", `${JSON.stringify(word)} has no exact version.`, {
-    hint: `Write the version that is to be packed: ${written.replace(/(.)@.*$/, "$1")}@1.2.3`,
+    hint: `Write the version to pack: ${written.replace(/(.)@.*$/, "$1")}@1.2.3`,
   });
 }

@@ -30,7 +30,7 @@ export function describePack(report: PackReport, view: PackView): string {
       ? []
       : [
           [
-            colors.bold(`To fill in before it can be published (${missing.length}):`),
+            colors.bold(`To fill in before the package can be published (${missing.length}):`),
             ...missing.map((one) => describeDiagnostic(one, show)),
           ].join("\n"),
         ]),
@@ -51,24 +51,27 @@ function fileLines(
   const states = [
     ["added", fields("added")],
     ["updated", fields("updated")],
-    ["kept as you wrote it", fields("kept")],
+    ["kept, although the server differs", fields("kept")],
   ].filter(([, list]) => list !== "");
+  const isSame = !isNew && !changes.some(({ kind }) => kind !== "kept");
   const state = isCheck
-    ? isCurrent
+    ? isCurrent || isSame
       ? "is up to date"
-      : "is not up to date"
+      : isNew
+        ? "does not exist yet"
+        : "is not up to date"
     : isNew
       ? "was written"
-      : changes.some(({ kind }) => kind !== "kept")
-        ? "was updated"
-        : "is unchanged";
+      : isSame
+        ? "is unchanged"
+        : "was updated";
   return [
     `${colors.bold(label(document))} ${state}`,
     ...states.map(([what, list]) => wrap(`  ${what}: ${plainLine(list, 1_000)}`, width, 2)),
     ...(archive === undefined
       ? []
       : [
-          `${colors.bold(label(archive.file))} ${colors.dim(`${count(archive.files.length, "file")}: ${plainLine(archive.files.join(", "), 300)}`)}`,
+          `${colors.bold(label(archive.file))} ${isCheck && isSame && !isCurrent ? "is missing or not up to date: " : ""}${colors.dim(`${count(archive.files.length, "file")}: ${plainLine(archive.files.join(", "), 300)}`)}`,
         ]),
     ...(hash === undefined
       ? []
@@ -81,9 +84,9 @@ function nextLine(
   { label, isCheck }: PackView,
 ): string {
   const name = shellWord(label(document));
-  if (isCheck) return isCurrent ? "" : "Run portolan pack without --check to write the files.";
+  if (isCheck) return isCurrent ? "" : "To write the files, run the same command without --check.";
   if (missing.length > 0)
-    return `Fill them in, and check again: portolan pack --check, or portolan validate ${name}`;
+    return `Fill in these fields, then check them: portolan validate ${name}, or the same command with --check`;
   const file = archive === undefined ? "" : ` --file ${shellWord(label(archive.file))}`;
   return `Publish it: portolan publish ${name}${file}`;
 }

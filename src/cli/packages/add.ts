@@ -50,7 +50,7 @@ async function find(reference: PackageReference, context: FindContext): Promise<
   if (context.from === undefined) return findCandidate(reference, context);
   throw new PortolanError(
     "USAGE",
-    "--from is for servers of the official registry, such as io.github.user/name.",
+    "--from works only with servers of the official MCP registry, such as io.github.user/name.",
   );
 }
 
@@ -72,10 +72,10 @@ async function addFound(
   const { output } = cli;
   const settings = await readPackageSettings(cli);
   const alias = given ?? raw.name ?? aliasOf(reference);
-  await refuseTaken(cli, alias);
+  await refuseTaken(cli, alias, given !== undefined);
   const candidate = await withSpinner(cli, async (spinner) => {
     spinner.start(`finding ${plainLine(labelOf(reference), 80)}`);
-    return find(reference, { cli, settings, raw, from: raw.from });
+    return find(reference, { cli, settings, raw, from: raw.from, alias });
   });
   const approval = approve(candidate, settings, raw);
   const view = { colors: output.noteColors, width: cli.io.stderr.columns, now: new Date() };
@@ -115,9 +115,9 @@ async function addFound(
   const tools = compareTools(live, facts);
   const entry = locked && { ...locked, dependencies: await readInstalledDependencies(locked) };
   const saved = await saveDecision(cli, {
-    ...{ alias, values, secrets },
+    ...{ values, secrets },
     change: (own) => addServer(own.text, alias, fields),
-    entry: { package: entry, tools: tools.pins },
+    entries: new Map([[alias, { package: entry, tools: tools.pins }]]),
   });
   await keepDefinitions(live, tools.pins);
   // A registry that cannot count must not fail an installation that is done.
@@ -187,19 +187,21 @@ export function aliasOf(reference: PackageReference): string {
   return toAlias(short === "" ? base : short);
 }
 
-async function refuseTaken(cli: Cli, alias: string): Promise<void> {
+async function refuseTaken(cli: Cli, alias: string, isGiven: boolean): Promise<void> {
   const { text, label } = await editWorkspaceFile(cli, true, (own) => own.text ?? "");
   const found =
     text === undefined ? undefined : parseWorkspace(text, label).servers.find((one) => one.alias === alias);
   if (found === undefined) return;
+  const { endpoint } = found;
+  const isPackage = endpoint.transport === "stdio" && endpoint.kind === "package";
   throw new PortolanError("CONFIG_INVALID", `${label} already has a server ${alias}.`, {
-    hint: `Choose another name with --name, or take a newer version: portolan update ${alias}.`,
+    hint: `${isGiven ? "Write another name before the package" : "Choose another name with --name"}, or ${isPackage ? "update" : "remove"} that server: portolan ${isPackage ? "update" : "remove"} ${alias}`,
   });
 }
 
 /** The command line that adds exactly what was shown, for the hint. */
 function commandOf(
-  { options: { sandbox } }: Pick<Cli, "options">,
+  { options: { sandbox, workspace } }: Pick<Cli, "options">,
   { reference, facts }: Pick<Candidate, "reference" | "facts">,
   alias: string,
   raw: RawPackageOptions,
@@ -209,6 +211,7 @@ function commandOf(
   return [
     `portolan add ${spec}`,
     ...(alias === aliasOf(reference) ? [] : [`--name ${alias}`]),
+    ...(workspace === undefined ? [] : [`-w ${shellWord(workspace)}`]),
     ...(raw.registry ?? []).map((url) => `--registry ${url}`),
     ...(raw.from === undefined ? [] : [`--from ${raw.from}`]),
     ...(raw.configFile === undefined ? [] : [`--config-file ${shellWord(raw.configFile)}`]),
@@ -244,7 +247,10 @@ function report(
     output.json({
       ...{ file, lockFile, server: alias, written: true },
       package: { name: facts.name, version: facts.version },
-      tools: { pinned: Object.keys(tools.pins), undeclared: tools.undeclared, absent: tools.absent },
+      tools: {
+        ...{ pinned: Object.keys(tools.pins), undeclared: tools.undeclared, absent: tools.absent },
+        refused: refusedOf(tools),
+      },
       settings: values.map(({ setting, from }) => ({ key: setting.key, variable: setting.variable, from })),
       ...applied.fields,
     });
@@ -255,7 +261,7 @@ function report(
         ...(contracts.length === 0
           ? []
           : [`It serves ${count(contracts.length, "contract")}: ${contracts.join(", ")}.`]),
-        output.colors.dim(`Use it: portolan list ${contracts.length === 0 ? alias : ""}`.trim()),
+        output.colors.dim(`To see its tools: portolan list ${contracts.length === 0 ? alias : ""}`.trim()),
       ].join("\n"),
     );
     applied.print();
@@ -267,7 +273,7 @@ export function noteTools({ output }: Pick<Cli, "output">, alias: string, tools:
   const names = (list: readonly string[]): string => plainLine(list.join(", "), 300);
   if (tools.undeclared.length > 0)
     warn(
-      `The server has tools that its package does not declare; they are withheld: ${names(tools.undeclared)}. Approve them: portolan pins approve ${alias}`,
+      `The server has tools that its package does not declare. They are withheld until you approve them: ${names(tools.undeclared)}. To approve them: portolan pins approve ${alias}`,
     );
   if (tools.absent.length > 0)
     warn(`The package declares tools that the server does not have: ${names(tools.absent)}.`);
@@ -275,4 +281,17 @@ export function noteTools({ output }: Pick<Cli, "output">, alias: string, tools:
     warn(`The server describes these tools differently from its package: ${names(tools.differing)}.`);
   for (const { tool, path, message } of tools.findings.slice(0, 20))
     warn(`${plainLine(tool, 80)}, ${plainLine(path, 120)}: ${plainLine(message, 300)}.`);
+  for (const { tool, path, message } of tools.refused.slice(0, 20))
+    warn(
+      `The definition of the tool ${plainLine(tool, 80)} is not approved, so the tool is withheld: ${plainLine(path, 120)} ${plainLine(message, 300)}. To approve it nevertheless: portolan pins approve ${alias} ${plainLine(shellWord(tool), 120)} --allow-findings`,
+    );
+  if (tools.refused.length > 20)
+    warn(
+      `${count(tools.refused.length - 20, "other tool")} with critical findings ${tools.refused.length === 21 ? "is" : "are"} withheld too. To see all of them: portolan pins ${alias}`,
+    );
+}
+
+/** Tools that are withheld because of a finding, for JSON output. */
+export function refusedOf({ refused }: ComparedTools): readonly object[] {
+  return refused.map(({ tool, path, message }) => ({ name: tool, reason: `${path} ${message}` }));
 }

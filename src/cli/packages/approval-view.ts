@@ -30,19 +30,12 @@ export function renderApproval(approval: Approval, { colors, width, now }: View)
       value: audit === undefined ? "none" : plainLine(auditText(audit), 400),
       paint: audit === undefined ? colors.yellow : undefined,
     },
-    ...(advisories.length === 0
-      ? [
-          {
-            name: "advisories",
-            value: about.registry === undefined ? "not checked: it comes from no registry" : "none are known",
-          },
-        ]
-      : []),
-    ...advisories.map(({ id, severity, title, action }) => ({
-      name: "advisory",
-      value: plainLine(`${id} (${severity}) ${title}`, 300),
-      paint: action === "refuse" ? colors.red : action === "warn" ? colors.yellow : undefined,
-    })),
+    ...(advisories === undefined
+      ? [{ name: "advisories", value: notChecked(about) }]
+      : advisories.length === 0
+        ? [{ name: "advisories", value: "none are known" }]
+        : []),
+    ...advisoryRows(advisories, colors),
     ...permissionRows(approval, colors),
     { name: "sandbox", value: sandboxText(approval) },
     { name: "tools", value: toolsText(tools) },
@@ -61,11 +54,24 @@ export function renderApproval(approval: Approval, { colors, width, now }: View)
   ].join("\n");
 }
 
+export function advisoryRows(advisories: Approval["advisories"], colors: Colors): Row[] {
+  return (advisories ?? []).map(({ id, severity, title, action }) => ({
+    name: "advisory",
+    value: plainLine(`${id} (${severity}) ${title}`, 300),
+    paint: action === "refuse" ? colors.red : action === "warn" ? colors.yellow : undefined,
+  }));
+}
+
 function permissionRows({ permissions, declaresPermissions, place }: Approval, colors: Colors): Row[] {
   if (place === "remote")
-    return [{ name: "permissions", value: "none on this machine: the server runs elsewhere" }];
+    return [{ name: "permissions", value: "none on this machine: the server runs remotely" }];
   if (!declaresPermissions)
-    return [{ name: "permissions", value: "not declared by this format; none are granted (--allow none)" }];
+    return [
+      {
+        name: "permissions",
+        value: "this package format does not declare permissions; none are granted (--allow none)",
+      },
+    ];
   if (permissions.length === 0)
     return [{ name: "permissions", value: "none: no network, no other programs, no files of yours" }];
   return permissions.map(({ name, means, reach }) => ({
@@ -77,6 +83,12 @@ function permissionRows({ permissions, declaresPermissions, place }: Approval, c
 
 function sourceText({ source, size }: Approval["package"]): string {
   return `${plainLine(source, 400)}${size === undefined ? "" : ` (${formatBytes(size)})`}`;
+}
+
+function notChecked({ registry }: Approval["package"]): string {
+  return registry === undefined
+    ? "not checked, because the package does not come from a registry"
+    : "not checked, because the official MCP registry API has no advisories";
 }
 
 function publishedText(date: string | undefined, now: Date): string {
@@ -113,12 +125,12 @@ function provenanceRow(origin: OriginCheck, colors: Colors): Omit<Row, "name"> {
 }
 
 function auditText({ reviewer, lastReviewed, report }: NonNullable<Approval["audit"]>): string {
-  return `by ${reviewer} on ${lastReviewed}, as the author says: ${report}`;
+  return `by ${reviewer} on ${lastReviewed}, according to the author: ${report}`;
 }
 
 function sandboxText({ sandbox, sandboxNotes, place }: Approval): string {
   if (place === "remote")
-    return "none: its operator sees the settings and everything that its tools are called with";
+    return "none: the operator of the server sees the settings and the arguments of every call";
   if (sandbox === undefined) return "cannot be enforced";
   const { network = [], exec } = sandbox;
   const hosts = network.map(String);

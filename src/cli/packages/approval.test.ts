@@ -61,8 +61,8 @@ test("a package that meets the policy is shown with everything and is not refuse
 
 test.each([
   ["network", ["network"], "connects to every public host on the internet", "wide"],
-  ["process", ["process"], "starts other programs, inside of its sandbox", "wide"],
-  ["moon-api", ["moon-api"], "is not known to Portolan and opens nothing", "none"],
+  ["process", ["process"], "starts other programs inside its sandbox", "wide"],
+  ["moon-api", ["moon-api"], "is not known to Portolan and grants nothing", "none"],
 ] as const)("%s of %j %s", (name, all, means, reach) => {
   expect(describePermission(name, all)).toEqual({ name, means, reach });
 });
@@ -94,7 +94,7 @@ test("a release that is too young, or of unknown age", () => {
 test("advisories warn and refuse by severity", () => {
   const advisories = (["low", "medium", "high", "critical"] as const).map((one) => advisory(one));
   const actions = (policy: PackagePolicy): string[] =>
-    approve({}, { advisories, policy }).advisories.map(({ action }) => action);
+    (approve({}, { advisories, policy }).advisories ?? []).map(({ action }) => action);
   expect(actions({})).toEqual(["show", "warn", "warn", "refuse"]);
   expect(actions({ advisories: { refuse: "high", warn: "low" } })).toEqual([
     "warn",
@@ -108,6 +108,18 @@ test("advisories warn and refuse by severity", () => {
     "show",
     "show",
   ]);
+});
+
+test("advisories that were not checked are not shown as absent", () => {
+  const view = { colors: createColors(false), width: undefined, now: NOW };
+  const official = approve({}, { advisories: undefined });
+  expect(official.advisories).toBeUndefined();
+  expect(renderApproval(official, view)).toContain(
+    "not checked, because the official MCP registry API has no advisories",
+  );
+  const bundle = renderApproval(approve({ registry: undefined }, { advisories: undefined }), view);
+  expect(bundle).toContain("not checked, because the package does not come from a registry");
+  for (const text of [renderApproval(official, view), bundle]) expect(text).not.toContain("none are known");
 });
 
 test("hidden characters and look-alike letters are shown, and refuse the package", () => {

@@ -9,7 +9,8 @@ import type { PackageFacts } from "./facts.ts";
 
 export interface ApprovalRequest {
   readonly facts: PackageFacts;
-  readonly advisories: readonly Advisory[];
+  /** Undefined if none were checked. */
+  readonly advisories?: readonly Advisory[];
   readonly origin: OriginCheck;
   readonly policy: PackagePolicy;
   readonly now: Date;
@@ -59,7 +60,8 @@ export interface Approval {
     readonly required: boolean;
   }[];
   readonly audit?: { readonly reviewer: string; readonly lastReviewed: string; readonly report: string };
-  readonly advisories: readonly {
+  /** Undefined if none were checked. */
+  readonly advisories?: readonly {
     readonly id: string;
     readonly severity: string;
     readonly title: string;
@@ -88,14 +90,14 @@ function withLauncher(
   return { ...sandbox, exec: { ...sandbox.exec, spawn: true } };
 }
 
-const HIDDEN_HINT = "Do not add it; report it to the operator of the registry.";
+const HIDDEN_HINT = "Do not add this package. Report it to the operator of the registry.";
 
 export function createApproval(request: ApprovalRequest): Approval {
   const { facts, advisories, origin, policy, looksLike } = request;
   const texts = new Texts();
   const security = { permissions: facts.permissions ?? [], sandbox: facts.sandbox };
   const result = sandboxFromPermissions(security);
-  const assessed = assessAdvisories(advisories, policy.advisories);
+  const assessed = assessAdvisories(advisories ?? [], policy.advisories);
   const { author } = facts;
   const approval = {
     package: {
@@ -141,13 +143,15 @@ export function createApproval(request: ApprovalRequest): Approval {
       required,
     })),
     audit: auditOf(facts),
-    advisories: assessed.map(({ advisory, action }) => ({
-      id: advisory.id,
-      severity: advisory.severity,
-      title: texts.show(`the title of ${advisory.id}`, advisory.title),
-      patches: advisory.patches,
-      action,
-    })),
+    advisories:
+      advisories &&
+      assessed.map(({ advisory, action }) => ({
+        id: advisory.id,
+        severity: advisory.severity,
+        title: texts.show(`the title of ${advisory.id}`, advisory.title),
+        patches: advisory.patches,
+        action,
+      })),
     provenance: origin,
   };
   const refusals: Refusal[] = [
@@ -157,7 +161,7 @@ export function createApproval(request: ApprovalRequest): Approval {
       : [
           {
             reason: `The scope of ${approval.package.name} looks like @${looksLike}, which is older.`,
-            hint: `If you meant @${looksLike}, write it so. If you know this author, add --allow-look-alike.`,
+            hint: `If you meant @${looksLike}, use that scope. If you know the author of this package, add --allow-look-alike.`,
           },
         ]),
     ...originRefusals(origin),
@@ -179,7 +183,7 @@ export function createApproval(request: ApprovalRequest): Approval {
       : [`This version is deprecated${facts.deprecated === "" ? "." : `: ${facts.deprecated}`}`]),
     ...(facts.sandbox?.required === true || facts.permissions === undefined
       ? []
-      : ["The author does not require a sandbox. Portolan uses one nevertheless."]),
+      : ["The author does not require a sandbox. Portolan runs the server in a sandbox nevertheless."]),
   ];
   return { ...approval, warnings, refusals };
 }
@@ -211,15 +215,15 @@ export function describePermission(name: string, all: readonly string[]): Grante
     case "filesystem":
       return {
         name,
-        means: "reads and writes files, in folders that you grant; none yet",
+        means: "reads and writes files in the folders that you grant; the permission itself grants no folder",
         reach: "narrow",
       };
     case "process":
-      return { name, means: "starts other programs, inside of its sandbox", reach: "wide" };
+      return { name, means: "starts other programs inside its sandbox", reach: "wide" };
     default:
       return hosts.length > 0
         ? { name, means: `connects to ${hosts.join(", ")}`, reach: "narrow" }
-        : { name, means: "is not known to Portolan and opens nothing", reach: "none" };
+        : { name, means: "is not known to Portolan and grants nothing", reach: "none" };
   }
 }
 
@@ -237,8 +241,8 @@ function originRefusals(origin: OriginCheck): Refusal[] {
   if (origin.state !== "invalid") return [];
   return [
     {
-      reason: `The package has a wrong origin: ${origin.reason}`,
-      hint: "Somebody changed the package or its signature. Do not add it.",
+      reason: `The provenance or signature of the package is not valid: ${origin.reason}`,
+      hint: "The package or its signature may have been changed. Do not add it.",
     },
   ];
 }
@@ -250,7 +254,7 @@ function ageRefusals({ facts, policy, now }: ApprovalRequest): Refusal[] {
   if (Number.isNaN(published))
     return [
       {
-        reason: "It is not known when this version was published, and the policy requires a minimum age.",
+        reason: "The publication date of this version is unknown, but the policy requires a minimum age.",
         hint: "See packages.min_release_age in portolan.yaml.",
       },
     ];

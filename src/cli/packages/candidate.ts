@@ -32,7 +32,8 @@ import { findOfficialPackage } from "./official/candidate.ts";
 export interface Candidate {
   readonly reference: PackageReference;
   readonly facts: PackageFacts;
-  readonly advisories: readonly Advisory[];
+  /** Undefined if the source of the package has no advisories: a bundle, or the official registry. */
+  readonly advisories?: readonly Advisory[];
   readonly origin: OriginCheck;
   /** An older scope that the scope of the package looks like. */
   readonly looksLike?: string;
@@ -54,6 +55,8 @@ export interface FindContext {
   readonly raw: RawRegistryOptions;
   /** The kind of package of a server with several. */
   readonly from?: string;
+  /** The name of a new server. */
+  readonly alias?: string;
 }
 
 export async function findCandidate(reference: PackageReference, context: FindContext): Promise<Candidate> {
@@ -69,13 +72,14 @@ export async function findCandidate(reference: PackageReference, context: FindCo
 
 async function findInRegistries(
   reference: PackageReference & { readonly kind: "package" },
-  { cli, settings, raw }: FindContext,
+  { cli, settings, raw, alias }: FindContext,
 ): Promise<Candidate> {
   const { name, range } = reference;
-  const named = registriesOf(cli, raw, settings).filter(({ api }) => api !== "official");
+  const all = registriesOf(cli, raw, settings);
+  const named = all.filter(({ api }) => api !== "official");
   if (named.length === 0)
-    throw new PortolanError("USAGE", "No registry is given.", {
-      hint: "Name one: --registry https://registry.example.com, PORTOLAN_REGISTRY, or registries in portolan.yaml.",
+    throw new PortolanError("USAGE", all.length === 0 ? "No registry was given." : onlyOfficial(name), {
+      hint: `Name one: --registry https://registry.example.com, PORTOLAN_REGISTRY, or registries in portolan.yaml.${alias === undefined ? "" : ` For a package of npm: portolan add ${alias} npm:${name}`}`,
     });
   const registries = openRegistries(named, await clientOptions(cli, settings));
   const registry = await firstWith(name, registries.registriesFor(name));
@@ -111,13 +115,18 @@ async function findInRegistries(
   };
 }
 
+function onlyOfficial(name: string): string {
+  return `All registries in portolan.yaml have api: official, and ${name} is a package of a Portolan registry.`;
+}
+
 /** The hash of the file is what the person approves; only its signed part is read. */
 async function readFile(
   { location }: PackageReference & { readonly kind: "mcpb" },
-  { cli, settings: { folder, policy } }: FindContext,
+  { cli, settings: { folder, policy }, alias }: FindContext,
 ): Promise<Candidate> {
-  // portolan.yaml has the path relative to its own folder.
-  const path = isHttpUrl(location) ? location : relative(folder, resolve(cli.io.cwd, location));
+  // portolan.yaml has the path relative to its own folder; the command line, relative to the folder of the terminal.
+  const base = alias === undefined ? folder : cli.io.cwd;
+  const path = isHttpUrl(location) ? location : relative(folder, resolve(base, location));
   const written = isHttpUrl(location) || /^\.{0,2}[/\\]/.test(path) ? path : `./${path}`;
   const trust = await loadTrust(policy.trust ?? {}, folder);
   const { manifest, document, integrity, size, signature } = await readBundle(written, {
@@ -126,7 +135,6 @@ async function readFile(
   return {
     reference: { kind: "mcpb", location: written },
     facts: factsOfManifest(manifest, written, size),
-    advisories: [],
     origin: await checkOrigin({ kind: "mcpb", signature }, { trust }),
     document,
     locked: {

@@ -12,32 +12,44 @@ import { exitCodes, WORKSPACE } from "../output/help.ts";
 import { registryOption } from "../registry/command.ts";
 import type { RawUpdateOptions } from "./update.ts";
 
-const consentOptions: OptionGroup = (command) =>
-  command
-    .option("--yes", "agree without a question; needs --allow")
-    .option("--allow <permissions>", "the permissions that you grant, with commas between, or none", collect)
-    .option(
-      "--config <key=value>",
-      "the value of a setting; {{NAME}} is a secret or variable (repeatable)",
-      collect,
-    )
-    .option("--config-file <path>", "a JSON or YAML file with the values of settings");
+/** `needs`: when `--yes` needs `--allow`. */
+const consentOptions =
+  (needs: string): OptionGroup =>
+  (command) =>
+    command
+      .option("--yes", `agree without being asked; ${needs}`)
+      .option(
+        "--allow <permissions>",
+        "the permissions that you grant, separated by commas, or none",
+        collect,
+      )
+      .option(
+        "--config <key=value>",
+        "the value of a setting; {{NAME}} is a secret or variable (repeatable)",
+        collect,
+      )
+      .option("--config-file <path>", "a JSON or YAML file with the values of settings");
 
 /** For `add` with a package. */
 export const packageOptions: OptionGroup = (command) =>
-  consentOptions(registryOption(command))
+  consentOptions("needs --allow")(registryOption(command))
     .option("--name <alias>", "the name of the server (packages; default: from the package)")
     .option("--from <kind>", "npm, mcpb, pypi, oci or remote (servers of the official registry)")
-    .option("--allow-look-alike", "accept a scope that looks like an older one");
+    .option("--allow-look-alike", "accept a package whose scope looks like an older scope");
 
 export function addPackageCommands({ program, explain, run }: CommandHost): void {
   const update = defineCommand(program, {
     name: "update",
     summary: "update packages of the workspace, after showing what changes",
     argument: "[servers...]",
-    groups: [outputOptions, workspaceOption, registryOption, consentOptions],
+    groups: [
+      outputOptions,
+      workspaceOption,
+      registryOption,
+      consentOptions("new permissions also need --allow"),
+    ],
   })
-    .option("--check", "only report updates, also those of npm; exit code 1 if there are any")
+    .option("--check", "only report updates, including npm packages; exit code 1 if there are updates")
     .option("--dry-run", "show the differences, and change nothing")
     .option("--accept-tools", "approve changed tool definitions too")
     .option("--allow-downgrade", "accept a lower version")
@@ -53,14 +65,14 @@ export function addPackageCommands({ program, explain, run }: CommandHost): void
     ],
     sections: [
       `Differences:
-  Permissions, size, declared tools, settings, provenance and advisories are shown before anything is accepted. The new version starts once in its sandbox. A tool definition that changed stays withheld until you approve it: here, with --accept-tools, or with portolan pins approve.`,
+  Before you accept a version, the command shows what changes: permissions, size, declared tools and contracts, settings, source and author. It also shows the provenance and the advisories of the new version. After you accept, the new version starts once in its sandbox. A tool definition that changed stays withheld until you approve it: here, with --accept-tools, or with portolan pins approve.`,
       WORKSPACE,
       exitCodes({
         0: "done, or nothing to do",
         1: "with --check: there are updates",
-        2: "wrong usage, or nobody can be asked",
+        2: "wrong usage, or the command needs your consent and cannot ask for it",
         3: "the registry cannot be reached",
-        5: "refused: by the policy, a downgrade, or a signature that is missing",
+        5: "refused: the policy forbids it, it is a downgrade, or a signature is missing",
       }),
     ],
   });

@@ -44,14 +44,19 @@ async function readValues(cli: Cli, name: string): Promise<JsonObject> {
     const reason = cause.code === "ENOENT" ? "there is no such file" : cause.message;
     throw new PortolanError("FILE_FAILED", `${name} cannot be read: ${reason}.`, { cause });
   });
-  if (bytes.length > MAX_FILE_BYTES) throw new PortolanError("FILE_FAILED", `${name} is too large.`);
+  if (bytes.length > MAX_FILE_BYTES)
+    throw new PortolanError("FILE_FAILED", `${name} has more than 1 MiB.`, {
+      hint: "Check that --config-file names the file with the settings.",
+    });
   const { root, diagnostics } = readText(bytes.toString("utf8"), path);
   const value = root === undefined ? undefined : toPlain(root);
   const [first] = diagnostics;
   if (isObject(value) && first === undefined) return value;
   throw new PortolanError(
     "FILE_INVALID",
-    first === undefined ? `${name} has no keys.` : `${name}:${first.line ?? 1}: it is not JSON or YAML.`,
+    first === undefined
+      ? `${name} does not contain an object.`
+      : `${name}:${first.line ?? 1}: the file is not valid JSON or YAML.`,
     { hint: "Write an object: the name of each setting with its value." },
   );
 }
@@ -101,7 +106,7 @@ function missingError(required: readonly Setting[], { io }: Cli): PortolanError 
     "SECRET_MISSING",
     `${required.length === 1 ? "A setting has" : "Settings have"} no value:\n${lines.join("\n")}`,
     {
-      hint: "Give them with these options, in a file with --config-file, or run the command at a terminal.",
+      hint: "Set the values with these options or in a file (--config-file), or run the command at a terminal.",
       data: { missing: required.map(({ key, variable, secret }) => ({ key, variable, secret })) },
     },
   );
@@ -124,7 +129,7 @@ async function ask(
     const inEnvironment = (cli.io.env[variable] ?? "") !== "" && isReferenceName(variable);
     if (inEnvironment) {
       const choice = await select([
-        { value: "type", label: "Type it; it is kept in the keyring or the vault" },
+        { value: "type", label: "Type the value; it is stored in the keyring or the vault" },
         { value: "environment", label: `Use the variable ${variable} of your environment at each start` },
         ...skip,
       ]);
@@ -172,7 +177,7 @@ async function ask(
 }
 
 function labelOf({ key, description, schema, required }: Setting): string {
-  const kind = schema.type === "array" ? " (several, between commas)" : "";
+  const kind = schema.type === "array" ? " (several, separated by commas)" : "";
   const about = description === undefined ? "" : ` - ${plainLine(description, 300)}`;
   return `${plainLine(key, 80)}${kind}${required ? "" : " (optional)"}${about}`;
 }

@@ -123,11 +123,9 @@ test.each([
 });
 
 test("values as environment variables", () => {
-  expect([1, true, ["a", 2], ["a,b"], { a: 1 }].map((value) => toText(value))).toEqual([
-    "1",
-    "true",
-    "a,2",
-    '["a,b"]',
-    '{"a":1}',
+  const values = [1, true, "a,b", ["a", 2], [], ["a,b"], [["a"], "b"], [null], { a: 1 }];
+  expect(values.map((value) => toText(value))).toEqual([
+    ...["1", "true", "a,b", "a,2", "", '["a,b"]', '[["a"],"b"]', "[null]", '{"a":1}'],
   ]);
+  expect(toText(["a", 2], { isJsonList: true })).toBe('["a",2]');
 });

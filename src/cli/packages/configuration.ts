@@ -1,5 +1,6 @@
 // Configuration of a package: the value of each setting, from options, earlier values, the environment and defaults.
 
+import { settingText } from "../../formats/package/index.ts";
 import {
   escapeReferences,
   formatReference,
@@ -81,7 +82,7 @@ async function valueOf(
   if (written !== undefined) {
     const reference = withReferences(written);
     if (secret && (reference === undefined || !/^\$\{[^}]*\}$/.test(reference)))
-      return `is a secret: give it as --config '${key}={{NAME}}', where NAME is a secret or a variable of the environment`;
+      return `is a secret: write --config '${key}={{NAME}}', where NAME is a stored secret or an environment variable`;
     return reference === undefined
       ? literal(setting, await parseSetting(setting, written), "option")
       : { setting, text: reference, from: "option" };
@@ -165,7 +166,7 @@ async function parseList(setting: Setting, text: string): Promise<Parsed> {
     try {
       return await checkValue(setting, JSON.parse(text));
     } catch {
-      return { problem: "must be a JSON array, or items between commas" };
+      return { problem: "must be a JSON array, or items separated by commas" };
     }
   const { items } = setting.schema;
   const type = isObject(items) ? items.type : undefined;
@@ -191,14 +192,7 @@ function isTextual({ type }: JsonObject): boolean {
 
 /** How a value stands in an environment variable. */
 export function toText(value: unknown, { isJsonList }: Pick<Setting, "isJsonList"> = {}): string {
-  if (typeof value === "string") return value;
-  if (
-    Array.isArray(value) &&
-    isJsonList !== true &&
-    value.every((one) => !isObject(one) && !String(one).includes(","))
-  )
-    return value.map(String).join(",");
-  return isObject(value) || Array.isArray(value) ? JSON.stringify(value) : String(value);
+  return isJsonList === true && Array.isArray(value) ? JSON.stringify(value) : settingText(value);
 }
 
 /** `{{NAME}}` as a reference. Returns undefined for a text without any. */

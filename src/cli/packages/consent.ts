@@ -16,11 +16,10 @@ export interface RawConsentOptions {
 
 /** Throws if the policy refuses the package. `data` has the whole approval, for programs. */
 export function refuseByPolicy(approval: Approval, refusals: readonly Refusal[] = approval.refusals): void {
-  const [first, ...more] = refusals;
-  if (first === undefined) return;
-  const message = [first, ...more].map(({ reason }) => plainLine(reason, 1_000)).join("\n");
+  if (refusals.length === 0) return;
+  const message = refusals.map(({ reason }) => plainLine(reason, 1_000)).join("\n");
   throw new PortolanError("FORBIDDEN", message, {
-    hint: plainLine(first.hint, 500),
+    hint: [...new Set(refusals.map(({ hint }) => plainLine(hint, 500)))].join(" "),
     data: { reason: "PACKAGE_REFUSED", approval },
   });
 }
@@ -31,11 +30,15 @@ export function parseAllowed({ allow = [] }: RawConsentOptions): ReadonlySet<str
   const words = allow.flatMap((text) => text.split(",")).map((word) => word.trim());
   const wrong = words.filter((word) => !/^[a-z][a-z0-9-]*(:[a-z0-9-]+)?$/.test(word));
   if (wrong.length > 0)
-    throw new PortolanError("USAGE", `--allow has no permission ${JSON.stringify(wrong[0]?.slice(0, 60))}.`, {
-      hint: "Write permissions with commas between: --allow network,filesystem; or --allow none.",
-    });
+    throw new PortolanError(
+      "USAGE",
+      `--allow does not support the permission ${JSON.stringify(wrong[0]?.slice(0, 60))}.`,
+      {
+        hint: "Separate permissions by commas: --allow network,filesystem; or write --allow none.",
+      },
+    );
   if (words.includes("none") && words.length > 1)
-    throw new PortolanError("USAGE", "--allow none excludes other permissions.");
+    throw new PortolanError("USAGE", "--allow none cannot be used with other permissions.");
   return new Set(words.filter((word) => word !== "none"));
 }
 
@@ -73,10 +76,14 @@ export async function requireConsent(cli: Cli, request: ConsentRequest): Promise
       { hint: `If you agree: ${exact}`, data: { missing, approval } },
     );
   if (!answersRequests(cli, false))
-    throw new PortolanError("USAGE", "Nobody can be asked here: there is no terminal.", {
-      hint: `If you agree: ${exact}`,
-      data: { permissions: wanted, approval },
-    });
+    throw new PortolanError(
+      "USAGE",
+      "Nothing was changed: this command needs your consent, and cannot ask for it without a terminal or with --no-input.",
+      {
+        hint: `If you agree: ${exact}`,
+        data: { permissions: wanted, approval },
+      },
+    );
   const prompter = await cli.io.createPrompter(cli.output.noteColors.enabled);
   const answer = orCancelled(
     await prompter.select({

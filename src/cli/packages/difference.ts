@@ -10,8 +10,8 @@ import {
 import type { Colors } from "../terminal/colors.ts";
 import { formatBytes, renderRows, type Row } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
-import { describePermission, type Refusal } from "./approval.ts";
-import { originText } from "./approval-view.ts";
+import { type Approval, describePermission, type Refusal } from "./approval.ts";
+import { advisoryRows, originText } from "./approval-view.ts";
 import type { PackageFacts } from "./facts.ts";
 import { compareVersionTexts } from "./version-order.ts";
 
@@ -98,26 +98,41 @@ export function refuseUpdate(
     ...(isLower && !allowDowngrade
       ? [
           {
-            reason: `${name}@${to} is lower than ${from}, which is in portolan.lock.`,
-            hint: "Somebody may offer an old version with known faults. If you want it: --allow-downgrade.",
+            reason: `${name}@${to} is lower than the version ${from} in portolan.lock.`,
+            hint: "An attacker could offer an old version with known vulnerabilities. If you want this version, add --allow-downgrade.",
           },
         ]
       : []),
-    ...(origin.state === "invalid" && provenance.to.state !== "invalid"
+    ...(origin.state === "invalid" && provenance.to.state === "unchecked"
       ? [
           {
-            reason: `${name}@${to} has another origin than ${from}: ${origin.reason}.`,
-            hint: "Ask its author. To accept it nevertheless, remove the server and add it again.",
+            reason: `The origin of ${name}@${to} (provenance or signature) cannot be compared with the origin of ${from}: ${origin.reason}.`,
+            hint: "Check the network, and the registry setting of npm: npm config get registry. Then run the command again.",
+          },
+        ]
+      : []),
+    ...(origin.state === "invalid" && provenance.to.state !== "invalid" && provenance.to.state !== "unchecked"
+      ? [
+          {
+            reason: `${name}@${to} has a different origin (provenance or signature) than ${from}: ${origin.reason}.`,
+            hint: "Ask the author of the package. To accept the new origin nevertheless, remove the server and add it again.",
           },
         ]
       : []),
   ];
 }
 
+interface DifferenceView {
+  readonly colors: Colors;
+  readonly width: number | undefined;
+  /** Of the newer version. */
+  readonly advisories?: Approval["advisories"];
+}
+
 export function renderDifference(
   difference: PackageDifference,
   after: PackageFacts,
-  { colors, width }: { readonly colors: Colors; readonly width: number | undefined },
+  { colors, width, advisories }: DifferenceView,
 ): string {
   const { name, from, to, permissions, size, tools, contracts, settings, source, provenance, author } =
     difference;
@@ -152,6 +167,7 @@ export function renderDifference(
       paint: colors.yellow,
     },
     { name: "provenance", value: originText(provenance.to) },
+    ...advisoryRows(advisories, colors),
   ];
   return `${colors.bold(plainLine(name, 214))} ${plainLine(from, 60)} → ${plainLine(to, 60)}\n${renderRows(rows, { colors, width })}`;
 }

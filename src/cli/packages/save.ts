@@ -17,13 +17,14 @@ export interface Saved {
 }
 
 export interface SaveRequest {
-  readonly alias: string;
   readonly change: (own: WorkspaceFile) => string;
-  /** Undefined removes the entry. */
-  readonly entry: LockedServer | undefined;
+  /** The new entries of the lock file by alias. Undefined removes an entry. */
+  readonly entries: Entries;
   readonly values?: readonly SettingValue[];
   readonly secrets?: () => SecretStore;
 }
+
+type Entries = ReadonlyMap<string, LockedServer | undefined>;
 
 type Undo = () => Promise<void>;
 
@@ -60,27 +61,30 @@ async function storeSecrets({ values = [], secrets }: SaveRequest, undone: Undo[
   }
 }
 
-async function changeLock(file: string, { alias, entry }: SaveRequest, undone: Undo[]): Promise<void> {
+async function changeLock(file: string, { entries }: SaveRequest, undone: Undo[]): Promise<void> {
   const isNew = await stat(file).then(
     () => false,
     () => true,
   );
-  if (entry === undefined && isNew) return;
-  let before: LockedServer | undefined;
+  if (isNew && [...entries.values()].every((entry) => entry === undefined)) return;
+  let before: Entries = new Map();
   await updateLock(file, (lock) => {
-    before = Object.hasOwn(lock.servers, alias) ? lock.servers[alias] : undefined;
-    return withEntry(lock, alias, entry);
+    const known = new Map(Object.entries(lock.servers));
+    before = new Map([...entries.keys()].map((alias) => [alias, known.get(alias)]));
+    return withEntries(lock, entries);
   });
   undone.push(async () => {
-    const { servers } = await updateLock(file, (lock) => withEntry(lock, alias, before));
+    const { servers } = await updateLock(file, (lock) => withEntries(lock, before));
     if (isNew && Object.keys(servers).length === 0) await rm(file, { force: true });
   });
 }
 
-export function withEntry(lock: Lock, alias: string, entry: LockedServer | undefined): Lock {
-  const others = Object.entries(lock.servers).filter(([name]) => name !== alias);
-  const all = entry === undefined ? others : [...others, [alias, entry] as const];
-  return { ...lock, servers: Object.fromEntries(all) };
+function withEntries(lock: Lock, entries: Entries): Lock {
+  const others = Object.entries(lock.servers).filter(([alias]) => !entries.has(alias));
+  const own = [...entries].flatMap(([alias, entry]) =>
+    entry === undefined ? [] : [[alias, entry] as const],
+  );
+  return { ...lock, servers: Object.fromEntries([...others, ...own]) };
 }
 
 /**

@@ -1,5 +1,6 @@
 // The server of a package as portolan.yaml gets it: the package or program, its settings, and the granted sandbox.
 
+import { isAbsolute, normalize } from "node:path";
 import { definedOnly, filled, toSandboxFields } from "../../formats/manifest/index.ts";
 import type { ServerFields } from "../../formats/workspace/index.ts";
 import { escapeReferences, isObject, type PackageReference, type SandboxConfig } from "../../model/index.ts";
@@ -65,7 +66,7 @@ function sandboxOf(
   if (facts.place !== "remote") return grantedSandbox(cli, approval, values);
   throwUsageErrors(
     givenSandboxFlags(cli.options.sandbox).map(
-      (flag) => `${flag} is for programs; a server behind a URL runs elsewhere`,
+      (flag) => `${flag} is only for programs. A server behind a URL does not run on this machine`,
     ),
   );
   return undefined;
@@ -85,11 +86,16 @@ function grantedSandbox(
     mode: mode ?? sandbox.mode,
     network: [...new Set([...(sandbox.network ?? []), ...hosts])],
     fs: definedOnly({
-      read: filled([...read, ...pathsOf(values, "file")]),
-      write: filled([...write, ...pathsOf(values, "directory")]),
+      read: filled([...read.map(normalized), ...pathsOf(values, "file")]),
+      write: filled([...write.map(normalized), ...pathsOf(values, "directory")]),
     }),
   };
   return toSandboxFields(definedOnly(granted));
+}
+
+/** The shell makes `/home/me/../notes` of `~/../notes`. A relative path stays as it was written. */
+function normalized(path: string): string {
+  return isAbsolute(path) ? normalize(path) : path;
 }
 
 /** Folders and files that a person chose as settings of this server are granted with them. */

@@ -6,10 +6,12 @@ import { join, resolve } from "node:path";
 import { isHttpUrl } from "../../base/net/urls.ts";
 import { changedError, isPortolanError, PortolanError } from "../../errors/index.ts";
 import { parseWorkspace } from "../../formats/workspace/index.ts";
+import type { HubEvent } from "../../hub/index.ts";
 import { escapeReferences, type RegistrySetting, type ServerConfig } from "../../model/index.ts";
 import { lockFileOf, type LockedPackage, renderLock } from "../../packages/index.ts";
 import { createRedactor } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
+import { withSlowNote } from "../output/progress.ts";
 import { healthError, withWorkspace } from "../workspace/open.ts";
 import type { Source } from "../workspace/source.ts";
 import type { SettingValue } from "./configuration.ts";
@@ -53,21 +55,26 @@ export async function tryServer(cli: Cli, request: TrialRequest): Promise<LiveTo
       ...cli,
       options: { ...options, sandbox: { modes: {}, network: [], read: [], write: [] } },
     };
-    return await withWorkspace(
-      trial,
-      source,
-      { only: [alias], start: "eager", showsSource: true, asGateway: true },
-      async ({ workspace }) => {
-        const [health] = workspace.health();
-        const problem = health && healthError(health);
-        if (problem !== undefined) throw problem;
-        const tools = await workspace.toolDefinitions();
-        const names = workspace.toolNames();
-        return tools.flatMap((definition) => {
-          const found = names.get(definition.name);
-          return found?.server === alias ? [toLiveTool(definition, found.name)] : [];
-        });
-      },
+    let doing = `starting ${alias}`;
+    const onEvent = (event: HubEvent): void => {
+      if (event.type === "mcp.server_installing" && event.bytes === undefined) doing = event.reason ?? doing;
+    };
+    const open = { only: [alias], start: "eager", showsSource: true, asGateway: true, onEvent } as const;
+    return await withSlowNote(
+      cli,
+      () => doing,
+      () =>
+        withWorkspace(trial, source, open, async ({ workspace }) => {
+          const [health] = workspace.health();
+          const problem = health && healthError(health, { waits: false });
+          if (problem !== undefined) throw problem;
+          const tools = await workspace.toolDefinitions();
+          const names = workspace.toolNames();
+          return tools.flatMap((definition) => {
+            const found = names.get(definition.name);
+            return found?.server === alias ? [toLiveTool(definition, found.name)] : [];
+          });
+        }),
     );
   } catch (error) {
     cli.interrupt.signal.throwIfAborted();
@@ -75,10 +82,10 @@ export async function tryServer(cli: Cli, request: TrialRequest): Promise<LiveTo
     const { message, stderr, data } = error;
     const hint =
       request.command !== undefined && data.reason === "HOST_DENIED"
-        ? `If you trust it with this host: ${request.command} --allow-net ${String(data.rule)}`
+        ? `If the server may connect to this host: ${request.command} --allow-net ${String(data.rule)}`
         : error.hint;
     throw changedError(error, {
-      message: `${redactor.redactText(message)} Nothing was changed.`,
+      message: `${redactor.redactText(message).replace(/(?<![.:])$/, ".")} Nothing was changed.`,
       hint: redactor.redactText(hint),
       stderr: stderr === undefined ? undefined : redactor.redactText(stderr),
     });

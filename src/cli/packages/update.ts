@@ -1,18 +1,21 @@
 // `portolan update`: shows what a newer version of a package changes, asks, starts it once, and writes both files.
 
 import { isDeepStrictEqual } from "node:util";
+import { shellWord } from "../../base/text/command-line.ts";
 import { PortolanError, unknownServer } from "../../errors/index.ts";
 import { sandboxFromPermissions } from "../../formats/package/index.ts";
 import { definedOnly, filled, toSandboxFields } from "../../formats/manifest/index.ts";
 import { changeServer, parseWorkspace, type ServerFields } from "../../formats/workspace/index.ts";
 import { parsePackageReference, type SandboxConfig, type ServerConfig } from "../../model/index.ts";
 import {
+  addAgain,
   compareWithRemembered,
   keepDocument,
   type Lock,
   lockFileOf,
   type LockedPackage,
   type LockedServer,
+  lockProblem,
   readInstalledDependencies,
   readLock,
 } from "../../packages/index.ts";
@@ -25,7 +28,7 @@ import { withSpinner } from "../output/progress.ts";
 import { openSecrets, type PackageSettings, readPackageSettings } from "../registry/settings.ts";
 import { registriesOf } from "../registry/options.ts";
 import { plainLine } from "../terminal/safe-text.ts";
-import { approve, configure, noteTools, type RawPackageOptions, toLocked } from "./add.ts";
+import { approve, configure, noteTools, type RawPackageOptions, refusedOf, toLocked } from "./add.ts";
 import { type Approval } from "./approval.ts";
 import { type Candidate, findCandidate } from "./candidate.ts";
 import { decideTools } from "./changed-tools.ts";
@@ -65,7 +68,12 @@ interface Outcome {
   readonly newer?: string;
   readonly difference?: PackageDifference;
   readonly approval?: Approval;
-  readonly tools?: { readonly changed: readonly string[]; readonly approved: boolean };
+  readonly tools?: {
+    readonly changed: readonly string[];
+    readonly approved: boolean;
+    /** Tools with critical findings, which are withheld. */
+    readonly refused: readonly object[];
+  };
 }
 
 export async function update(cli: Cli, names: readonly string[], raw: RawUpdateOptions): Promise<number> {
@@ -74,7 +82,7 @@ export async function update(cli: Cli, names: readonly string[], raw: RawUpdateO
   const { targets, ofNpm } = await findTargets(cli, settings, names, raw.check === true);
   const outcomes: Outcome[] = [];
   for (const target of targets) {
-    const what = `Nothing of ${plainLine(target.server.alias, 60)}`;
+    const what = `Nothing about ${plainLine(target.server.alias, 60)}`;
     outcomes.push(await orUnchanged(cli, what, () => updateOne(cli, target, settings, raw)));
   }
   const checked = raw.check === true ? await findNpmUpdates(cli, ofNpm) : [];
@@ -83,7 +91,7 @@ export async function update(cli: Cli, names: readonly string[], raw: RawUpdateO
   if (output.form === "json")
     output.json({ servers: [...outcomes, ...checked.map(toJson)], ...applied?.fields });
   else if (outcomes.length + checked.length === 0)
-    output.print("No server of this workspace comes from a package of a registry.");
+    output.print("No server in portolan.yaml has the field package.");
   else for (const line of [...outcomes.map(describe), ...checked.map(describeNpmUpdate)]) output.print(line);
   if (ofNpm.length > 0 && raw.check !== true) {
     const list = ofNpm.map(({ alias }) => plainLine(alias, 60));
@@ -107,7 +115,7 @@ function describe({ server, state, newer, from, to = "", tools }: Outcome): stri
   if (state === "current")
     return newer === undefined
       ? `${name} is up to date.`
-      : `${name} is up to date. ${plainLine(newer, 60)} is published too, and portolan.yaml excludes it: change the version under package.`;
+      : `${name} is up to date. ${plainLine(newer, 60)} is also published, but the version range in portolan.yaml excludes it. To use it, change the version under package in portolan.yaml, and run this command again.`;
   if (state === "available") return `${name}: ${from} → ${to} is available.`;
   const updated = `Updated ${name} from ${from} to ${to}.`;
   if (tools === undefined || tools.approved) return updated;
@@ -148,14 +156,21 @@ function toTarget(server: ServerConfig, lock: Lock, isNamed: boolean): Target[] 
   const { alias, endpoint } = server;
   if (endpoint.transport !== "stdio" || endpoint.kind !== "package") {
     if (!isNamed) return [];
-    throw new PortolanError("USAGE", `${alias} is not a package of a registry.`, {
-      hint: `Packages of npm and images are updated with: portolan install --update ${alias}`,
-    });
+    throw new PortolanError(
+      "USAGE",
+      `The config of ${alias} has no field package, so portolan update cannot update it.`,
+      {
+        hint:
+          npmProgramOf(server) === undefined
+            ? "If its config names a version, change the version there."
+            : `Update its npm package: portolan install --update ${alias}`,
+      },
+    );
   }
   const entry = Object.hasOwn(lock.servers, alias) ? lock.servers[alias] : undefined;
   if (entry?.package === undefined)
     throw new PortolanError("VERSION_MISMATCH", `portolan.lock has no entry for ${alias}.`, {
-      hint: `Restore portolan.lock from version control, or add the package again: portolan remove ${alias}; portolan add ${endpoint.package}`,
+      hint: `Restore portolan.lock from version control, or add the package again: ${addAgain(alias, endpoint.package)}`,
     });
   return [{ server, entry, locked: entry.package, written: endpoint.package, env: endpoint.env ?? {} }];
 }
@@ -178,6 +193,10 @@ async function updateOne(
   });
   const { facts, origin } = candidate;
   if (facts.version === locked.version) {
+    // Another package or bundle may have the same version.
+    const other = lockProblem(reference, locked, alias);
+    if (other !== undefined)
+      throw new PortolanError("VERSION_MISMATCH", other.message, { server: alias, hint: other.hint });
     const { metadata, integrity } = candidate.locked;
     if (metadata === locked.metadata && integrity === locked.integrity) {
       refuseOtherOrigin(candidate, locked, alias);
@@ -188,11 +207,14 @@ async function updateOne(
     throw new PortolanError(
       "FORBIDDEN",
       reference.kind === "mcpb"
-        ? `${reference.location} is another file than the ${locked.name}@${locked.version} of portolan.lock.`
-        : `The registry now has another document for ${locked.name}@${locked.version} than the one in portolan.lock.`,
+        ? `${reference.location} differs from the file of ${locked.name}@${locked.version} that portolan.lock records.`
+        : `The registry's metadata of ${locked.name}@${locked.version} no longer matches portolan.lock.`,
       {
         server: alias,
-        hint: "A published version never changes. Do not install it; ask its author or the operator of the registry.",
+        hint:
+          reference.kind === "mcpb"
+            ? `Ask the author of the bundle. If you trust the new file, add it again: ${addAgain(alias, written)}`
+            : "A published version must not change. Do not install it. Ask its author or the operator of the registry.",
         data: { reason: "HASH_MISMATCH", locked: locked.metadata, found: candidate.locked.metadata },
       },
     );
@@ -203,7 +225,8 @@ async function updateOne(
     ...{ locked, before, after: facts, origin, source: candidate.locked.source },
   });
   const approval = approve(candidate, settings, raw);
-  const view = { colors: output.noteColors, width: cli.io.stderr.columns };
+  const { advisories } = approval;
+  const view = { colors: output.noteColors, width: cli.io.stderr.columns, advisories };
   if (raw.check !== true && (output.form === "text" || cli.io.stderr.isTTY === true))
     output.note(`${renderDifference(difference, facts, view)}\n`, true);
   if (raw.check === true) return { server: alias, state: "available", ...versions, difference };
@@ -213,9 +236,26 @@ async function updateOne(
   await requireConsent(cli, {
     ...{ approval, wanted: added, options: raw, needsAllow: added.length > 0 },
     question: `Update ${alias} to ${facts.version}?`,
-    command: `portolan update ${alias}`,
+    command: commandOf(cli, alias, raw),
   });
   return accept(cli, { target, candidate, difference, settings, raw, before });
+}
+
+/** The command line that accepts what was shown, for the hint. */
+function commandOf(
+  { options: { workspace } }: Pick<Cli, "options">,
+  alias: string,
+  { registry = [], configFile, config = [], acceptTools, allowDowngrade }: RawUpdateOptions,
+): string {
+  return [
+    `portolan update ${alias}`,
+    ...(workspace === undefined ? [] : [`-w ${shellWord(workspace)}`]),
+    ...registry.map((url) => `--registry ${shellWord(url)}`),
+    ...(configFile === undefined ? [] : [`--config-file ${shellWord(configFile)}`]),
+    ...config.map((pair) => `--config ${shellWord(pair)}`),
+    ...(acceptTools === true ? ["--accept-tools"] : []),
+    ...(allowDowngrade === true ? ["--allow-downgrade"] : []),
+  ].join(" ");
 }
 
 /** A signature that vanished from a version that is installed: the registry changed, and the next version cannot be trusted. */
@@ -224,10 +264,10 @@ function refuseOtherOrigin({ origin }: Candidate, locked: LockedPackage, server:
   if (compared.state !== "invalid" || origin.state === "unchecked") return;
   throw new PortolanError(
     "FORBIDDEN",
-    `${locked.name}@${locked.version} has another origin than portolan.lock says: ${plainLine(compared.reason, 1_000)}.`,
+    `${locked.name}@${locked.version} has a different origin (provenance or signature) than portolan.lock records: ${plainLine(compared.reason, 1_000)}.`,
     {
       server,
-      hint: "The installed files are still those with the locked hash. Ask the operator of the registry.",
+      hint: "Nothing was changed. Check packages.trust in portolan.yaml, and ask the author of the package or the operator of the registry.",
       data: { reason: "ORIGIN_CHANGED" },
     },
   );
@@ -258,25 +298,30 @@ async function accept(cli: Cli, acceptance: Acceptance): Promise<Outcome> {
     ...{ folder: settings.folder, envFile: settings.envFile },
     registries: registriesOf(cli, raw, settings),
   });
-  const compared = compareTools(live, candidate.facts);
+  const approvedBefore = target.entry.tools ?? {};
+  const compared = compareTools(live, candidate.facts, approvedBefore);
   noteTools(cli, alias, compared);
   const { changed, pins } = await decideTools(
     cli,
-    { alias, approved: target.entry.tools ?? {} },
+    { alias, approved: approvedBefore },
     live,
     compared.pins,
     raw,
   );
   cli.interrupt.signal.throwIfAborted();
   const entry = { ...locked, dependencies: await readInstalledDependencies(locked) };
-  await saveDecision(cli, { alias, values, secrets, change, entry: { package: entry, tools: pins } });
+  await saveDecision(cli, {
+    ...{ values, secrets, change },
+    entries: new Map([[alias, { package: entry, tools: pins }]]),
+  });
   await keepDefinitions(live, pins);
   await candidate.registry
     ?.countDownload(candidate.facts.name, candidate.facts.version)
     .catch(() => undefined);
   const approved = changed.every((name) => pins[name] === compared.pins[name]);
   const versions = { from: target.locked.version, to: candidate.facts.version };
-  return { server: alias, state: "updated", ...versions, difference, tools: { changed, approved } };
+  const refused = refusedOf(compared);
+  return { server: alias, state: "updated", ...versions, difference, tools: { changed, approved, refused } };
 }
 
 /** The fields of portolan.yaml that the new version changes: new settings, and the sandbox if permissions changed. */

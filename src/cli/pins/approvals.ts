@@ -1,6 +1,7 @@
 // Approvals: which tools may be pinned, the question to the person at the terminal, and the change of the lock file.
 
 import { basename } from "node:path";
+import { shellWord } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { createDefinitionStore, defaultDefinitionFolder, updateLock } from "../../packages/index.ts";
 import type { Cli } from "../context.ts";
@@ -34,8 +35,8 @@ export async function confirm(cli: Cli, message: string): Promise<boolean> {
   });
   cli.interrupt.signal.throwIfAborted();
   if (answer === undefined)
-    throw new PortolanError("CANCELLED", "The question was not answered.", {
-      hint: "The lock file is as it was before this question.",
+    throw new PortolanError("CANCELLED", "Cancelled: the question was not answered.", {
+      hint: "portolan.lock was not changed by this question. Run the command again to answer.",
     });
   return answer === "yes";
 }
@@ -92,19 +93,21 @@ export function toPins(tools: readonly LintedTool[]): Record<string, string> {
 export function describeRefused(
   refused: Choice["refused"],
   server: string,
-  command: string,
+  command: "pin" | "pins approve",
   { output }: Pick<Cli, "output">,
 ): string[] {
   if (refused.length === 0) return [];
   const { colors } = output;
+  // A changed tool that is not approved still has its old pin.
+  const label = command === "pin" ? "not pinned" : "not approved";
   const lines = refused.map(
-    ({ tool, reason }) =>
-      `  ${colors.red("not pinned")} ${plainLine(tool.name, 100)}: ${plainLine(reason, 300)}`,
+    ({ tool, reason }) => `  ${colors.red(label)} ${plainLine(tool.name, 100)}: ${plainLine(reason, 300)}`,
   );
-  const byFinding = refused.some(({ tool }) => tool.hash !== undefined);
-  return byFinding
-    ? [...lines, colors.dim(`  To pin them nevertheless: portolan ${command} ${server} --allow-findings`)]
-    : lines;
+  const byFinding = refused.filter(({ tool }) => tool.hash !== undefined);
+  if (byFinding.length === 0) return lines;
+  const words = command === "pin" ? [] : byFinding.map(({ tool }) => plainLine(shellWord(tool.name), 120));
+  const typed = ["portolan", command, server, ...words, "--allow-findings"].join(" ");
+  return [...lines, colors.dim(`  To approve the tools with findings nevertheless: ${typed}`)];
 }
 
 export function lockLabel(lockFile: string): string {

@@ -29,9 +29,9 @@ export interface ApproveOptions extends ApprovalOptions {
 export async function approve(cli: Cli, words: readonly string[], options: ApproveOptions): Promise<number> {
   const { output } = cli;
   const [name, ...tools] = words;
-  if (name === undefined) throw usage("No server is given.", "portolan pins approve <server> [tools...]");
+  if (name === undefined) throw usage("No server was given.", "portolan pins approve <server> [tools...]");
   if (options.expect !== undefined && tools.length !== 1)
-    throw usage("--expect is the hash of one tool.", "portolan pins approve <server> <tool> --expect <hash>");
+    throw usage("--expect needs exactly one tool.", "portolan pins approve <server> <tool> --expect <hash>");
   const { servers, failed, lockFile } = await readLiveTools(cli, [name]);
   const [server] = servers;
   if (server === undefined)
@@ -48,12 +48,23 @@ export async function approve(cli: Cli, words: readonly string[], options: Appro
       server: name,
       hint: `Pin all of its tools first: portolan pin ${name}`,
     });
+  if (server.mode === undefined)
+    throw new PortolanError(
+      "CONFIG_INVALID",
+      `The tools of ${name} were not compared with its pins, because pins is off.`,
+      { server: name, hint: `To pin all of its tools as they are now: portolan pin ${name}` },
+    );
   const { differing, removed } = select(server, tools);
   for (const tool of differing) requireHash(name, tool, options.expect);
   if (differing.length + removed.length === 0) {
     if (output.form === "json")
       output.json({ lockFile, server: name, approved: [], removed: [], refused: [] });
-    else output.print(`All tools of ${plainLine(name, 60)} are the approved ones.`);
+    else
+      output.print(
+        tools.length === 0
+          ? `All tool definitions of ${plainLine(name, 60)} are approved already.`
+          : `These tool definitions of ${plainLine(name, 60)} are approved already: ${plainLine(tools.join(", "), 300)}.`,
+      );
     return 0;
   }
   if (output.form === "text") {
@@ -69,7 +80,7 @@ export async function approve(cli: Cli, words: readonly string[], options: Appro
     const total = differing.length + removed.length;
     const question = `Approve ${total === 1 ? "this change" : `these ${total} changes`} of ${plainLine(name, 60)}?`;
     if (!(await confirm(cli, question))) {
-      output.print("Nothing is approved.");
+      output.print("No change was approved.");
       return 1;
     }
   }
@@ -95,7 +106,7 @@ export async function approve(cli: Cli, words: readonly string[], options: Appro
     ].join(", ");
     const summary =
       parts === ""
-        ? "Nothing is approved."
+        ? "No change was approved."
         : `${capital(parts)} of ${plainLine(name, 60)} in ${lockLabel(lockFile)}.`;
     output.print([summary, ...describeRefused(refused, name, "pins approve", cli)].join("\n"));
     applied?.print();
@@ -124,11 +135,11 @@ function requireHash(server: string, { name, hash }: LintedTool, expected: strin
   if (expected === undefined || hash === expected) return;
   throw new PortolanError(
     "TOOL_WITHHELD",
-    `${name} has another definition than expected: its hash is ${hash ?? "unknown"}.`,
+    `The tool ${name} was not approved: its hash is ${hash ?? "unknown"}, not the hash of --expect.`,
     {
       server,
       tool: name,
-      hint: `Look at it again: portolan pins diff ${server}`,
+      hint: `See the present definition: portolan pins diff ${server}`,
     },
   );
 }

@@ -9,16 +9,13 @@ import type { ApproveOptions } from "./approve.ts";
 import type { ApprovalOptions } from "./approvals.ts";
 
 const PINS = `Pins:
-  A pin is the hash of a tool definition that you approved. portolan.lock holds the pins; commit it. Portolan withholds the tools of a pinned server whose definition has no pin or another one. portolan.yaml can say pins: enforce, warn or off, for all servers and for one.`;
+  A pin is the hash of a tool definition that you approved. portolan.lock holds the pins; commit it. If a server has pins, Portolan withholds its tools that have no pin, or that differ from their pin. In portolan.yaml, set pins to enforce, warn or off, for all servers or for one server.`;
 
 const LINTS = `Lints:
-  Texts of a definition that try to steer a model, and characters that a person does not see, are shown. A tool with a finding of severity error is pinned only with --allow-findings, or if you say so at the terminal.`;
+  Portolan reports texts in a definition that try to influence a model, and invisible characters. A tool with a finding of severity error is pinned only with --allow-findings, or if you confirm it at the terminal.`;
 
-const EXIT_CODES = {
-  0: "done",
-  2: "wrong usage, or a file that cannot be used",
-  3: "a server did not start",
-};
+const CODES = { 0: "done", 2: "wrong usage, or a file that cannot be used" };
+const EXIT_CODES = { ...CODES, 3: "a server did not start" };
 
 export function addPinCommands({ program, explain, run }: CommandHost): void {
   const pin = defineCommand(program, {
@@ -36,10 +33,13 @@ export function addPinCommands({ program, explain, run }: CommandHost): void {
     examples: ["portolan pin", "portolan pin github files", "portolan pin github --json"],
     sections: [
       PINS,
-      "Without names, the command asks for each server that has no pins yet. Without a terminal, it pins only the servers that you name.",
+      "Without names, the command asks for each server that has no pins yet. Without a terminal, or with --json, it asks nothing and pins the servers that you name.",
       LINTS,
       WORKSPACE,
-      exitCodes({ ...EXIT_CODES, 1: "a tool was not pinned because of a lint finding" }),
+      exitCodes({
+        ...EXIT_CODES,
+        1: "a tool was not pinned: it has a lint finding of severity error, its definition is malformed, or its name is listed twice",
+      }),
     ],
   });
 
@@ -49,7 +49,7 @@ export function addPinCommands({ program, explain, run }: CommandHost): void {
     argument: "[servers...]",
     groups: workspaceServerOptions,
   })
-    .option("--check", "exit with 1 if a tool differs from its pin, for CI")
+    .option("--check", "exit with 1 if the tools of a server differ from its pins, for CI")
     .action((servers: string[], raw: RawOptions & { check?: boolean }) =>
       run(raw, async (cli) => (await import("./state.ts")).showPins(cli, servers, raw)),
     );
@@ -60,7 +60,15 @@ export function addPinCommands({ program, explain, run }: CommandHost): void {
       "portolan pins diff github",
       "portolan pins approve github create_issue",
     ],
-    sections: [PINS, WORKSPACE, exitCodes({ ...EXIT_CODES, 1: "with --check: a tool differs from its pin" })],
+    sections: [
+      PINS,
+      WORKSPACE,
+      exitCodes({
+        ...EXIT_CODES,
+        1: "with --check: a tool changed, is new or was removed; a server with pins: enforce has no pins; or portolan.lock cannot be read",
+        3: "with --check: a server did not start",
+      }),
+    ],
   });
 
   const diff = defineCommand(pins, {
@@ -75,9 +83,9 @@ export function addPinCommands({ program, explain, run }: CommandHost): void {
   explain(diff, {
     examples: ["portolan pins diff", "portolan pins diff github"],
     sections: [
-      "Characters that a person does not see are written as <U+200B>. The approved definitions are stored on the machine that pinned them, and on each machine that has seen them; elsewhere only the present definition is shown.",
+      "Invisible characters are shown as codes such as <U+200B>. The approved definitions are stored on the machine that pinned them, and on each machine that has seen them; on other machines, only the present definition is shown.",
       WORKSPACE,
-      exitCodes(EXIT_CODES),
+      exitCodes({ ...CODES, 0: "done; stderr names servers that did not start" }),
     ],
   });
 
@@ -101,7 +109,7 @@ export function addPinCommands({ program, explain, run }: CommandHost): void {
       "portolan pins approve github create_issue --expect p1-9a…",
     ],
     sections: [
-      "The command shows the difference and asks. Without a terminal it approves the named tools, or all of the named server.",
+      "The command shows the differences and asks. Without a terminal, or with --json, it approves without a question: the named tools, or all changes of the server.",
       LINTS,
       WORKSPACE,
       exitCodes({ ...EXIT_CODES, 1: "a change was not approved" }),

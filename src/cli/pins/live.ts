@@ -97,7 +97,11 @@ function notRunning(id: string): PortolanError {
 
 /** Findings that keep a tool from being pinned unless a person allows it. */
 export function criticalFindings({ findings }: LintedTool): readonly LintFinding[] {
-  return findings.filter(({ severity }) => severity === "error");
+  return findings.filter(isCritical);
+}
+
+export function isCritical({ severity }: LintFinding): boolean {
+  return severity === "error";
 }
 
 /** True when the definition is not the approved one. */

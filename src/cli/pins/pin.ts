@@ -35,8 +35,8 @@ export async function pin(cli: Cli, words: readonly string[], options: ApprovalO
   const names = [...new Set(words)];
   if (names.length === 0 && !canAsk(cli))
     throw usage(
-      "No server is given.",
-      "Without a terminal, name the servers whose tools you approve: portolan pin <server...>. portolan pins shows them.",
+      "No server was given.",
+      "Without a terminal, and with --json or --no-input, name the servers whose tools you approve: portolan pin <server...>. portolan pins shows the servers.",
     );
   const live = await readLiveTools(cli, names);
   const { lockFile, failed } = live;
@@ -81,7 +81,7 @@ async function pinServer(
     const isOne = server.tools.length === 1;
     const question = `Approve ${isOne ? "this tool" : `these ${server.tools.length} tools`} of ${name} as ${isOne ? "it is" : "they are"} now?`;
     if (!(await confirm(cli, question))) {
-      output.print(`${name} is not pinned.`);
+      output.print(`The pins of ${name} were not changed.`);
       return undefined;
     }
   }

@@ -46,7 +46,7 @@ export async function showPins(
     });
     return code;
   }
-  output.print(describePins(cli, live, isPinned, differs));
+  output.print(describePins(cli, live, isPinned, { differs, isReadable: problem === undefined }));
   if (problem !== undefined) output.error(problem);
   return code;
 }
@@ -55,7 +55,7 @@ function describePins(
   { output }: Cli,
   { servers, failed }: LiveTools,
   isPinned: (server: LiveServer) => boolean,
-  differs: readonly LiveServer[],
+  { differs, isReadable }: { readonly differs: readonly LiveServer[]; readonly isReadable: boolean },
 ): string {
   const { colors, width } = output;
   if (servers.length === 0 && failed.length === 0) return "There are no servers here.";
@@ -78,7 +78,7 @@ function describePins(
       `Approve them:        portolan pins approve ${changed.server}`,
     );
   const unpinned = servers.find((server) => !isPinned(server));
-  if (changed === undefined && unpinned !== undefined)
+  if (changed === undefined && unpinned !== undefined && isReadable)
     next.push(`Approve the tools of a server: portolan pin ${unpinned.server}`);
   return [lines.join("\n"), ...(next.length === 0 ? [] : [colors.dim(next.join("\n"))])].join("\n\n");
 }
@@ -87,7 +87,10 @@ export async function showDiff(cli: Cli, names: readonly string[]): Promise<numb
   const { output } = cli;
   const live = await readLiveTools(cli, [...new Set(names)]);
   const lock = await readLock(live.lockFile);
-  const pinned = live.servers.filter(({ key }) => lock.servers[key]?.tools !== undefined);
+  const withPins = live.servers.filter(({ key }) => lock.servers[key]?.tools !== undefined);
+  // Without a mode, the tools were not compared.
+  const pinned = withPins.filter(({ mode }) => mode !== undefined);
+  const notCompared = withPins.filter(({ mode }) => mode === undefined);
   const changesOf = await changeReader();
   const diffs = await Promise.all(
     pinned.flatMap((server) =>
@@ -110,13 +113,19 @@ export async function showDiff(cli: Cli, names: readonly string[]): Promise<numb
     sections.push(
       `${output.colors.bold(plainLine(server, 60))} ${output.colors.cyan(plainLine(tool, 100))} ${output.colors.yellow("is removed")}`,
     );
-  if (sections.length === 0 && live.failed.length === 0)
-    output.print(
-      pinned.length === 0
-        ? "No server is pinned. Pin one: portolan pin <server>"
-        : "All tools are the approved ones.",
+  for (const { server } of notCompared)
+    output.note(
+      `The tools of ${plainLine(server, 60)} were not compared with its pins, because pins is off.`,
     );
-  else output.print(sections.join("\n\n"));
+  if (sections.length > 0) output.print(sections.join("\n\n"));
+  else if (live.failed.length > 0) return 0;
+  else if (pinned.length > 0) output.print("There are no differences from the pins.");
+  else if (notCompared.length === 0)
+    output.print(
+      names.length === 0
+        ? "No server has pins. Pin one: portolan pin <server>"
+        : `There are no pins for ${plainLine(names.join(", "), 200)}. Pin the tools: portolan pin ${plainLine(names.join(" "), 200)}`,
+    );
   return 0;
 }
 

@@ -127,7 +127,11 @@ export function describeDiff(
     if (tool.verdict !== "new")
       lines.push(
         colors.dim(
-          wrap("  The approved definition is not stored on this machine. This is the present one:", width, 2),
+          wrap(
+            "  The approved definition is not stored on this machine. This is the present definition:",
+            width,
+            2,
+          ),
         ),
       );
     lines.push(...describeDefinition(tool.definition, view));

@@ -22,7 +22,10 @@ export const registryOption: OptionGroup = (command) =>
   );
 
 const tokenOption: OptionGroup = (command) =>
-  command.option("--token <token>", "the token of the registry (better: PORTOLAN_REGISTRY_TOKEN)");
+  command.option(
+    "--token <token>",
+    "the token of the first registry (better: PORTOLAN_REGISTRY_TOKEN, or token in portolan.yaml)",
+  );
 
 const folderOption: OptionGroup = (command) =>
   command.option("--folder <path>", "the folder of the registry (default: in your data folder)");
@@ -34,8 +37,14 @@ const CODES = exitCodes({
   5: "the token is missing or wrong, or the index of the registry is not trusted",
 });
 
+const FOLDER_CODES = exitCodes({
+  0: "done",
+  2: "wrong usage, or a folder that cannot be used",
+  5: "the index in the folder was changed, so its signature is wrong",
+});
+
 const TRUST = `Trust:
-  A registry signs its index. The first use of a registry stores its key; from then on, an index with another key, an older index and an expired one are refused.`;
+  A registry signs its index. At the first use of a registry, Portolan stores its key. From then on, it refuses an index with another key, an index older than the last one, and an expired index.`;
 
 export function addRegistryCommands(host: CommandHost): void {
   addReadCommands(host);
@@ -51,7 +60,7 @@ function addReadCommands({ program, explain, run }: CommandHost): void {
     argument: "[words...]",
     groups: [outputOptions, workspaceOption, registryOption],
   })
-    .option("--limit <number>", "the most results (default: 20)")
+    .option("--limit <number>", "show at most this many results (default: 20)")
     .action((words: string[], raw: RawRegistryOptions) =>
       run(raw, async (cli) => (await import("./read.ts")).search(cli, words, raw)),
     );
@@ -60,7 +69,11 @@ function addReadCommands({ program, explain, run }: CommandHost): void {
       "portolan search github --registry http://127.0.0.1:7430",
       "portolan search issue tracker --limit 5",
     ],
-    sections: ["All words must occur in the name, the keywords or the description.", TRUST, CODES],
+    sections: [
+      "Each word must occur in the name or in the description of a package, or be one of its keywords.",
+      TRUST,
+      CODES,
+    ],
   });
 
   const info = defineCommand(program, {
@@ -92,7 +105,7 @@ function addReadCommands({ program, explain, run }: CommandHost): void {
     argument: "[package]",
     groups: [outputOptions, workspaceOption, registryOption, tokenOption],
   })
-    .option("--publish <file>", "publish the advisory of this JSON file, or a new state of it")
+    .option("--publish <file>", "publish the advisory in this JSON file, or update a published one")
     .action((name: string | undefined, raw: RawRegistryOptions) =>
       run(raw, async (cli) => (await import("./read.ts")).advisories(cli, name, raw)),
     );
@@ -113,8 +126,11 @@ function addWriteCommands({ program, explain, run }: CommandHost): void {
     argument: "[document]",
     groups: [outputOptions, workspaceOption, registryOption, tokenOption],
   })
-    .option("--file <path>", "a file of the package that the registry keeps (repeatable)", collect)
-    .option("--tag <tag>", "the tag that leads to this version; without it, a release becomes latest")
+    .option("--file <path>", "a file of the package to upload to the registry (repeatable)", collect)
+    .option(
+      "--tag <tag>",
+      "the tag for this version (default: latest, for a release above the present latest)",
+    )
     .action((document: string | undefined, raw: RawRegistryOptions) =>
       run(raw, async (cli) => (await import("./write.ts")).publish(cli, document, raw)),
     );
@@ -125,8 +141,8 @@ function addWriteCommands({ program, explain, run }: CommandHost): void {
       "portolan publish github-mcp.json --file github-mcp.tgz --tag beta",
     ],
     sections: [
-      "The default document is mcp-package.json or mcp-package.jsonc of this folder; portolan pack makes it. If it has no source.url, publish uploads the archive beside it, and fills in the URL.",
-      "A version never changes once it is published. The registry sets dates, and counts downloads.",
+      "The default document is mcp-package.json or mcp-package.jsonc of this folder; portolan pack creates it. If it has no source.url, and --file is not given, publish uploads the archive that pack wrote in the same folder, and adds its URL to the published document.",
+      "The content of a published version never changes. The registry sets dates, and counts downloads.",
       CODES,
     ],
   });
@@ -138,7 +154,7 @@ function addWriteCommands({ program, explain, run }: CommandHost): void {
     groups: [outputOptions, workspaceOption, registryOption, tokenOption],
   })
     .argument("[message]", "why, and what to use instead")
-    .option("--undo", "take the warning back")
+    .option("--undo", "remove the warning")
     .action((name: string, message: string | undefined, raw: RawRegistryOptions) =>
       run(raw, async (cli) => (await import("./write.ts")).deprecate(cli, name, message, raw)),
     );
@@ -147,7 +163,7 @@ function addWriteCommands({ program, explain, run }: CommandHost): void {
       'portolan deprecate "@alice/github-mcp@<1.2" "Use 1.2: earlier versions lose events."',
       "portolan deprecate @alice/github-mcp --undo",
     ],
-    sections: ["Without a version, all versions are meant.", CODES],
+    sections: ["Without a version, the command applies to all versions.", CODES],
   });
 
   const unpublish = defineCommand(program, {
@@ -174,7 +190,7 @@ function addStarCommand({ program, explain, run }: CommandHost): void {
     argument: "<package>",
     groups: [outputOptions, registryOption, tokenOption],
   })
-    .option("--undo", "take the star back")
+    .option("--undo", "remove the star")
     .action((name: string, raw: RawRegistryOptions) =>
       run(raw, async (cli) => (await import("./write.ts")).star(cli, name, raw)),
     );
@@ -201,13 +217,13 @@ function addOperatorCommands({ program, explain, run }: CommandHost): void {
     .option("--private", "reading needs a token too")
     .option("--quota-bytes <bytes>", "bytes that one token may upload per day (default: 2147483648)")
     .option("--quota-versions <number>", "versions that one token may publish per day (default: 1000)")
-    .option("--behind-proxy", "know callers by X-Forwarded-For, which your reverse proxy sets")
+    .option("--behind-proxy", "identify clients by X-Forwarded-For, which your reverse proxy must set")
     .action((folder: string | undefined, raw: RawRegistryServeOptions) =>
       run(
         { ...raw, text: raw.json !== true },
         async (cli) => (await import("./serve.ts")).serveRegistry(cli, folder, raw),
         {
-          cancelling: "Stopping. Press Ctrl-C again to leave at once.",
+          cancelling: "Stopping. Press Ctrl-C again to quit immediately.",
           exitCodes: { SIGINT: 130, SIGTERM: 0, SIGHUP: 0 },
         },
       ),
@@ -229,42 +245,41 @@ function addOperatorCommands({ program, explain, run }: CommandHost): void {
   const sign = defineCommand(registry, {
     name: "sign",
     summary: "sign the index again, for a static copy or after a restored backup",
-    groups: [plainOutputOptions, folderOption],
+    groups: [outputOptions, folderOption],
   })
     .option("--valid-for <days>", "how many days clients accept the index (default: 7)")
     .action((raw: RawRegistryServeOptions) =>
-      run({ ...raw, text: raw.json !== true }, async (cli) =>
-        (await import("./operate.ts")).signIndex(cli, raw),
-      ),
+      run(raw, async (cli) => (await import("./operate.ts")).signIndex(cli, raw)),
     );
-  explain(sign, { examples: ["portolan registry sign --valid-for 90"], sections: [CODES] });
+  explain(sign, { examples: ["portolan registry sign --valid-for 90"], sections: [FOLDER_CODES] });
 
   const exported = defineCommand(registry, {
     name: "export",
-    summary: "copy the registry into a folder for any web server, for reading",
+    summary: "write a read-only copy of the registry into a folder for any web server",
     argument: "<target>",
-    groups: [plainOutputOptions, folderOption],
+    groups: [outputOptions, folderOption],
   })
     .option("--valid-for <days>", "how many days clients accept the copy (default: 90)")
     .action((target: string, raw: RawRegistryServeOptions) =>
-      run({ ...raw, text: raw.json !== true }, async (cli) =>
-        (await import("./export.ts")).exportRegistry(cli, target, raw),
-      ),
+      run(raw, async (cli) => (await import("./export.ts")).exportRegistry(cli, target, raw)),
     );
   explain(exported, {
     examples: ["portolan registry export ./site --folder ./registry"],
-    sections: ["Nobody renews a copy: export it again before it expires.", CODES],
+    sections: ["A copy is not renewed automatically. Export it again before it expires.", FOLDER_CODES],
   });
 
   const forget = defineCommand(registry, {
     name: "forget",
-    summary: "forget the key of a registry, so that the next use trusts it anew",
+    summary: "remove the stored key of a registry; the next use stores its present key",
     argument: "<url>",
-    groups: [plainOutputOptions],
+    groups: [outputOptions],
   }).action((url: string, raw: RawRegistryOptions) =>
-    run({ ...raw, text: raw.json !== true }, async (cli) => (await import("./operate.ts")).forget(cli, url)),
+    run(raw, async (cli) => (await import("./operate.ts")).forget(cli, url)),
   );
-  explain(forget, { examples: ["portolan registry forget https://registry.example.com"], sections: [CODES] });
+  explain(forget, {
+    examples: ["portolan registry forget https://registry.example.com"],
+    sections: [exitCodes({ 0: "done, also if no key was stored", 2: "wrong usage" })],
+  });
   addTokenCommands(registry, { program, explain, run, server: undefined });
 }
 
@@ -277,7 +292,7 @@ function addTokenCommands(registry: Command, { explain, run }: CommandHost): voi
     argument: "<scope>",
     groups: [plainOutputOptions, folderOption],
   })
-    .option("--read", "the token only reads a private registry and stars packages")
+    .option("--read", "a token that can only read a private registry and star packages")
     .option("--show", "print the token even when stdout is not a terminal")
     .action((scope: string, raw: RawRegistryServeOptions) =>
       run({ ...raw, text: raw.json !== true }, async (cli) =>
@@ -298,22 +313,18 @@ function addTokenCommands(registry: Command, { explain, run }: CommandHost): voi
   const list = defineCommand(token, {
     name: "list",
     summary: "list the tokens by scope",
-    groups: [plainOutputOptions, folderOption],
+    groups: [outputOptions, folderOption],
   }).action((raw: RawRegistryServeOptions) =>
-    run({ ...raw, text: raw.json !== true }, async (cli) =>
-      (await import("./operate.ts")).listTokens(cli, raw),
-    ),
+    run(raw, async (cli) => (await import("./operate.ts")).listTokens(cli, raw)),
   );
   explain(list, { examples: ["portolan registry token list"] });
   const remove = defineCommand(token, {
     name: "rm",
     summary: "remove a token; it is refused from now on",
     argument: "<id>",
-    groups: [plainOutputOptions, folderOption],
+    groups: [outputOptions, folderOption],
   }).action((id: string, raw: RawRegistryServeOptions) =>
-    run({ ...raw, text: raw.json !== true }, async (cli) =>
-      (await import("./operate.ts")).removeToken(cli, id, raw),
-    ),
+    run(raw, async (cli) => (await import("./operate.ts")).removeToken(cli, id, raw)),
   );
   explain(remove, { examples: ["portolan registry token rm 3f2a90c1d4e5"] });
 }

@@ -26,7 +26,9 @@ export async function exportRegistry(
   const folder = await registryFolder(cli, raw.folder);
   const out = resolve(io.cwd, target);
   if (out === layoutOf(folder).folder || out.startsWith(join(folder, "p")))
-    throw new PortolanError("USAGE", "The copy must be outside of the registry's folder.");
+    throw new PortolanError("USAGE", "The copy must be outside of the registry's folder.", {
+      hint: "Name another target: portolan registry export <target>",
+    });
   const store = await openStore(folder, { validForMs: days * 86_400_000 });
   try {
     const { bytes, index } = await store.sign();
@@ -52,7 +54,7 @@ export async function exportRegistry(
     if (output.form === "json") output.json({ folder: out, copied, expiresAt });
     else
       output.print(
-        `Copied ${count(copied, "new file")} to ${target}. Clients accept the copy until ${expiresAt}; export again before.`,
+        `Copied ${count(copied, "new file")} to ${target}. Clients accept the copy until ${expiresAt}; export it again before that.`,
       );
   } finally {
     await store.close();

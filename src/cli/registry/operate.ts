@@ -1,5 +1,6 @@
 // `portolan registry token`, `sign` and `forget`: the work of a registry's operator and of its users' trust.
 
+import { shellWord } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { layoutOf, lookAlikeOf, openStore, openTokens } from "../../registry/index.ts";
 import type { Cli } from "../context.ts";
@@ -13,9 +14,13 @@ export async function addToken(cli: Cli, written: string, raw: RawRegistryServeO
   const { io, output } = cli;
   const scope = written.replace(/^@/, "");
   if (io.stdout.isTTY !== true && raw.show !== true)
-    throw new PortolanError("USAGE", "The token is shown on a terminal only.", {
-      hint: "Run the command in a terminal, or add --show if nobody else can read the output.",
-    });
+    throw new PortolanError(
+      "USAGE",
+      "No token was created: stdout is not a terminal, and tokens are printed only to a terminal.",
+      {
+        hint: "Run the command in a terminal, or add --show if nobody else can read the output.",
+      },
+    );
   const tokens = openTokens(layoutOf(await registryFolder(cli, raw.folder)).tokens, () => new Date());
   const alike = lookAlikeOf(
     scope,
@@ -23,7 +28,9 @@ export async function addToken(cli: Cli, written: string, raw: RawRegistryServeO
   );
   if (alike !== undefined)
     output.note(
-      output.noteColors.yellow(`The scope @${plainLine(scope, 100)} looks like @${alike}, which exists.`),
+      output.noteColors.yellow(
+        `The scope @${plainLine(scope, 100)} looks like @${alike}, which already has a token.`,
+      ),
     );
   const isReader = raw.read === true;
   const { token, entry } = await tokens.add(scope, isReader ? { access: "read" } : {});
@@ -32,9 +39,14 @@ export async function addToken(cli: Cli, written: string, raw: RawRegistryServeO
   else output.print(token);
   const owner = scope === "*" ? "all scopes" : `@${scope}`;
   output.note(
-    `This token ${isReader ? `reads, for ${owner}` : `owns ${owner}`}. It is not shown again; remove it with: portolan registry token rm ${entry.id}`,
+    `This token ${isReader ? `can only read packages and give stars, as ${owner}` : `can publish packages of ${owner}`}. It is not shown again. To remove it: portolan registry token rm ${entry.id}${folderOption(raw)}`,
   );
   return 0;
+}
+
+/** The option for the next command, if the folder is not the default one. */
+function folderOption({ folder }: RawRegistryServeOptions): string {
+  return folder === undefined ? "" : ` --folder ${shellWord(folder)}`;
 }
 
 export async function listTokens(cli: Cli, raw: RawRegistryServeOptions): Promise<number> {
@@ -51,7 +63,7 @@ export async function listTokens(cli: Cli, raw: RawRegistryServeOptions): Promis
       renderRows(
         shown.map(({ id, scope, createdAt, access }) => ({
           name: id,
-          value: `${scope === "*" ? "*" : `@${scope}`}  ${createdAt}${access === undefined ? "" : "  reads only"}`,
+          value: `${scope === "*" ? "*" : `@${scope}`}  ${createdAt}${access === undefined ? "" : "  read-only"}`,
         })),
         output,
       ),
@@ -63,9 +75,10 @@ export async function removeToken(cli: Cli, id: string, raw: RawRegistryServeOpt
   const tokens = openTokens(layoutOf(await registryFolder(cli, raw.folder)).tokens, () => new Date());
   if (!(await tokens.remove(id)))
     throw new PortolanError("USAGE", `There is no token ${JSON.stringify(id.slice(0, 60))}.`, {
-      hint: "Run portolan registry token list to see the ids.",
+      hint: `See the ids of the tokens: portolan registry token list${folderOption(raw)}`,
     });
-  cli.output.note(`Removed the token ${plainLine(id, 60)}.`);
+  if (cli.output.form === "json") cli.output.json({ removed: id });
+  else cli.output.note(`Removed the token ${plainLine(id, 60)}.`);
   return 0;
 }
 
@@ -75,7 +88,7 @@ export async function signIndex(cli: Cli, raw: RawRegistryServeOptions): Promise
   try {
     const { index } = await store.sign();
     if (cli.output.form === "json") cli.output.json({ sequence: index.sequence, expiresAt: index.expiresAt });
-    else cli.output.print(`Signed. Clients accept the index until ${index.expiresAt}.`);
+    else cli.output.print(`Signed the index. Clients accept it until ${index.expiresAt}.`);
   } finally {
     await store.close();
   }
@@ -92,8 +105,11 @@ export function daysOf(text: string | undefined, preset: number): number {
 export async function forget(cli: Cli, url: string): Promise<number> {
   const registry = await openUrl(cli, url);
   const isKnown = await registry.forget();
-  cli.output.print(
-    isKnown ? `Forgot the key of ${registry.label}.` : `Nothing was stored about ${registry.label}.`,
-  );
+  const { output } = cli;
+  if (output.form === "json") output.json({ registry: registry.label, removed: isKnown });
+  else
+    output.print(
+      isKnown ? `Removed the stored key of ${registry.label}.` : `No key of ${registry.label} was stored.`,
+    );
   return 0;
 }

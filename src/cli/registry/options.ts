@@ -5,6 +5,7 @@ import { PortolanError } from "../../errors/index.ts";
 import type { RegistrySetting } from "../../model/index.ts";
 import {
   defaultStateFolder,
+  noRegistryFor,
   openRegistries,
   openRegistry,
   type Registries,
@@ -29,6 +30,9 @@ export interface RawRegistryOptions extends RawOptions {
   publish?: string;
 }
 
+const ONLY_OFFICIAL =
+  "All registries in portolan.yaml have api: official, and this command does not support that API.";
+
 async function dataFolder(name: string): Promise<string> {
   const { default: envPaths } = await import("env-paths");
   return join(envPaths("portolan", { suffix: "" }).data, name);
@@ -41,9 +45,10 @@ export async function registryFolder({ io }: Cli, written: string | undefined): 
 /** The registries of the command line, else those of PORTOLAN_REGISTRY, else those of portolan.yaml. */
 export async function openNamed(cli: Cli, raw: RawRegistryOptions): Promise<Registries> {
   const settings = await readPackageSettings(cli);
-  const named = registriesOf(cli, raw, settings).filter(({ api }) => api !== "official");
+  const all = registriesOf(cli, raw, settings);
+  const named = all.filter(({ api }) => api !== "official");
   if (named.length === 0)
-    throw new PortolanError("USAGE", "No registry is given.", {
+    throw new PortolanError("USAGE", all.length === 0 ? "No registry was given." : ONLY_OFFICIAL, {
       hint: "Name one: --registry https://registry.example.com, PORTOLAN_REGISTRY, or registries in portolan.yaml.",
     });
   return openRegistries(named, await clientOptions(cli, settings));
@@ -92,9 +97,7 @@ export async function openForWriting(
   const isAny = name === undefined || scopeOf(name) === undefined;
   const [first] = isAny ? registries.all : registries.registriesFor(name);
   if (first !== undefined) return first;
-  throw new PortolanError("USAGE", `No registry has the scope of ${name}.`, {
-    hint: "Every registry of portolan.yaml has scopes. Add the scope to one of them, or name a registry with --registry.",
-  });
+  throw noRegistryFor(name ?? "");
 }
 
 /** `@alice/github-mcp@^1.2`: the name and what is wanted of it. */

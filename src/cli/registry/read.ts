@@ -3,7 +3,13 @@
 import { resolve } from "node:path";
 import { readLimited } from "../../base/files/limited-read.ts";
 import { didYouMean, PortolanError } from "../../errors/index.ts";
-import { advisoriesFor, resolveVersion, type SearchResult, sortVersions } from "../../registry/index.ts";
+import {
+  advisoriesFor,
+  noRegistryFor,
+  resolveVersion,
+  type SearchResult,
+  sortVersions,
+} from "../../registry/index.ts";
 import type { Cli } from "../context.ts";
 import { count, renderRows } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
@@ -76,8 +82,13 @@ export async function advisories(
   const { output, io } = cli;
   if (raw.publish !== undefined) {
     if (spec !== undefined)
-      throw new PortolanError("USAGE", "--publish takes no package: the file names it.");
-    const text = (await readLimited(resolve(io.cwd, raw.publish), 100_000)).toString("utf8");
+      throw new PortolanError("USAGE", "--publish cannot be used with a package name: the file contains it.");
+    const text = (
+      await readLimited(resolve(io.cwd, raw.publish), 100_000).catch((cause: Error) => {
+        throw new PortolanError("FILE_FAILED", `${raw.publish} cannot be read: ${cause.message}`, { cause });
+      })
+    ).toString("utf8");
+    checkJson(text, raw.publish);
     const published = await (await openForWriting(cli, raw)).publishAdvisory(text);
     if (output.form === "json") output.json(published);
     else output.print(`Published ${plainLine(published["id"])}.`);
@@ -86,6 +97,7 @@ export async function advisories(
   const registries = await openNamed(cli, raw);
   const { name, wanted } = spec === undefined ? { name: undefined, wanted: undefined } : parseSpec(spec);
   const candidates = name === undefined ? registries.all : registries.registriesFor(name);
+  if (name !== undefined && candidates.length === 0) throw noRegistryFor(name);
   const indexes = await Promise.all(candidates.map((registry) => registry.index()));
   if (name !== undefined && !indexes.some(({ packages }) => Object.hasOwn(packages, name)))
     throw new PortolanError("INSTALL_FAILED", `No registry has the package ${name}.`, {
@@ -110,6 +122,17 @@ export async function advisories(
       ].join("\n"),
     );
   return 0;
+}
+
+function checkJson(text: string, file: string): void {
+  try {
+    JSON.parse(text);
+  } catch (cause) {
+    throw new PortolanError("FILE_INVALID", `${file} is not valid JSON: ${(cause as Error).message}`, {
+      hint: "Correct the file.",
+      cause,
+    });
+  }
 }
 
 function exactVersion(

@@ -1,6 +1,7 @@
 // `portolan registry serve`: serves a registry until it is stopped.
 
 import { isLoopbackHost } from "../../base/net/addresses.ts";
+import { shellWord } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
 import {
   fingerprintOf,
@@ -87,7 +88,7 @@ async function serveStore(
   const { folder } = store.layout;
   const { packages } = (await store.read()).index;
   const key = fingerprintOf(store.publicKey);
-  const isTokenKnown = (await store.tokens.list()).length > 0;
+  const canPublish = (await store.tokens.list()).some(({ access }) => access !== "read");
   if (output.form === "json") output.json({ url: server.url, folder, key, publicKey: store.publicKey });
   output.note(
     `Serving ${count(Object.keys(packages).length, "package")} of ${folder} at ${server.url}`,
@@ -96,18 +97,18 @@ async function serveStore(
   output.note(output.noteColors.dim(`Key of the index: ${key}`), true);
   if (isPrivate)
     output.note(
-      `Reading needs a token. Create one: portolan registry token add <account> --read --folder ${folder}`,
+      `Reading needs a token. Create one: portolan registry token add <account> --read --folder ${shellWord(folder)}`,
       true,
     );
-  if (!isTokenKnown)
+  if (!canPublish)
     output.note(
-      `Nobody can publish yet. Create a token: portolan registry token add <scope> --folder ${folder}`,
+      `There is no token for publishing yet. Create one: portolan registry token add <scope> --folder ${shellWord(folder)}`,
       true,
     );
   if (!isLoopbackHost(host))
     output.note(
       output.noteColors.yellow(
-        "The connection is not encrypted, and clients send no token over it. Put a web server with TLS in front of it.",
+        "The connection is not encrypted, so clients do not send their token over it. Put a web server with TLS in front of the registry.",
       ),
     );
   await aborted(interrupt.signal);

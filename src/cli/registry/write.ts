@@ -5,6 +5,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { readLimited } from "../../base/files/limited-read.ts";
+import { shellWord } from "../../base/text/command-line.ts";
 import { parseIntegrity, sameIntegrity, toSri } from "../../base/text/integrity.ts";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import { openDocument } from "../../formats/document/index.ts";
@@ -23,10 +24,10 @@ export function publish(cli: Cli, written: string | undefined, raw: RawRegistryO
   let sent: string | undefined;
   const left = (): Left =>
     sent === undefined
-      ? { message: "Nothing was published." }
+      ? { message: "No version was published." }
       : {
           message: `The registry may have published ${plainLine(sent, 214)}.`,
-          hint: `Look: portolan versions ${plainLine(sent, 214)}. If the version is missing, publish it again.`,
+          hint: `Check it: portolan versions ${plainLine(sent, 214)}. If the version is missing, publish it again.`,
         };
   return orInterrupted(cli, left, () => publishDocument(cli, written, raw, (name) => (sent = name)));
 }
@@ -79,9 +80,9 @@ async function defaultDocument(folder: string): Promise<string> {
   if (found !== undefined) return found.file;
   throw new PortolanError(
     "USAGE",
-    `No document is given, and there is no ${DOCUMENT_NAMES.join(" or ")} here.`,
+    `No document was given, and this folder has no ${DOCUMENT_NAMES.join(" or ")}.`,
     {
-      hint: "Make it: portolan pack mcpfile.yaml, or portolan init package",
+      hint: "Create it: portolan pack mcpfile.yaml, or portolan init package",
     },
   );
 }
@@ -129,8 +130,8 @@ async function hashOfDeclared(file: string, text: string, document: string): Pro
     const actual = { algorithm, digest: digest.digest() };
     if (declared.some((one) => sameIntegrity(one, actual))) return toSri(actual);
   }
-  throw new PortolanError("INPUT_INVALID", `${document} does not name the hash of ${file}.`, {
-    hint: "Run portolan pack again, or write the hash of this file into source.hash.",
+  throw new PortolanError("INPUT_INVALID", `No source.hash in ${document} matches the file ${file}.`, {
+    hint: "If portolan pack made the file, run it again. Otherwise write the hash of this file into source.hash.",
   });
 }
 
@@ -142,15 +143,15 @@ export async function deprecate(
 ): Promise<number> {
   const { name, wanted } = parseSpec(spec);
   if (raw.undo !== true && message === undefined)
-    throw new PortolanError("USAGE", "No message is given.", {
-      hint: `Say what to use instead: portolan deprecate ${name} "Use @alice/other-mcp."`,
+    throw new PortolanError("USAGE", "No message was given.", {
+      hint: `Write what to use instead: portolan deprecate ${shellWord(spec)} "Use @alice/other-mcp."`,
     });
   const registry = await openForWriting(cli, raw, name);
   const answer = await registry.deprecate(name, {
     ...(wanted === undefined ? {} : { versions: wanted }),
     ...(raw.undo === true ? { undo: true } : { message }),
   });
-  return report(cli, answer, name, raw.undo === true ? "Not deprecated any more" : "Deprecated");
+  return report(cli, answer, name, raw.undo === true ? "No longer deprecated" : "Deprecated");
 }
 
 export async function unpublish(
@@ -163,7 +164,7 @@ export async function unpublish(
   if ((wanted === undefined) === (raw.all !== true))
     throw new PortolanError(
       "USAGE",
-      wanted === undefined ? "No version is given." : "--all and a version exclude each other.",
+      wanted === undefined ? "No version was given." : "--all cannot be used with a version.",
       {
         hint: `Name one version, such as portolan unpublish ${name}@1.0.0, or remove all with --all.`,
       },
@@ -179,7 +180,7 @@ export async function star(cli: Cli, spec: string, raw: RawRegistryOptions): Pro
     throw new PortolanError("USAGE", "A star is for all versions of a package.", {
       hint: `Leave out the version: portolan star ${name}`,
     });
-  const answer = await (await openForWriting(cli, raw)).star(name, { undo: raw.undo === true });
+  const answer = await (await openForWriting(cli, raw, name)).star(name, { undo: raw.undo === true });
   const { output } = cli;
   if (output.form === "json") output.json(answer);
   else output.print(`${name} has ${count(Number(answer["stars"] ?? 0), "star")}.`);
@@ -197,7 +198,7 @@ function report(
   else
     output.print(
       changed.length === 0
-        ? `Nothing changed: ${name} is in that state already.`
+        ? `No version of ${name} changed: the versions are in this state already, or are unpublished.`
         : `${done}: ${changed.map((version) => `${name}@${plainLine(version, 60)}`).join(", ")}.`,
     );
   return 0;

@@ -17,7 +17,7 @@ const OUTPUT = `Output:
   The text of the script goes to stdout. With --json: {"outputs": [...], "variables": {...}} at the end. Errors go to stderr, with line and column.`;
 
 const SANDBOX = `Sandbox:
-  A server of the workspace runs in the sandbox of its config. A command that the script itself names runs without network and files; --allow-net, --allow-read and --allow-write grant more to all such commands.`;
+  A server of the workspace runs in the sandbox of its config. A command that the script itself names runs in the default sandbox, without network; --allow-net, --allow-read and --allow-write grant more to all such commands.`;
 
 export function addRunCommand({ program, explain, run }: CommandHost): void {
   const command = defineCommand(program, {
@@ -26,11 +26,18 @@ export function addRunCommand({ program, explain, run }: CommandHost): void {
     argument: "<script>",
     groups: [workspaceOption, sandboxOptions],
   })
-    .option("--var <pair>", "name=value of a variable; name:=json for another value (repeatable)", collect)
+    .option(
+      "--var <pair>",
+      "set a variable to a text: name=value; to another JSON value: name:=json (repeatable)",
+      collect,
+    )
     .option("--dry-run", "show the servers, tools and secrets that the script uses; nothing is started")
-    .option("--timeout <time>", "give up on a request that is silent for this long: 30, 500ms, 2m")
-    .option("--start-timeout <time>", "give up when a server is not ready by then")
-    .option("--max-time <time>", "give up on a request after this long, whatever progress it reports")
+    .option(
+      "--timeout <time>",
+      "give up on a request without a response or progress for this long: 30, 500ms, 2m",
+    )
+    .option("--start-timeout <time>", "give up if a server is not ready within this time")
+    .option("--max-time <time>", "give up on a request after this time, even if it reports progress")
     .option("--no-input", "never ask for input; a missing secret is an error")
     .option("--json", "print variables and outputs as JSON, in place of text")
     .option("--text", "print text (the default)")

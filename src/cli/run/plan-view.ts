@@ -22,7 +22,7 @@ function describeServer(
   const place = origin === undefined ? "" : colors.dim(` (${label(origin.file)}:${origin.line})`);
   const source =
     origin === undefined
-      ? `runs ${plainLine(server, 300)}`
+      ? `${/^(?:https?|wss?):\/\//.test(server) ? "connects to" : "runs"} ${plainLine(server, 300)}`
       : `${plainLine(from, 200)}, server ${plainLine(server, 80)}`;
   const lines = [`${title} ${source}${place}`];
   for (const { variable, secrets } of settings) {

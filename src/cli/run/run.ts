@@ -85,7 +85,7 @@ async function readScript(file: string, written: string): Promise<string> {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
     throw new PortolanError("FILE_FAILED", `The script ${written} is not UTF-8 text.`, {
-      hint: "Save it as UTF-8.",
+      hint: "Save the script as UTF-8.",
       cause,
     });
   }

@@ -9,7 +9,7 @@ import type { SecretsOptions } from "./secrets.ts";
 import type { UnlockOptions } from "./unlock.ts";
 
 const VAULT = `Vault:
-  The command asks for the passphrase of the vault at the terminal. The vault then stays unlocked for 15 minutes (PORTOLAN_VAULT_TIMEOUT; 0 for not at all): a process of yours keeps its key in memory, never on disk. portolan secrets lock ends that. Without a terminal, PORTOLAN_VAULT_PASSPHRASE_FILE names a file that contains the passphrase.`;
+  A command that needs a locked vault asks for its passphrase at the terminal. The vault then stays unlocked for 15 minutes (set PORTOLAN_VAULT_TIMEOUT to change this time; with 0, it does not stay unlocked): a background process keeps its key in memory, never on disk. portolan secrets lock locks the vault again. On Windows, the vault does not stay unlocked. Without a terminal, set PORTOLAN_VAULT_PASSPHRASE_FILE to the path of a file that contains the passphrase.`;
 
 const EXIT_CODES = { 0: "done", 2: "wrong usage or input, or a file that cannot be used" };
 
@@ -35,7 +35,7 @@ export function addSecretsCommands({ program, explain, run, server = [] }: Comma
 
   const set = define("set", "set a secret; its value is typed or piped in", "[NAME...]", "setSecret")
     .usage("<NAME> [options]")
-    .option("--to <place>", "keyring or vault")
+    .option("--to <place>", "where to store it: keyring or vault")
     // An unknown option may be a secret value in the wrong place: the command refuses it without repeating it.
     .allowUnknownOption();
   explain(set, {
@@ -45,7 +45,7 @@ export function addSecretsCommands({ program, explain, run, server = [] }: Comma
       "portolan secrets set DEPLOY_KEY --to vault < key.pem",
     ],
     sections: [
-      "The command asks for the value without showing it, or reads it from stdin if that is not a terminal (a line break at its end does not count). It never takes a value from the command line. Without --to it stores the value in the system's keyring if that works, otherwise in the vault.",
+      "The command asks for the value without showing it, or reads it from stdin if that is not a terminal (a line break at the end is removed). The value is never an argument of the command. Without --to, the command stores the value in the system's keyring if that works, otherwise in the vault.",
       VAULT,
       OUTPUT,
       exitCodes(EXIT_CODES),
@@ -61,16 +61,16 @@ export function addSecretsCommands({ program, explain, run, server = [] }: Comma
   explain(list.usage("[options]"), {
     examples: ["portolan secrets list", "portolan secrets list --json | jq -r '.secrets[].name'"],
     sections: [
-      "Lists names and their sources, in the order in which Portolan looks them up. Of the environment it lists only PORTOLAN_SECRET_….",
+      "Lists names and their sources, in the order in which Portolan searches them. From the environment, it lists only variables that begin with PORTOLAN_SECRET_.",
       VAULT,
       OUTPUT,
       exitCodes(EXIT_CODES),
     ],
   });
 
-  const remove = define("rm", "remove a secret", "[NAME...]", "removeSecret");
-  explain(remove.usage("<NAME> [options]"), {
-    examples: ["portolan secrets rm GITHUB_TOKEN"],
+  const remove = define("rm", "remove secrets", "[NAME...]", "removeSecret");
+  explain(remove.usage("<NAME...> [options]"), {
+    examples: ["portolan secrets rm GITHUB_TOKEN", "portolan secrets rm GITHUB_TOKEN DEPLOY_KEY"],
     sections: [VAULT, OUTPUT, exitCodes(EXIT_CODES)],
   });
 
@@ -86,12 +86,12 @@ export function addSecretsCommands({ program, explain, run, server = [] }: Comma
       `portolan secrets check --json | jq '.needs[] | select(.state == "missing")'`,
     ],
     sections: [
-      "Shows whether each store works, and which names the servers of the workspace need, where, and whether each is set.",
+      "Shows whether each store works, and which secrets the workspace needs: for each one, where it is used and whether it is set.",
       VAULT,
       OUTPUT,
       exitCodes({
         ...EXIT_CODES,
-        1: "a needed name is not set, or a store with secrets does not work",
+        1: "a needed secret is not set or not granted, or a store other than the keyring does not work",
       }),
     ],
   });
@@ -101,7 +101,10 @@ export function addSecretsCommands({ program, explain, run, server = [] }: Comma
     summary: "type the passphrase of the vault once, for the commands that follow",
     groups: [outputOptions],
   })
-    .option("--for <time>", "how long: 30m, 8h (default: 15m, or PORTOLAN_VAULT_TIMEOUT)")
+    .option(
+      "--for <time>",
+      "how long the vault stays unlocked: 30m, 8h (default: 15m, or PORTOLAN_VAULT_TIMEOUT)",
+    )
     .option("--keep", "store the passphrase in the system's keyring, so that no command asks for it")
     .action((raw: RawOptions & UnlockOptions) =>
       run(raw, async (cli) => (await import("./unlock.ts")).unlock(cli, raw)),
@@ -117,7 +120,7 @@ export function addSecretsCommands({ program, explain, run, server = [] }: Comma
 
   const lock = defineCommand(secrets, {
     name: "lock",
-    summary: "forget the key of the vault; the next command asks for the passphrase",
+    summary: "lock the vault; the next command asks for the passphrase, unless it is stored",
     groups: [outputOptions],
   }).action((raw: RawOptions) => run(raw, async (cli) => (await import("./unlock.ts")).lock(cli)));
   explain(lock, {

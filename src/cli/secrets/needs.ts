@@ -127,7 +127,9 @@ function ofWorkspace({ gateway = {}, registries = [], folder = "." }: NeedingCon
   const placed = (where: string, text: string | undefined): PlacedText[] =>
     text === undefined ? [] : [{ where, text }];
   const ofGateway = [
-    ...callers.flatMap(({ name, token }) => placed(`token of caller ${name}`, token)),
+    ...callers.flatMap(({ name, token }) =>
+      [token ?? []].flat().flatMap((text) => placed(`token of caller ${name}`, text)),
+    ),
     ...placed("oauth.client_secret", oauth?.clientSecret),
     ...Object.entries(telemetry?.headers ?? {}).flatMap(([name, text]) =>
       placed(`telemetry.headers.${name}`, text),

@@ -125,14 +125,16 @@ describe("set", () => {
     const one = setup({ stdin: ["x"], servers, store, gateways });
     expect(await setSecret(one.cli, ["A"], {}, one.open)).toBe(0);
     expect(one.shown().err).toBe(
-      `The gateway at ${url} (process 7) still uses the value from before (files). Let it read the new one: portolan reload\n`,
+      `The gateway at ${url} (process 7) has not read the new value yet (files). To make it use the value now: portolan reload\n`,
     );
     const two = setup({ stdin: ["x"], servers, store, gateways: [...gateways, ...gateways] });
     expect(await setSecret(two.cli, ["B"], { workspace: "/w" }, two.open)).toBe(0);
     expect(two.shown().err).toMatch(/\(other\).*: portolan reload -w \/w --pid 7\n.*--pid 7\n$/);
     const gone = setup({ servers, store: { remove: async () => ["vault"] }, gateways });
     expect(await removeSecret(gone.cli, ["A"], {}, gone.open)).toBe(0);
-    expect(gone.shown().err).toContain("still uses the value (files). To end that: portolan stop\n");
+    expect(gone.shown().err).toContain(
+      "may still use the removed value (files). Stop the gateway: portolan stop\n",
+    );
     const unused = setup({ stdin: ["x"], servers, store, gateways });
     expect(await setSecret(unused.cli, ["C"], {}, unused.open)).toBe(0);
     expect(unused.shown().err).toBe("");
@@ -152,7 +154,7 @@ describe("set", () => {
     let options: SecretStoreOptions | undefined;
     const opening = (given: SecretStoreOptions): SecretStore => open((options = given));
     await expect(setSecret(cli, ["A"], {}, opening)).rejects.toMatchObject({
-      message: "The passphrases were different; no vault was created.",
+      message: "The passphrases were different, so no vault was created and nothing was stored.",
     });
     expect(asked).toHaveLength(7);
   });
@@ -173,6 +175,21 @@ test("rm says where it was, and tells a name that is near", async () => {
     code: "SECRET_MISSING",
     hint: 'Did you mean "A_TOKEN"?',
   });
+});
+
+test("rm takes several names, and says which of them are not stored", async () => {
+  const left = new Set(["A", "B"]);
+  const store: Partial<SecretStore> = {
+    remove: async (name) => (left.delete(name) ? ["vault"] : []),
+    list: async () => [],
+  };
+  const { cli, open, shown } = setup({ tty: true, store });
+  await expect(removeSecret(cli, ["A", "C", "B", "A"], {}, open)).rejects.toMatchObject({
+    code: "SECRET_MISSING",
+    message: "Neither the keyring nor the vault has a secret C.",
+  });
+  expect(shown().out).toBe("A was removed from the vault.\nB was removed from the vault.\n");
+  await expect(removeSecret(cli, ["A=x"], {}, open)).rejects.toMatchObject({ code: "USAGE" });
 });
 
 test("list shows a name once, with its places in order, and nothing that a terminal obeys", async () => {
@@ -210,15 +227,25 @@ describe("check", () => {
     ]);
     const bad = setup({ tty: true, servers: [server("a", { A: "${MISSING} ${file:/no/such}" })], store });
     expect(await checkSecrets(bad.cli, [], {}, bad.open)).toBe(1);
-    expect(bad.shown().out).toMatch(/✗ \/no\/such +there is no such file; for a \(env\.A\)/);
-    expect(bad.shown().out).toContain("Set what is missing: portolan secrets set MISSING");
+    expect(bad.shown().out).toMatch(
+      /✗ \/no\/such +there is no such file, or it cannot be read; for a \(env\.A\)/,
+    );
+    expect(bad.shown().out).toContain("Set the missing values, for example: portolan secrets set MISSING");
   });
 
   test("a vault that does not open leaves the state unknown", async () => {
     const { cli, open, shown } = setup({
       servers: [server("a", { A: "${X}" })],
       store: {
-        check: async () => [{ source: "vault", ok: false, note: "The vault /v is damaged: short." }],
+        check: async () => [
+          {
+            source: "vault",
+            ok: false,
+            reason: "damaged",
+            note: "The vault /v is damaged: short.",
+            hint: "Restore it from a backup.",
+          },
+        ],
         get: async () => {
           throw new PortolanError("SECRET_STORE_FAILED", "The vault /v is damaged: short.");
         },

@@ -11,6 +11,7 @@ import {
 import type { Cli } from "../context.ts";
 import { createPassphrasePrompt, readSecretValue } from "../input/secret-input.ts";
 import { noteOutdated } from "../control/outdated.ts";
+import { notAllowed } from "../options/usage-error.ts";
 import { diagnosticLine } from "../output/diagnostic.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { computerOf, findWorkspace, type WorkspaceOptions } from "../workspace/folder.ts";
@@ -25,7 +26,8 @@ export type OpenStore = (options: SecretStoreOptions) => SecretStore;
 
 const TARGETS: readonly WritableSource[] = ["keyring", "vault"];
 const OPTIONS = ["--to", "--workspace", "--json", "--text", "--quiet", "--verbose", "--no-color", "--help"];
-const NAME_RULE = "A name is a letter or _, then letters, digits, _, . or -; at most 256 of them.";
+const NAME_RULE =
+  "A name begins with a letter or _, and continues with letters, digits, _, . and -. It has at most 256 characters.";
 
 export async function setSecret(
   cli: Cli,
@@ -53,25 +55,19 @@ async function noteUsers(
 ): Promise<void> {
   const needs = await findNeeds(config, { get: async () => undefined });
   const users = needs.find((need) => need.kind === "name" && need.name === name)?.neededBy ?? [];
-  const aliases = new Set(config.servers.map(({ alias }) => alias));
-  const drivers = config.servers.flatMap(({ alias, endpoint }) =>
-    endpoint.transport === "contracts"
-      ? endpoint.drivers.map(({ driver }) => [driver.id, alias] as const)
-      : [],
+  const drivers = config.servers.flatMap(({ endpoint }) =>
+    endpoint.transport === "contracts" ? endpoint.drivers.map(({ driver }) => driver.id) : [],
   );
-  const contractsOf = new Map(drivers);
+  const known = new Set([...config.servers.map(({ alias }) => alias), ...drivers]);
   const names = users.flatMap(({ server, where }) =>
-    server === "gateway" ? [where] : aliases.has(server) || contractsOf.has(server) ? [server] : [],
+    server === "gateway" ? [where] : known.has(server) ? [server] : [],
   );
   if (names.length === 0) return;
-  // A reload does not restart the servers of drivers.
-  const contracts = users.map(({ server }) => contractsOf.get(server)).find((alias) => alias !== undefined);
-  const command = contracts === undefined ? "reload" : `restart ${plainLine(contracts, 80)}`;
   const shown = [...new Set(names)].map((one) => plainLine(one, 80)).join(", ");
   const at = { ...cli, options: { ...cli.options, workspace } };
-  if (isRemoved === true) await noteOutdated(at, `still uses the value (${shown}). To end that`, "stop");
-  else
-    await noteOutdated(at, `still uses the value from before (${shown}). Let it read the new one`, command);
+  if (isRemoved === true)
+    await noteOutdated(at, `may still use the removed value (${shown}). Stop the gateway`, "stop");
+  else await noteOutdated(at, `has not read the new value yet (${shown}). To make it use the value now`);
 }
 
 export async function removeSecret(
@@ -80,25 +76,33 @@ export async function removeSecret(
   options: SecretsOptions,
   openStore: OpenStore = createSecretStore,
 ): Promise<number> {
-  const name = takeName(words, "rm");
+  const names = takeNames(words);
   const { store, diagnostics, config } = await open(cli, options, openStore);
-  const removed = await store.remove(name);
-  if (removed.length === 0) {
-    const known = (await store.list()).filter(({ source }) => TARGETS.includes(source as WritableSource));
-    noteAll(diagnostics, cli);
-    throw new PortolanError("SECRET_MISSING", `Neither the keyring nor the vault has a secret ${name}.`, {
-      hint:
-        didYouMean(
-          name,
-          known.map((one) => one.name),
-        ) ?? "List the secrets: portolan secrets list",
-    });
-  }
+  const done: { readonly name: string; readonly removed: readonly string[] }[] = [];
+  for (const name of names) done.push({ name, removed: await store.remove(name) });
+  const gone = done.filter(({ removed }) => removed.length > 0);
+  const missing = done.filter((one) => !gone.includes(one)).map(({ name }) => name);
+  const [first = ""] = missing;
+  const known =
+    missing.length === 1
+      ? (await store.list()).filter(({ source }) => TARGETS.includes(source as WritableSource))
+      : [];
   noteAll(diagnostics, cli);
-  if (cli.output.form === "json") cli.output.json({ name, removed });
-  else cli.output.print(`${name} was removed from the ${removed.join(" and the ")}.`);
-  await noteUsers(cli, options, { config, name, isRemoved: true });
-  return 0;
+  if (cli.output.form === "json") {
+    if (gone.length > 0) cli.output.json(names.length === 1 ? gone[0] : { secrets: done });
+  } else
+    for (const { name, removed } of gone)
+      cli.output.print(`${name} was removed from the ${removed.join(" and the ")}.`);
+  for (const { name } of gone) await noteUsers(cli, options, { config, name, isRemoved: true });
+  if (missing.length === 0) return 0;
+  const what = missing.length === 1 ? `a secret ${first}` : `the secrets ${missing.join(", ")}`;
+  throw new PortolanError("SECRET_MISSING", `Neither the keyring nor the vault has ${what}.`, {
+    hint:
+      didYouMean(
+        first,
+        known.map((one) => one.name),
+      ) ?? "List the secrets: portolan secrets list",
+  });
 }
 
 export async function listSecrets(
@@ -174,28 +178,39 @@ async function open(cli: Cli, options: SecretsOptions, openStore: OpenStore): Pr
   return { store, diagnostics, config, throwIfCancelled: () => passphrase.throwIfCancelled() };
 }
 
+/** Each name once. */
+function takeNames(words: readonly string[]): readonly string[] {
+  if (words.length === 0) takeName(words, "rm");
+  return [...new Set(words.map((word) => takeName([word], "rm")))];
+}
+
 /** Errors never repeat a word of the command line, since it may be a secret value in the wrong place. */
 function takeName(words: readonly string[], command: "set" | "rm"): string {
   const [name, ...more] = words;
   const option = words.find((word) => /^-{1,2}[a-z-]{1,20}$/.test(word));
   const near = option === undefined ? undefined : didYouMean(option, OPTIONS);
-  if (near !== undefined) throw new PortolanError("USAGE", "There is no such option.", { hint: near });
+  if (near !== undefined)
+    throw new PortolanError("USAGE", "secrets does not have this option.", { hint: near });
   if (name === undefined)
-    throw new PortolanError("USAGE", "No name is given.", { hint: `portolan secrets ${command} <NAME>` });
+    throw new PortolanError("USAGE", "No name was given.", { hint: `portolan secrets ${command} <NAME>` });
   if (more.length > 0 || name.includes("=")) {
-    if (command === "rm") throw new PortolanError("USAGE", "rm takes one name.");
-    throw new PortolanError("USAGE", "The value of a secret is not taken from the command line.", {
-      hint: "It would stay in the shell's history, and other users could see it in the list of processes; take it out of the history, and change it if others use this computer. Run portolan secrets set <NAME> to be asked for it, or pipe it in.",
-    });
+    if (command === "rm") throw new PortolanError("USAGE", "rm takes names, without values.");
+    throw new PortolanError(
+      "USAGE",
+      "Nothing was stored: the value of a secret must not be on the command line.",
+      {
+        hint: "Run portolan secrets set <NAME>, which asks for the value, or pipe the value in. If you typed the value here, it is now in the history of your shell, and other users could see it in the process list: remove it from the history, and change the secret if others use this computer.",
+      },
+    );
   }
   if (!isReferenceName(name))
-    throw new PortolanError("USAGE", "That is not a name for a secret.", { hint: NAME_RULE });
+    throw new PortolanError("USAGE", "This is not a valid name for a secret.", { hint: NAME_RULE });
   return name;
 }
 
 function refuseWords(words: readonly string[], command: string): void {
   if (words.length > 0)
-    throw new PortolanError("USAGE", `secrets ${command} takes no words.`, {
+    throw new PortolanError("USAGE", `secrets ${command} takes no arguments.`, {
       hint: `portolan secrets ${command} --help`,
     });
 }
@@ -203,8 +218,9 @@ function refuseWords(words: readonly string[], command: string): void {
 function parseTarget(to: string | undefined): WritableSource | undefined {
   if (to === undefined || (TARGETS as readonly string[]).includes(to))
     return to as WritableSource | undefined;
-  throw new PortolanError("USAGE", "--to must be keyring or vault.", {
-    hint: didYouMean(to, TARGETS) ?? "Without it, the keyring is taken if it works, else the vault.",
+  throw new PortolanError("USAGE", notAllowed("--to", to, TARGETS), {
+    hint:
+      didYouMean(to, TARGETS) ?? "Without --to, Portolan uses the keyring if it works, otherwise the vault.",
   });
 }
 

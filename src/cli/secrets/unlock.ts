@@ -28,20 +28,25 @@ export async function unlock(cli: Cli, options: UnlockOptions): Promise<number> 
   if (ms === undefined)
     throw new PortolanError(
       "USAGE",
-      `--for must be a time such as 30m or 8h, got ${JSON.stringify(options.for)}.`,
+      `--for must be a time such as 30m or 8h, not ${JSON.stringify(options.for)}.`,
     );
   if (ms === 0 && options.keep !== true)
-    throw new PortolanError("USAGE", `${TIMEOUT_VARIABLE} says that the vault must not stay unlocked.`, {
-      hint: "Give a time: portolan secrets unlock --for 15m",
-    });
+    throw new PortolanError(
+      "USAGE",
+      `The vault was not unlocked: ${describeTimeout(io.env[TIMEOUT_VARIABLE])}, so the vault must not stay unlocked.`,
+      {
+        hint: "To unlock it nevertheless: portolan secrets unlock --for 15m",
+      },
+    );
   if (!isInteractive(cli))
     throw new PortolanError("USAGE", "The passphrase can be typed only at a terminal.", {
-      hint: "Without one, PORTOLAN_VAULT_PASSPHRASE_FILE names a file that contains it.",
+      hint: "Without a terminal, write the passphrase to a file, and set PORTOLAN_VAULT_PASSPHRASE_FILE to its path.",
     });
   const agent = await createVaultAgent(io.env, io.platform);
   if (!agent.isSupported && options.keep !== true)
     throw new PortolanError("NOT_SUPPORTED", NOT_ON_WINDOWS, { hint: KEEP_HINT });
   let isUnlocked = false;
+  let isTyped = false;
   // A vault that is unlocked already is asked for again: the time begins anew.
   await agent.lock();
   const store = createSecretStore({
@@ -49,6 +54,7 @@ export async function unlock(cli: Cli, options: UnlockOptions): Promise<number> 
     promptPassphrase: async (request) => ({
       passphrase: (await askPassphrase(cli, request)) ?? "",
       opened: async (vault, key) => {
+        isTyped = true;
         isUnlocked = ms > 0 && (await keepUnlocked(cli, vault, key, ms));
       },
     }),
@@ -62,18 +68,29 @@ export async function unlock(cli: Cli, options: UnlockOptions): Promise<number> 
   if (output.form === "json")
     output.json({ unlocked: isUnlocked, forMs: isUnlocked ? ms : 0, kept: options.keep === true });
   else if (options.keep === true)
-    output.print("The passphrase is in the keyring; no command asks for it any more.");
+    output.print("The passphrase is stored in the keyring. Commands no longer ask for it.");
+  else if (!isUnlocked && isTyped)
+    output.print("The vault agent did not start, so the next command asks for the passphrase again.");
   else if (!isUnlocked)
-    output.print("The vault needs no typed passphrase: the keyring or a passphrase file has it.");
-  else output.print(`Unlocked for ${formatDuration(ms)}.`);
+    output.print(
+      "The vault needs no unlocking: Portolan reads its passphrase from the keyring or from a passphrase file.",
+    );
+  else output.print(`The vault stays unlocked for ${formatDuration(ms)}.`);
   return 0;
+}
+
+/** A value of the variable that counts as zero. */
+function describeTimeout(text = ""): string {
+  return /^0+\D*$/.test(text)
+    ? `${TIMEOUT_VARIABLE} is ${text}`
+    : `${TIMEOUT_VARIABLE} is ${JSON.stringify(text)}, which is not a time such as 15m`;
 }
 
 export async function lock(cli: Cli): Promise<number> {
   const { io, output } = cli;
   const wasUnlocked = await (await createVaultAgent(io.env)).lock();
   if (output.form === "json") output.json({ locked: true, wasUnlocked });
-  else output.print(wasUnlocked ? "The vault is locked." : "The vault was not unlocked.");
+  else output.print(wasUnlocked ? "The vault is locked." : "The vault was already locked.");
   return 0;
 }
 

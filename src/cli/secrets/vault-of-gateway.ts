@@ -29,23 +29,28 @@ export async function unlockForGateway(cli: Cli, config: Config): Promise<void> 
 export async function missingForService(
   config: Config,
   env: Environment,
-): Promise<{ readonly locked?: PortolanError; readonly missing: readonly string[] }> {
+): Promise<{ readonly locked?: PortolanError; readonly missing: readonly SecretNeed[] }> {
   const store = createSecretStore({ env, envFile: config.envFile, agent: "off", report: () => {} });
   const needs = await findNeeds(config, store);
   const reason = needs.find(({ state }) => state === "unknown")?.reason;
   return {
     locked: reason === undefined ? undefined : lockedError(reason, needs),
-    missing: needs.filter(({ state }) => state === "missing").map(({ name }) => name),
+    missing: needs.filter(({ state }) => state === "missing"),
   };
 }
 
 function lockedError(reason: string, needs: readonly SecretNeed[]): PortolanError {
   const names = needs.filter(({ state }) => state === "unknown").map(({ name }) => plainLine(name, 80));
+  // A vault that is unlocked for some time is locked again when the service starts.
+  const why = reason.replace(/ Unlock it at a terminal: .*$/, "");
+  const needsPassphrase = why !== reason || reason.includes("passphrase");
   return new PortolanError(
     "SECRET_STORE_FAILED",
-    `The service could not read ${names.join(", ")} at its start: ${reason}`,
+    `The service could not read these secrets at its start: ${names.join(", ")}. ${needsPassphrase ? "Nobody types the passphrase of the vault for a service." : why}`,
     {
-      hint: "Write the passphrase to a file that only you can read, and name it: portolan service install --passphrase-file <file>. With a keyring, portolan secrets unlock --keep stores it there.",
+      hint: !needsPassphrase
+        ? "Find the cause: portolan secrets check"
+        : "Write the passphrase of the vault to a file that only you can read: portolan service install --passphrase-file <file>. Or, if this computer has a keyring, store it there: portolan secrets unlock --keep",
     },
   );
 }

@@ -8,8 +8,6 @@ import { isWithheld, type SecretNeed } from "./needs.ts";
 
 export interface SourceCheck extends SourceStatus {
   readonly source: SourceName;
-  /** The next step for a source that does not work. */
-  readonly hint?: string;
 }
 
 /** The output of `secrets check --json`. */
@@ -20,22 +18,16 @@ export interface SecretsCheck {
 }
 
 /** The hint for a source that does not work. */
-export function adviceFor({ source, ok, note }: SourceStatus & { source: SourceName }): { hint?: string } {
+export function adviceFor({ source, ok, hint }: SourceStatus & { source: SourceName }): { hint?: string } {
   if (ok) return {};
   switch (source) {
     case "keyring":
       return { hint: "No action needed: Portolan uses the vault instead." };
     case "vault":
-      if (/damaged/.test(note))
-        return { hint: "Restore it from a backup, or move it away and set its secrets again." };
-      if (/passphrase is wrong/.test(note))
-        return { hint: "Give the passphrase that the vault was created with." };
-      if (/newer portolan/.test(note)) return { hint: "Update portolan." };
-      return {
-        hint: "Unlock it at a terminal: portolan secrets unlock. Without a terminal, PORTOLAN_VAULT_PASSPHRASE_FILE names a file that contains the passphrase.",
-      };
+      // The error of the vault has the hint for its cause.
+      return { hint };
     case "dotenv":
-      return { hint: "Correct the file, or take env_file out of portolan.yaml." };
+      return { hint: "Correct the file, or remove env_file from portolan.yaml." };
     case "environment":
     case "program":
       return {};
@@ -86,7 +78,10 @@ export function describeCheck(
   if (missing.length > 0)
     lines.push(
       "",
-      wrap(`Set what is missing: portolan secrets set ${plainLine(missing[0]?.name, 256)}`, width),
+      wrap(
+        `Set the missing values, for example: portolan secrets set ${plainLine(missing[0]?.name, 256)}`,
+        width,
+      ),
     );
   return lines.join("\n");
 }
@@ -102,8 +97,12 @@ function describeNeed(need: SecretNeed, column: number, colors: Colors, width: n
   const why = {
     set: kind === "file" ? "the file exists" : `in the ${source ?? "store"}`,
     default: "not set; a default is used",
-    missing: { name: "not set", env: "not set in the environment", file: "there is no such file" }[kind],
-    unknown: "not known, because a source above does not work",
+    missing: {
+      name: "not set",
+      env: "not set in the environment",
+      file: "there is no such file, or it cannot be read",
+    }[kind],
+    unknown: "unknown, because a source above does not work",
   }[state];
   const places = neededBy.map(({ server, where }) => `${plainLine(server, 80)} (${plainLine(where, 80)})`);
   const withheld = describeWithheld(need);

@@ -15,32 +15,32 @@ import type { RawServeOptions } from "./options.ts";
 import type { RawTokenOptions } from "./token.ts";
 
 const SERVED = `Served servers:
-  (no argument)             the servers of this folder's config files; without one, those of other MCP clients
+  (no argument)             the servers of this folder's config files; if there is no config file, those of other MCP clients
   ~/project, portolan.yaml  a folder, or one config file; the same as -w
-  mcpfile.yaml              tools without a server program; a server that is alone in its file keeps its tool names
+  mcpfile.yaml              tools without a server program; if the file has one server, its tools keep their names
   https://host/mcp          one server by its URL; its tools keep their names
   "npx -y some-server"      one server by a quoted command
   -- node server.js --flag  the same, word by word`;
 
 const ADDRESSES = `Addresses:
-  /mcp                      all servers, by Streamable HTTP; for clients of every protocol revision
-  /servers/<name>/mcp       one server, by its own tool names
+  /mcp                      all servers, for clients of every MCP revision (Streamable HTTP)
+  /servers/<name>/mcp       one server; its tools keep their names
   /tags/<tag>/mcp           the servers with a tag
-  /healthz, /readyz         whether the gateway runs, and whether its servers do
+  /healthz, /readyz         whether the gateway runs, and whether at least one of its servers can be used
   /metrics                  metrics for Prometheus, if portolan.yaml has telemetry.prometheus
   /sse                      the old HTTP+SSE transport (--sse); WebSocket is at /mcp (--websocket)`;
 
 const TOKEN = `Token:
-  Clients send the token as Authorization: Bearer <token>. The first start creates it; a terminal shows it once, and portolan token prints it again. --new-token replaces it, and clients with the old one are refused.`;
+  Clients send the token as Authorization: Bearer <token>. The first start creates the token and shows it once on a terminal; portolan token prints it again. --new-token creates a new token; clients with the old token are then refused.`;
 
 const SETTINGS = `Settings:
-  The gateway: section of portolan.yaml contains the same settings, and also callers, OAuth and limits. Options override it.`;
+  The section gateway: of portolan.yaml can contain host, port, tls and the other settings of these options, and also callers, OAuth and limits. An option overrides the setting in the file; --allow-host and --allow-origin add to it.`;
 
 const OUTPUT = `Output:
-  stderr shows the address, the state of the servers and the lines to paste into clients, then one line for each event; with --verbose also each call. Outside of a terminal, all of it is one dated line for each event; --log-format json makes each line JSON. With --json, stdout gets one line of JSON with the address and the servers. With --stdio, stdout is MCP only, and stderr shows one line about the servers, and failures.`;
+  stderr shows the address, the state of the servers and the lines to paste into clients, then one line for each change of a server, each reload and each refused request; with --verbose, also each call and other events. Without a terminal, each line of stderr has a date; with --log-format json, each line is JSON. With --json, stdout gets one line of JSON with the address and the servers. With --stdio, stdout is MCP only, and stderr shows whose servers are used, failures, and calls that wait for approval.`;
 
 const RUNNING = `Running gateway:
-  portolan status, why, list, call and events use its servers; restart, logs, reload and stop control it. Changed config files are applied when they are saved; SIGHUP reads everything again. With --daemon it runs in the background; portolan service install starts it with your session. portolan serve --stdio relays its client to it, so that all clients share its servers; without a gateway it starts own ones.`;
+  In the same workspace, portolan status, why, list and call use its servers, portolan events shows its events, and restart, logs, reload and stop control it. It applies changed config files when they are saved; SIGHUP makes it read everything again. With --daemon, it runs in the background; portolan service install starts it with your session. portolan serve --stdio connects its client to the running gateway, so that all clients share the same servers; if no gateway runs, it starts servers of its own.`;
 
 export function addServeCommands({ program, explain, run, server }: CommandHost): void {
   const serve = defineCommand(program, {
@@ -51,14 +51,17 @@ export function addServeCommands({ program, explain, run, server }: CommandHost)
   })
     .usage("[workspace | target] [options]\n       portolan serve [options] -- <command> [args...]")
     .option("--stdio", "serve on stdin and stdout, for a client that starts this command")
-    .option("--standalone", "with --stdio: start own servers, although a gateway of the workspace runs");
+    .option("--standalone", "with --stdio: start separate servers, even if a gateway of the workspace runs");
   driverCodeOption(gatewayOptions(serve))
     .option("--show-token", "show the token on a terminal, and in the lines to paste into clients")
     .option("--new-token", "create a new token; clients with the old one are refused")
-    .option("--daemon", "start it in the background; wait until it is ready or has failed")
+    .option("--daemon", "start the gateway in the background, and wait until it is ready or has failed")
     .option("--log-format <format>", "pretty, text or json (default: pretty on a terminal, else text)")
     .option("--log-file <file>", "write the log to this file, which is rotated, in place of stderr")
-    .option("--wait <time>", "how long to wait for the servers at the start: 30, 500ms, 2m (default: 10)")
+    .option(
+      "--wait <time>",
+      "how long to wait for the servers at the start: 30, 500ms, 2m (default: 10 seconds)",
+    )
     .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; one URL)', collect)
     .option("--env <variable>", "NAME=value, or NAME to pass on (repeatable; one command)", collect)
     .option("--cwd <dir>", "working directory of the server (one command)")
@@ -70,7 +73,7 @@ export function addServeCommands({ program, explain, run, server }: CommandHost)
         { ...raw, text: raw.json !== true },
         async (cli) => (await import("./serve.ts")).serve(cli, { words, server }, raw),
         {
-          cancelling: "Stopping. Press Ctrl-C again to leave at once.",
+          cancelling: "Stopping. Press Ctrl-C again to quit immediately.",
           // A service that stops on request has succeeded. SIGHUP reloads.
           exitCodes: { SIGINT: 130, SIGTERM: 0 },
         },
@@ -99,7 +102,9 @@ export function addServeCommands({ program, explain, run, server }: CommandHost)
       exitCodes({
         0: "stopped by SIGTERM or portolan stop, stdin has ended (--stdio), or it runs in the background (--daemon)",
         2: "wrong usage, a config file that cannot be used, or a port that is taken",
-        130: "stopped by Ctrl-C; pressed again, it leaves at once",
+        3: "the gateway was killed while it started (--daemon)",
+        124: "the gateway was not ready in time (--daemon)",
+        130: "stopped by Ctrl-C; a second Ctrl-C quits immediately",
       }),
     ],
   });
@@ -111,7 +116,7 @@ export function addServeCommands({ program, explain, run, server }: CommandHost)
     groups: [plainOutputOptions, workspaceOption],
   })
     .usage("[workspace] [options]")
-    .option("--new", "create a new token; clients with the old one are refused")
+    .option("--new", "create a new token; a running gateway accepts the old one until portolan reload")
     .action((words: string[], raw: RawTokenOptions) =>
       run({ ...raw, text: raw.json !== true }, async (cli) =>
         (await import("./token.ts")).token(cli, words, raw),
@@ -124,7 +129,7 @@ export function addServeCommands({ program, explain, run, server }: CommandHost)
       "portolan token ~/project --new",
     ],
     sections: [
-      "The command prints the token and nothing else, so that a command line can use it. It creates a token if there is none.",
+      "The command prints the token and nothing else, so that a command line can use it. It creates a token if there is none. After --new, run portolan reload, or restart the gateway: it then refuses clients with the old token.",
       exitCodes({ 0: "done", 2: "wrong usage, or a file that cannot be used" }),
     ],
   });

@@ -1,6 +1,7 @@
 // Packages and pins for the console: the lock file beside the tools of the running servers, and the approval of changes.
 
-import { PortolanError } from "../../errors/index.ts";
+import { shellWord } from "../../base/text/command-line.ts";
+import { PortolanError, unknownServer } from "../../errors/index.ts";
 import { type OpenedWorkspace, readPins } from "../../hub/index.ts";
 import { isObject, type JsonObject } from "../../model/index.ts";
 import { lockFileOf, readLock } from "../../packages/index.ts";
@@ -38,16 +39,15 @@ export async function approvePins(workspace: OpenedWorkspace, params: JsonObject
   const pins = await readPins(workspace);
   const found = pins.find(({ server }) => server === name);
   if (found === undefined)
-    throw new PortolanError("SERVER_UNKNOWN", `there is no server ${JSON.stringify(name)}`);
+    throw unknownServer(
+      String(name),
+      pins.map(({ server }) => server),
+    );
   const live = withFindings(found, pins);
   const chosen = (Array.isArray(tools) ? tools : []).map((wanted) => requireTool(live.tools, wanted));
   const gone = (Array.isArray(removed) ? removed : []).filter((tool) => live.removed.includes(String(tool)));
-  const [critical] = chosen.flatMap((tool) => criticalFindings(tool));
   // A page cannot show hidden characters as a terminal does, so that they are approved there.
-  if (critical !== undefined)
-    throw new PortolanError("TOOL_WITHHELD", `${critical.path} ${critical.message}`, {
-      hint: `To approve it nevertheless: portolan pins approve ${found.server} --allow-findings`,
-    });
+  for (const tool of chosen) refuseCritical(found.server, tool, workspace);
   await writePins(lockFile(workspace), live, chosen, (before) => ({
     ...Object.fromEntries(Object.entries(before).filter(([tool]) => !gone.includes(tool))),
     ...toPins(chosen),
@@ -56,13 +56,30 @@ export async function approvePins(workspace: OpenedWorkspace, params: JsonObject
   return { approved: chosen.map((tool) => tool.name), removed: gone };
 }
 
+function refuseCritical(server: string, tool: LintedTool, { config }: OpenedWorkspace): void {
+  const [critical] = criticalFindings(tool);
+  if (critical === undefined) return;
+  const { path, message } = critical;
+  // The terminal may be in another folder.
+  const inFolder = config.folder === undefined ? "" : ` -w ${shellWord(config.folder)}`;
+  throw new PortolanError(
+    "TOOL_WITHHELD",
+    `The tool ${tool.name} was not approved: its ${path} ${message}.`,
+    {
+      server,
+      tool: tool.name,
+      hint: `Review it, and approve it in a terminal: portolan pins approve ${shellWord(server)} ${shellWord(tool.name)} --allow-findings${inFolder}`,
+    },
+  );
+}
+
 function requireTool(live: readonly LintedTool[], wanted: unknown): LintedTool {
   const { name, hash } = isObject(wanted) ? wanted : {};
   const tool = live.find((one) => one.name === name);
   if (tool === undefined || tool.hash === undefined || tool.hash !== hash)
     throw new PortolanError(
       "TOOL_WITHHELD",
-      `The definition of ${String(name)} changed after the page was loaded`,
+      `The tool ${String(name)} was not approved: it changed or disappeared after the page was loaded.`,
       {
         hint: "Load the page again and look at the new definition.",
       },
@@ -72,5 +89,8 @@ function requireTool(live: readonly LintedTool[], wanted: unknown): LintedTool {
 
 function lockFile({ config }: OpenedWorkspace): string {
   if (config.folder !== undefined) return lockFileOf(config.folder);
-  throw new PortolanError("NOT_SUPPORTED", "pins need a workspace folder, and these servers have none");
+  throw new PortolanError(
+    "NOT_SUPPORTED",
+    "Tools cannot be pinned here: pins are stored in a workspace folder, and these servers do not belong to one.",
+  );
 }

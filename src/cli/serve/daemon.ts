@@ -5,15 +5,16 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
+import { shellWord } from "../../base/text/command-line.ts";
 import { logFolder, type RunningGateway } from "../../control/index.ts";
 import { PortolanError } from "../../errors/index.ts";
-import { GATEWAY_DEFAULTS } from "../../model/index.ts";
+import { GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
 import { type BackgroundProgram, startBackground } from "../../process/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { withGateway } from "../control/find.ts";
 import { withSpinner } from "../output/progress.ts";
 import { unlockForGateway } from "../secrets/vault-of-gateway.ts";
-import { stateLabel } from "../output/server-state.ts";
+import { errorLine, stateLabel } from "../output/server-state.ts";
 import { count, displayWidth } from "../terminal/layout.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
 import { optionFor } from "../workspace/elsewhere.ts";
@@ -37,15 +38,19 @@ export async function startDaemon(cli: Cli, words: Words, options: ServeOptions)
   const served = await findServed(cli, words, options.only);
   const { path } = served;
   if (path === undefined)
-    throw new PortolanError("USAGE", "--daemon serves a workspace, not a server of the command line.", {
-      hint: "Add the server first: portolan add <name> -- <command...>",
-    });
+    throw new PortolanError(
+      "USAGE",
+      "--daemon works only with a workspace, not with a server on the command line.",
+      {
+        hint: "Add the server to a workspace first: portolan add <name> -- <command...>, or portolan add <name> <url>",
+      },
+    );
   const [running] = (await io.findGateways(path)).gateways.filter(({ kind }) => kind === "http");
   if (running !== undefined) {
     output.note(
-      `A gateway of this workspace runs already ${gatewayLabel(running)}. To stop it: portolan stop`,
+      `No gateway was started: a gateway of this workspace already runs ${gatewayLabel(running)}. To stop it: portolan stop${optionFor(running.path, io)}`,
     );
-    return report(cli, running, served);
+    return report(cli, running, served, { settings: served.config.gateway ?? {}, isNew: false });
   }
   const settings = overSettings(served.config.gateway, options.settings);
   const { host = GATEWAY_DEFAULTS.host, port = GATEWAY_DEFAULTS.port } = settings;
@@ -54,11 +59,11 @@ export async function startDaemon(cli: Cli, words: Words, options: ServeOptions)
   const servers = served.config.servers.filter(({ alias }) => only?.includes(alias) !== false);
   await unlockForGateway(cli, { ...served.config, servers });
   const log = options.logFile ?? join(await logFolder(path), "gateway.log");
-  const { started, logStart } = await start(cli, log, options);
+  const { started, logStart } = await start(cli, log);
   const stop = (): void => void process.kill(started.pid, "SIGTERM");
   const gateway = await withSpinner(cli, async (spinner) => {
     spinner.start("starting the gateway");
-    return ready(cli, path, started);
+    return ready(cli, path, started, log);
   }).catch((error: unknown) => {
     stop();
     throw error;
@@ -67,7 +72,7 @@ export async function startDaemon(cli: Cli, words: Words, options: ServeOptions)
   started.release();
   // The gateway itself writes these warnings to its log, which few people read.
   for (const line of publicNotes(settings)) output.note(output.noteColors.yellow(line));
-  return report(cli, gateway, served);
+  return report(cli, gateway, served, { settings, isNew: true });
 }
 
 interface Start {
@@ -76,7 +81,7 @@ interface Start {
   readonly logStart: number;
 }
 
-async function start(cli: Cli, log: string, options: ServeOptions): Promise<Start> {
+async function start(cli: Cli, log: string): Promise<Start> {
   const own = process.argv.slice(2);
   const cut = own.indexOf("--");
   const [script = ""] = process.argv.slice(1, 2);
@@ -84,7 +89,7 @@ async function start(cli: Cli, log: string, options: ServeOptions): Promise<Star
     (word, index, all) =>
       word !== "--daemon" && word !== "--json" && word !== "--log-file" && all[index - 1] !== "--log-file",
   );
-  const args = [...given, "--log-file", log, "--log-format", options.logFormat ?? "text"];
+  const args = [...given, "--log-file", log];
   mkdirSync(dirname(log), { recursive: true, mode: 0o700 });
   // Errors before the log begins, and crashes, are written to the same file.
   const output = openSync(log, "a", 0o600);
@@ -111,6 +116,7 @@ async function ready(
   { io, interrupt }: Cli,
   path: string,
   { pid, ended }: BackgroundProgram,
+  log: string,
 ): Promise<RunningGateway | { readonly code: number | null }> {
   let end: { readonly code: number | null } | undefined;
   void ended.then((code) => (end = { code }));
@@ -126,7 +132,8 @@ async function ready(
     "TIMEOUT",
     `The gateway was not ready after ${READY_MS / 60_000} minutes, and was stopped.`,
     {
-      hint: "Start it without --daemon to see what it waits for.",
+      hint: `Start the gateway without --daemon to see what it waits for. The complete log is in ${pathLabeller(io)(log)}`,
+      data: { log },
     },
   );
 }
@@ -136,19 +143,38 @@ async function failed(cli: Cli, log: string, logStart: number, code: number | nu
   const bytes = await readFile(log).catch(() => Buffer.alloc(0));
   // A log that became shorter was rotated during the start.
   const text = bytes.subarray(bytes.length < logStart ? 0 : logStart).toString("utf8");
-  const lines = plainText(text).trimEnd().split("\n").slice(-SHOWN_LINES);
+  const lines = plainText(text).trimEnd().split("\n").map(asText);
   const what = code === null ? "was killed" : `ended with code ${code}`;
   cli.output.error(
     new PortolanError("SERVER_START_FAILED", `The gateway did not start: it ${what}.`, {
-      stderr: lines.join("\n"),
-      hint: `The whole log is in ${pathLabeller(io)(log)}`,
+      stderr: [...new Set(lines)].slice(-SHOWN_LINES).join("\n"),
+      hint: `The complete log is in ${pathLabeller(io)(log)}`,
       data: { log, exitCode: code },
     }),
   );
   return code === null || code === 0 ? 3 : code;
 }
 
-async function report(cli: Cli, gateway: RunningGateway, { folder, config }: Served): Promise<number> {
+/** A line of a JSON log as text: its message, and the code and hint of its error. */
+function asText(line: string): string {
+  let entry: { message?: unknown; error?: { code?: string; hint?: string } } | undefined;
+  try {
+    entry = JSON.parse(line) as typeof entry;
+  } catch {
+    // Other programs, and Node in a crash, write text.
+  }
+  if (typeof entry?.message !== "string") return line;
+  const { message, error: { code, hint = "" } = {} } = entry;
+  return `${message}${code === undefined ? "" : ` [${code}]`}${hint === "" ? "" : ` hint ${hint}`}`;
+}
+
+/** `isNew`: this command started the gateway. Another one may run in a terminal. */
+async function report(
+  cli: Cli,
+  gateway: RunningGateway,
+  { folder }: Pick<Served, "folder">,
+  { settings, isNew }: { readonly settings: GatewaySettings; readonly isNew: boolean },
+): Promise<number> {
   const { io, output } = cli;
   const { health, diagnostics } = await withGateway(gateway, async (client) => {
     // A failed start is reported here, unless it takes very long.
@@ -170,25 +196,23 @@ async function report(cli: Cli, gateway: RunningGateway, { folder, config }: Ser
     return 0;
   }
   const { colors } = output;
-  const isConsoleServed = url !== undefined && consoleUrl(url, config.gateway ?? {}) !== undefined;
+  const isConsoleServed = url !== undefined && consoleUrl(url, settings) !== undefined;
   const widthOf = (texts: readonly string[]): number => Math.max(0, ...texts.map(displayWidth));
   const names = widthOf(health.map(({ alias }) => plainLine(alias, 40)));
   const states = widthOf(health.map(({ state }) => state));
   const lines = health.map(({ alias, state, tools, withheld, error }) => {
-    const held = withheld === undefined ? "" : `, ${withheld} withheld (portolan pins ${alias})`;
-    const what =
-      error === undefined
-        ? `${count(tools, "tool")}${held}`
-        : `${plainLine(error.message, 300)} [${error.code}]`;
+    const review = `portolan pins ${shellWord(plainLine(alias, 100))}${optionFor(gateway.path, io)}`;
+    const held = withheld === undefined ? "" : `, ${withheld} withheld (${review})`;
+    const what = error === undefined ? `${count(tools, "tool")}${held}` : errorLine(error);
     const name = plainLine(alias, 40);
     const gap = " ".repeat(names - displayWidth(name));
     return `  ${colors.bold(name)}${gap}  ${stateLabel(state, colors)}${" ".repeat(states - state.length)}  ${what}`;
   });
   output.print(
     [
-      `The gateway runs in the background at ${colors.bold(colors.cyan(url ?? ""))} (process ${pid})`,
+      `The gateway runs ${isNew ? "in the background " : ""}at ${colors.bold(colors.cyan(url ?? ""))} (process ${pid})`,
       ...lines,
-      `Token: ${command}`,
+      ...(settings.auth === "none" ? [] : [`Token: portolan token${optionFor(gateway.path, io)}`]),
       ...(isConsoleServed ? [`Console: portolan console${optionFor(gateway.path, io)}`] : []),
       ...(log === undefined ? [] : [`Log: ${pathLabeller(io)(log)}`]),
       `Stop it: portolan stop${optionFor(gateway.path, io)}`,

@@ -44,6 +44,18 @@ it("withheld tools are a warning with the command to review them, also those at 
   text.events.record(same);
   expect(text.lines.map((line) => line.slice(20))).toEqual([
     "files pins compared ~read (1 tool withheld). Review them: portolan pins diff files",
-    "files pins compared: all tools are the approved ones",
+    "files pins compared: all tool definitions are approved",
   ]);
+});
+
+it("calls that a budget or the loop breaker stopped are warnings", () => {
+  const { lines, events } = setUp("json");
+  events.begin([]);
+  const call = { time, server: "files", tool: "read", caller: "agent", until: time };
+  events.record({
+    ...{ type: "gateway.budget_exceeded", ...call, budget: "day", kind: "calls" },
+    ...{ used: 2, amount: 2, periodMs: 1_000 },
+  });
+  events.record({ type: "gateway.loop_stopped", ...call, calls: 3, withinMs: 1_000 });
+  expect(lines.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual(["warning", "warning"]);
 });

@@ -40,10 +40,15 @@ export function createServeEvents(
   const withheld = new Map<string, HubEvent>();
   /** Denied hosts by server. */
   const hosts = new Map<string, Set<string>>();
-  const isNewHost = ({ server, host, port }: HubEvent & { readonly type: "mcp.sandbox_denied" }): boolean => {
+  const isNewHost = ({
+    server,
+    kind,
+    host,
+    port,
+  }: HubEvent & { readonly type: "mcp.sandbox_denied" }): boolean => {
     const tried = hosts.get(server) ?? new Set();
     hosts.set(server, tried);
-    return tried.size < MAX_HOSTS && once(tried, `${host}:${port}`);
+    return tried.size < MAX_HOSTS && once(tried, `${kind} ${host}:${port}`);
   };
   let running = false;
   let ended = false;

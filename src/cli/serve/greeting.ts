@@ -2,10 +2,11 @@
 
 import { basename, isAbsolute, relative } from "node:path";
 import { isLoopbackHost } from "../../base/net/addresses.ts";
+import { shellWord } from "../../base/text/command-line.ts";
 import type { OpenedGateway } from "../../gateway/index.ts";
 import type { Hub } from "../../hub/index.ts";
 import type { GatewaySettings } from "../../model/index.ts";
-import { stateLabel } from "../output/server-state.ts";
+import { errorLine, stateLabel } from "../output/server-state.ts";
 import type { Colors } from "../terminal/colors.ts";
 import { count, displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
@@ -19,6 +20,11 @@ export interface Greeting {
   readonly settings: GatewaySettings;
   readonly servers: readonly ServedServer[];
   readonly tags: readonly string[];
+  /**
+   * The option by which other commands find this gateway, with a space before it, or empty. Undefined for a server of
+   * the command line, which other commands do not find.
+   */
+  readonly workspaceOption: string | undefined;
   /** The address of the console, on a terminal with a code that signs in once. */
   readonly console?: string;
   /** Undefined when no token is needed. */
@@ -119,18 +125,20 @@ export function greetingText(
   columns: number | undefined,
   form: "page" | "lines" = "page",
 ): string {
-  const { url, servers, token } = greeting;
+  const { url, servers, token, workspaceOption } = greeting;
   const known = token?.shown === true ? { shown: token.value } : { command: token?.command ?? "" };
   const access = { url: `${url}/mcp`, token: token === undefined ? undefined : known };
   const width = Math.max(...servers.map(({ alias }) => displayWidth(plainLine(alias, 40))), 0);
   const failed = servers.find(({ error }) => error !== undefined);
   const about = [
     `${summary(servers)} at ${colors.bold(colors.cyan(`${url}/mcp`))}`,
-    ...servers.map((server) => serverLine(server, { width, colors, columns })),
+    ...servers.map((server) => serverLine(server, { width, colors, columns, workspaceOption })),
     ...(greeting.console === undefined ? [] : [consoleLine(greeting.console, colors)]),
     ...otherAddresses(greeting).map((line) => colors.dim(wrap(`  ${line}`, columns))),
     ...publicNotes(greeting.settings).map((line) => colors.yellow(wrap(`  ${line}`, columns))),
-    ...(failed === undefined ? [] : [colors.dim(`  details: portolan why ${failed.alias}`)]),
+    ...(failed === undefined || workspaceOption === undefined
+      ? []
+      : [colors.dim(`  details: portolan why ${shellWord(plainLine(failed.alias, 100))}${workspaceOption}`)]),
   ];
   // A log has the facts, one line for each. The lines to copy are for a person.
   if (form === "lines") return [...about.map((line) => line.trim()), tokenText(token, colors, "")].join("\n");
@@ -142,7 +150,7 @@ export function greetingText(
     about.join("\n"),
     wrap(tokenText(token, colors, `; replace ${TOKEN_PLACE} below with it`), columns),
     ...toCopy,
-    ...connectLine(token, colors).map((line) => wrap(line, columns)),
+    ...connectLine(greeting, colors).map((line) => wrap(line, columns)),
   ].join("\n\n");
 }
 
@@ -151,21 +159,22 @@ function consoleLine(address: string, colors: Colors): string {
   return `  ${colors.bold("console")} ${colors.cyan(address)}${note}`;
 }
 
-/** The command that writes these entries, with the same program and workspace as the one that prints the token. */
-function connectLine(token: Greeting["token"], colors: Colors): string[] {
-  const command = token?.command.replace(/ token\b/, " connect");
-  return command === undefined
-    ? []
-    : [`Or let Portolan change the files of your clients; it asks first: ${colors.bold(command)}`];
+/** The command that lists the clients, with the same program as the one that prints the token. */
+function connectLine({ token, workspaceOption }: Greeting, colors: Colors): string[] {
+  if (token === undefined || workspaceOption === undefined) return [];
+  const command = `${token.command.replace(/ token(?: -w .*)?$/, "")} connect${workspaceOption}`;
+  return [
+    `Portolan can also change the config files of your clients: ${colors.bold(command)} lists the clients, with the command for each.`,
+  ];
 }
 
 /** Warnings for a gateway that other computers can reach. */
 export function publicNotes({ host = "127.0.0.1", tls, auth }: GatewaySettings): string[] {
   if (isLoopbackHost(host)) return [];
   return [
-    `It listens at ${host === "0.0.0.0" || host === "::" ? "all addresses of this computer" : host}, where others may reach it.`,
+    `The gateway listens at ${host === "0.0.0.0" || host === "::" ? "all addresses of this computer" : host}, where other computers may reach it.`,
     ...(tls === undefined && auth !== "none"
-      ? ["Without TLS, tokens can be read on the way: see --tls-cert and --tls-key."]
+      ? ["Without TLS, others on the network can read the tokens. To use TLS: --tls-cert and --tls-key."]
       : []),
   ];
 }
@@ -180,19 +189,25 @@ function summary(servers: readonly ServedServer[]): string {
 
 function serverLine(
   { alias, state, tools, withheld = 0, error }: ServedServer,
-  { width, colors, columns }: { width: number; colors: Colors; columns: number | undefined },
+  {
+    width,
+    colors,
+    columns,
+    workspaceOption = "",
+  }: { width: number; colors: Colors; columns: number | undefined; workspaceOption: string | undefined },
 ): string {
   const name = plainLine(alias, 40);
   const space = " ".repeat(width - displayWidth(name));
   const mark = `${stateLabel(state, colors)}${" ".repeat(Math.max(0, 8 - state.length))}`;
   const line = `  ${colors.bold(name)}${space}  ${mark}  `;
   if (state === "disabled") return line.trimEnd();
-  const held = withheld === 0 ? "" : `, ${colors.red(`${withheld} withheld`)} (portolan pins ${name})`;
+  const review = `portolan pins ${shellWord(plainLine(alias, 100))}${workspaceOption}`;
+  const held = withheld === 0 ? "" : `, ${colors.red(`${withheld} withheld`)} (${review})`;
   if (error === undefined)
     return `${line}${state === "starting" && tools === 0 ? "not ready yet" : `${count(tools, "tool")}${held}`}`;
   const before = displayWidth(line);
   const room = columns === undefined ? undefined : Math.max(20, columns - before);
-  const why = wrap(`${plainLine(error.message, 300)} ${colors.dim(`[${error.code}]`)}`, room);
+  const why = wrap(errorLine(error, colors.dim), room);
   return `${line}${why.replaceAll("\n", `\n${" ".repeat(before)}`)}`;
 }
 
@@ -200,7 +215,7 @@ function otherAddresses({ servers, tags, settings }: Greeting): string[] {
   const { sse, websocket } = settings.transports ?? {};
   const parts = [
     ...(servers.length === 0 ? [] : ["one server alone: /servers/<name>/mcp"]),
-    ...(tags.length === 0 ? [] : [`those with a tag: /tags/${tags.length === 1 ? tags[0] : "<tag>"}/mcp`]),
+    ...(tags.length === 0 ? [] : [`servers with a tag: /tags/${tags.length === 1 ? tags[0] : "<tag>"}/mcp`]),
     ...(sse === true ? ["HTTP+SSE: /sse"] : []),
     ...(websocket === true ? ["WebSocket: /mcp"] : []),
   ];
@@ -215,7 +230,7 @@ function tokenText(token: Greeting["token"], colors: Colors, advice: string): st
     return `${colors.bold("Token")} ${colors.dim(`(${token.created ? "new; " : ""}${token.command} prints it again)`)}\n  ${token.value}`;
   const where = token.file === undefined ? "" : ` (it is in ${plainLine(token.file, 300)})`;
   const place = colors.dim(`${where}${advice}`);
-  if (token.wanted) return `The token is printed to terminals only. ${command} prints it${place}.`;
+  if (token.wanted) return `The token is shown only on a terminal. ${command} prints it${place}.`;
   if (token.created) return `The gateway has a new token. ${command} prints it${place}.`;
   return `The token is the same as before. ${command} prints it${place}.`;
 }

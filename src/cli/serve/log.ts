@@ -1,16 +1,18 @@
 // Log of `portolan serve`: text for a person at a terminal, or one dated line for each event, as text or as JSON.
 
 import { RotatingFile } from "../../base/files/rotating-file.ts";
-import type { Diagnostic } from "../../errors/index.ts";
+import type { Diagnostic, PortolanError } from "../../errors/index.ts";
 import type { HubEvent } from "../../hub/index.ts";
+import type { LogFormat } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { describeDiagnostic, diagnosticLine, noteDiagnostic } from "../output/diagnostic.ts";
 import { describeEvent, formatTime } from "../output/event.ts";
+import { describeError } from "../output/output.ts";
 import { createColors } from "../terminal/colors.ts";
 import { plainLine, toJsonText } from "../terminal/safe-text.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { type Greeting, greetingJson, greetingText } from "./greeting.ts";
-import type { LogFormat, ServeOptions } from "./options.ts";
+import type { ServeOptions } from "./options.ts";
 
 export interface ServeLog {
   event(event: HubEvent): void;
@@ -40,8 +42,24 @@ function createServeLog(cli: Cli, options: ServeLogOptions): ServeLog {
 
 /** The log of a command line. Clients show the stderr of a stdio server as errors, so it gets no dates. */
 export function openServeLog(cli: Cli, { stdio, logFormat, logFile }: ServeOptions): ServeLog {
-  const usual = !stdio && cli.io.stderr.isTTY !== true ? "text" : "pretty";
-  return createServeLog(cli, { format: logFormat ?? usual, file: logFile, stdio });
+  return createServeLog(cli, { format: logFormatOf(cli, { stdio, logFormat }), file: logFile, stdio });
+}
+
+export function logFormatOf<F extends string>(
+  { io }: Pick<Cli, "io">,
+  { stdio, logFormat }: { readonly stdio: boolean; readonly logFormat: F | undefined },
+): F | "text" | "pretty" {
+  return logFormat ?? (!stdio && io.stderr.isTTY !== true ? "text" : "pretty");
+}
+
+/** The line about a gateway that did not start. */
+export function describeFailedStart({ output, options }: Cli, error: PortolanError, format: string): string {
+  const time = new Date().toISOString();
+  const { message } = error;
+  if (format === "json")
+    return toJsonText({ time, level: "error", type: "gateway.failed", message, error: error.toJSON() });
+  const text = describeError(error, output.noteColors, options.verbose).replaceAll(/\s*\n\s*/g, " ");
+  return `${output.noteColors.dim(formatTime(time))} ${text}`;
 }
 
 function prettyLog(cli: Cli, { stdio }: ServeLogOptions): ServeLog {
@@ -53,7 +71,7 @@ function prettyLog(cli: Cli, { stdio }: ServeLogOptions): ServeLog {
     greet(greeting) {
       const columns = io.stderr.isTTY === true ? io.stderr.columns : undefined;
       output.note(greetingText(greeting, output.noteColors, columns), true);
-      if (io.stderr.isTTY === true) output.note(output.noteColors.dim("\nCtrl-C stops it."));
+      if (io.stderr.isTTY === true) output.note(output.noteColors.dim("\nPress Ctrl-C to stop the gateway."));
     },
   };
 }
@@ -96,7 +114,7 @@ function lineLog(cli: Cli, { format, file, stdio }: ServeLogOptions): ServeLog {
 
 function levelOf(event: HubEvent): Level {
   if (event.type.endsWith("failed")) return "error";
-  if (/denied$|refused$|relaxed$/.test(event.type)) return "warning";
+  if (/denied$|refused$|relaxed$|budget_exceeded$|loop_stopped$/.test(event.type)) return "warning";
   // Tools that nobody approved need a person. Without a hint, all tools are the approved ones.
   if (event.type === "mcp.pins_compared" && event.hint !== undefined) return "warning";
   const hasProblems = "problems" in event && event.problems.length > 0;

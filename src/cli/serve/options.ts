@@ -2,9 +2,9 @@
 
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { GatewaySettings } from "../../model/index.ts";
+import { type GatewaySettings, LOG_FORMATS, type LogFormat } from "../../model/index.ts";
 import type { RawOptions } from "../options/parse.ts";
-import { throwUsageErrors } from "../options/usage-error.ts";
+import { notAllowed, throwUsageErrors } from "../options/usage-error.ts";
 
 export interface RawServeOptions extends RawOptions {
   stdio?: boolean;
@@ -41,8 +41,6 @@ export interface ServeOptions {
 }
 
 /** `pretty` is for a person at a terminal; the others have one line for each event. */
-export type LogFormat = "pretty" | "text" | "json";
-const LOG_FORMATS: readonly LogFormat[] = ["pretty", "text", "json"];
 
 const HOST = /^(?:\[[0-9a-f:.]+\]|[^\s:/?#@[\]]+|[0-9a-f:]+)$/i;
 const ALLOWED_HOST = /^(?:\*\.)?(?:\[[0-9a-f:.]+\]|[^\s:/?#@[\]*]+)(?::\d{1,5})?$/i;
@@ -54,24 +52,24 @@ export function parseServeOptions(raw: RawServeOptions, cwd: string): ServeOptio
   const problems: string[] = [];
   if (raw.stdio === true) problems.push(...forHttpOnly(raw));
   else if (raw.standalone === true)
-    problems.push("--standalone is for --stdio; a gateway on HTTP always has servers of its own");
+    problems.push("--standalone works only with --stdio; a gateway on HTTP always starts servers of its own");
   const port = raw.port === undefined ? undefined : Number(raw.port);
   if (port !== undefined && !(/^\d{1,5}$/.test(raw.port ?? "") && port <= MAX_PORT))
-    problems.push(`--port must be a number from 0 to ${MAX_PORT}, got ${JSON.stringify(raw.port)}`);
+    problems.push(`--port must be a number from 0 to ${MAX_PORT}, not ${JSON.stringify(raw.port)}`);
   if (raw.host !== undefined && !HOST.test(raw.host))
-    problems.push(`--host must be a name or an address without a port, got ${JSON.stringify(raw.host)}`);
+    problems.push(`--host must be a name or an address without a port, not ${JSON.stringify(raw.host)}`);
   for (const host of raw.allowHost ?? [])
     if (!ALLOWED_HOST.test(host))
-      problems.push(`--allow-host must be name, name:port or *.name, got ${JSON.stringify(host)}`);
+      problems.push(`--allow-host must be name, name:port or *.name, not ${JSON.stringify(host)}`);
   for (const origin of raw.allowOrigin ?? [])
     if (!ORIGIN.test(origin))
-      problems.push(`--allow-origin must be like https://app.example.com, got ${JSON.stringify(origin)}`);
+      problems.push(`--allow-origin must be like https://app.example.com, not ${JSON.stringify(origin)}`);
   const tls = parseTls(raw, cwd, problems);
   if (raw.auth === false && (raw.newToken === true || raw.showToken === true))
     problems.push(`--no-auth means that no token is needed; leave out ${flagOf(raw)}`);
   const logFormat = LOG_FORMATS.find((format) => format === raw.logFormat);
   if (raw.logFormat !== undefined && logFormat === undefined)
-    problems.push(`--log-format must be ${LOG_FORMATS.join(", ")}, got ${JSON.stringify(raw.logFormat)}`);
+    problems.push(notAllowed("--log-format", raw.logFormat, LOG_FORMATS));
   throwUsageErrors(problems);
   const { sse, websocket } = raw;
   return {
@@ -133,7 +131,7 @@ function forHttpOnly(raw: RawServeOptions): string[] {
   ];
   return given
     .filter(([, isGiven]) => isGiven)
-    .map(([flag]) => `${flag} has no effect with --stdio, which serves no HTTP`);
+    .map(([flag]) => `${flag} cannot be used with --stdio; it is for a gateway on HTTP`);
 }
 
 function parseTls(

@@ -15,9 +15,11 @@ import { type ServerConfig, GATEWAY_DEFAULTS, type GatewaySettings } from "../..
 import type { Cli, Words } from "../context.ts";
 import { createPassphrasePrompt } from "../input/secret-input.ts";
 import { withSpinner } from "../output/progress.ts";
+import { errorLine } from "../output/server-state.ts";
 import { formatDownload } from "../terminal/layout.ts";
 import { aborted } from "../terminal/interrupt.ts";
 import { plainLine, toJsonText } from "../terminal/safe-text.ts";
+import { optionFor } from "../workspace/elsewhere.ts";
 import { envFileOf, pathLabeller } from "../workspace/folder.ts";
 import { openServeConsole, type ServeConsole } from "./console.ts";
 import { BACKGROUND, onHangUp, openControl } from "./control.ts";
@@ -27,7 +29,7 @@ import { openServeLog, type ServeLog } from "./log.ts";
 import { overSettings, type ServeOptions } from "./options.ts";
 import { ownGateway, type OwnPlace } from "./own-gateway.ts";
 import { checkPort } from "./port.ts";
-import { findServed } from "./served.ts";
+import { findServed, type Served } from "./served.ts";
 
 /** The streams of the client of a gateway on stdio. */
 export interface ClientStreams {
@@ -49,8 +51,9 @@ export async function serveOwn(
   const { host = GATEWAY_DEFAULTS.host, port = GATEWAY_DEFAULTS.port, allowedHosts } = settings;
   const own: OwnPlace = { host, port, allowedHosts, script: process.argv[1] };
   if (!options.stdio) await checkPort(host, port, io, served.path);
-  const format = options.logFormat ?? (io.stderr.isTTY === true ? "pretty" : "text");
-  const log = openServeLog(cli, options);
+  const logFormat = options.logFormat ?? settings.logFormat;
+  const format = logFormat ?? (io.stderr.isTTY === true ? "pretty" : "text");
+  const log = openServeLog(cli, { ...options, logFormat });
   const report = log.diagnostic;
   // Without a token nothing is stored: a key of this process signs states and task ids.
   const needsToken = !options.stdio && settings.auth !== "none";
@@ -68,11 +71,13 @@ export async function serveOwn(
   // A signal during the start needs no reload, because the files are being read.
   let reload = (): void => {};
   const offHangUp = onHangUp(cli, () => reload(), stop);
-  const all = served.config.servers.filter(({ enabled }) => enabled).length;
+  const { only } = options;
+  const started = served.config.servers.filter((one) => one.enabled && only?.includes(one.alias) !== false);
+  const all = started.length;
   let ready = 0;
   let site: ServeConsole | undefined;
   const gateway = await withSpinner(cli, (spinner) => {
-    spinner.start(all === 1 ? `starting ${served.config.servers[0]?.alias}` : `starting ${all} servers`);
+    spinner.start(all === 1 ? `starting ${started[0]?.alias}` : `starting ${all} servers`);
     return openGateway(
       served.source,
       {
@@ -120,6 +125,7 @@ export async function serveOwn(
       isRequired: io.env[BACKGROUND] === "1",
       warn: say,
     });
+  let isStopping = false;
   let controlled: Awaited<ReturnType<typeof openControl>>;
   try {
     if (interrupt.signal.aborted) return 0;
@@ -142,17 +148,21 @@ export async function serveOwn(
       for (const { alias, config } of hub.members) if (isOwn(config, own, say)) void hub.remove(alias);
     }
     site?.begin(gateway, url);
-    greet(cli, log, gateway, { ...options, access, settings, url, folder: served.folder, site });
+    greet(cli, log, gateway, { ...options, access, settings, url, served, site });
     events.begin(servedServers(gateway.workspace));
     controlled = await control("http", `${reachable(url, settings)}/mcp`);
     await ended;
+    isStopping = true;
     if (format !== "pretty") log.note("The gateway is stopping.");
     return 0;
   } finally {
     events.end();
     offHangUp();
+    // Calls that wait for approval are answered while their clients are still connected: they have not run.
+    await gateway.approvals.close();
     await controlled?.close();
     await gateway.close();
+    if (isStopping && format !== "pretty") log.note("The gateway has stopped.");
   }
 }
 
@@ -166,16 +176,17 @@ interface Known extends ServeOptions {
   readonly access: Pick<Access, "token" | "created" | "file">;
   readonly settings: GatewaySettings;
   readonly url: string;
-  readonly folder: string;
+  readonly served: Pick<Served, "folder" | "path">;
   readonly site: ServeConsole | undefined;
 }
 
 function greet(cli: Cli, log: ServeLog, { workspace }: OpenedGateway, known: Known): void {
   const { io, output } = cli;
-  const { access, settings } = known;
+  const { access, settings, served } = known;
   const greeting = {
     url: reachable(known.url, settings),
     settings,
+    workspaceOption: served.path === undefined ? undefined : optionFor(served.path, io),
     servers: servedServers(workspace),
     // Outside of a terminal, the code would stay in a log.
     console: known.site?.address(!known.json && io.stderr.isTTY === true && known.logFile === undefined),
@@ -186,10 +197,13 @@ function greet(cli: Cli, log: ServeLog, { workspace }: OpenedGateway, known: Kno
         : {
             value: access.token,
             // Outside of a terminal, the token would stay in a log or in another program's memory.
-            shown: (access.created || known.showToken) && (known.json ? io.stdout : io.stderr).isTTY === true,
+            shown:
+              (access.created || known.showToken) &&
+              (known.json ? io.stdout : io.stderr).isTTY === true &&
+              known.logFile === undefined,
             created: access.created,
             wanted: known.showToken,
-            command: tokenCommand(process.argv[1], io.cwd, known.folder),
+            command: tokenCommand(process.argv[1], io.cwd, served.folder),
             file: access.file === undefined ? undefined : pathLabeller(io)(access.file),
           },
   };
@@ -200,6 +214,5 @@ function greet(cli: Cli, log: ServeLog, { workspace }: OpenedGateway, known: Kno
 /** Clients show the stderr of a stdio server as errors, so it gets only failures. */
 function noteFailures({ workspace }: OpenedGateway, log: ServeLog): void {
   for (const { alias, error } of servedServers(workspace))
-    if (error !== undefined)
-      log.note(`${plainLine(alias, 100)} is not running: ${plainLine(error.message, 500)} [${error.code}]`);
+    if (error !== undefined) log.note(`${plainLine(alias, 100)} is not running: ${errorLine(error)}`);
 }

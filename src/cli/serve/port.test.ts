@@ -28,16 +28,16 @@ test("a port in use is refused, with the command that stops the gateway at that 
   const io = withGateways({ path: "/stdio" }, other, own);
   await expect(checkPort(HOST, port, io, "/elsewhere")).rejects.toMatchObject({
     message: `Cannot listen at ${HOST}:${port}: the gateway of ~/notes (process 7) uses the port.`,
-    hint: "Choose another port: --port 0 is any free one. Or stop that gateway: portolan stop -w ~/notes",
+    hint: "Choose another port (--port 0 chooses a free one). Or stop that gateway: portolan stop -w ~/notes",
     data: { pid: 7, path: "/home/me/notes" },
   });
   await expect(checkPort(HOST, port, io, "/home/me/notes")).rejects.toMatchObject({
     message: expect.stringContaining("the gateway of this workspace (process 7)") as string,
-    hint: expect.stringContaining("To stop it: portolan stop.") as string,
+    hint: expect.stringContaining("To stop it: portolan stop -w ~/notes.") as string,
   });
   await expect(checkPort(HOST, port, withGateways(other), undefined)).rejects.toMatchObject({
     message: `Cannot listen at ${HOST}:${port}: the port is in use.`,
-    hint: expect.stringMatching(/None of your gateways uses it.*--port 0 is any free one/) as string,
+    hint: expect.stringMatching(/Another program uses this port.*--port 0 chooses a free one/) as string,
   });
 });
 

@@ -4,10 +4,10 @@ import { createServer } from "node:net";
 import { parseUrl, portOf } from "../../base/net/urls.ts";
 import { cannotListen, changedError } from "../../errors/index.ts";
 import type { CliIo } from "../context.ts";
-import { workspaceOption } from "../workspace/elsewhere.ts";
+import { optionFor, workspaceOption } from "../workspace/elsewhere.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 
-const OTHER_PORT = "another port: --port 0 is any free one";
+const OTHER_PORT = "another port (--port 0 chooses a free one)";
 
 /**
  * Throws when the port cannot be listened at. The error of a port in use names the gateway that uses it. `path` is the folder or
@@ -21,22 +21,18 @@ export async function checkPort(
 ): Promise<void> {
   const cause = port === 0 ? undefined : await tryToListen(host, port);
   if (cause === undefined) return;
-  const error = cannotListen(host, port, cause);
-  if (cause.code !== "EADDRINUSE") throw error;
+  if (cause.code !== "EADDRINUSE") throw cannotListen(host, port, cause);
   const user = (await io.findAllGateways()).find(({ url }) => portAt(url) === port);
   if (user === undefined)
-    throw changedError(error, {
-      hint: `None of your gateways uses it, so another program does. Choose ${OTHER_PORT}.`,
+    throw changedError(cannotListen(host, port, cause), {
+      hint: `Another program uses this port. Choose ${OTHER_PORT}.`,
     });
   const isOwn = user.path === path;
   const place = isOwn ? "this workspace" : pathLabeller(io)(user.path);
-  throw changedError(error, {
-    message: error.message.replace(
-      "the port is in use",
-      `the gateway of ${place} (process ${user.pid}) uses the port`,
-    ),
+  const why = `the gateway of ${place} (process ${user.pid}) uses the port`;
+  throw changedError(cannotListen(host, port, cause, { why }), {
     hint: isOwn
-      ? `It serves already: portolan status. To stop it: portolan stop. A second gateway needs ${OTHER_PORT}.`
+      ? `You can use the running gateway: portolan status${optionFor(user.path, io)}. To stop it: portolan stop${optionFor(user.path, io)}. To start a second gateway, choose ${OTHER_PORT}.`
       : `Choose ${OTHER_PORT}. Or stop that gateway: portolan stop ${workspaceOption(user.path, io)}`,
     data: { pid: user.pid, path: user.path, url: user.url },
   });

@@ -4,20 +4,20 @@ import { toPortolanError } from "../../errors/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { exitCodeOf } from "../output/output.ts";
 import { withShellHint } from "../run-command.ts";
-import { toJsonText } from "../terminal/safe-text.ts";
 import { parseServeOptions, type RawServeOptions } from "./options.ts";
 
 export async function serve(cli: Cli, words: Words, raw: RawServeOptions): Promise<number> {
   try {
     return await serveAs(cli, words, raw);
   } catch (thrown) {
-    // Programs that read a JSON log from stderr read the reason of a failed start there too.
-    if (raw.logFormat !== "json" || raw.daemon === true || cli.interrupt.signal.aborted) throw thrown;
+    const { describeFailedStart, logFormatOf } = await import("./log.ts");
+    const { io, output, interrupt } = cli;
+    const format = logFormatOf(cli, { stdio: raw.stdio === true, logFormat: raw.logFormat });
+    const isResult = output.form === "json" && raw.logFormat === undefined;
+    if (format === "pretty" || isResult || raw.daemon === true || interrupt.signal.aborted) throw thrown;
+    // The reason of a failed start is a line of the log, like all others.
     const error = withShellHint(toPortolanError(thrown));
-    const { message } = error;
-    const time = new Date().toISOString();
-    const line = { time, level: "error", type: "gateway.failed", message, error: error.toJSON() };
-    cli.io.stderr.write(`${toJsonText(line)}\n`);
+    io.stderr.write(`${describeFailedStart(cli, error, format)}\n`);
     return exitCodeOf(error);
   }
 }

@@ -77,7 +77,7 @@ function toServed(source: Source): Pick<Served, "source" | "config" | "keepsNoth
 
 function fromTarget(cli: Cli, words: Words, only: readonly string[] | undefined): Served {
   if (only !== undefined)
-    throw new PortolanError("USAGE", "--only chooses among the servers of a workspace; here there is one.");
+    throw new PortolanError("USAGE", "--only works only with a workspace, not with a single server.");
   const { target } = takeTarget(words, cli);
   const { cwd } = cli.io;
   // A single server needs no prefix: its tools keep their names.
@@ -117,8 +117,8 @@ function readWords({ words, server }: Words, cli: Cli): { workspace?: string; gi
     );
   const ways = [first, workspace, server].filter((way) => way !== undefined);
   if (ways.length > 1)
-    throw new PortolanError("USAGE", "More than one thing to serve is given.", {
-      hint: "Give one of them: a workspace, -w, or a command after --.",
+    throw new PortolanError("USAGE", "There is more than one workspace or command to serve.", {
+      hint: "Use only one of them: a workspace, -w, or a command after --.",
     });
   if (server !== undefined) return { given: { words: [], server } };
   if (first === undefined) return { workspace };
@@ -131,7 +131,7 @@ function readWords({ words, server }: Words, cli: Cli): { workspace?: string; gi
   } catch (thrown) {
     if (!isPortolanError(thrown) || found !== undefined) throw thrown;
     throw new PortolanError("USAGE", `There is no folder, file or command ${JSON.stringify(first)}.`, {
-      hint: "serve takes a folder, a config file, a URL or a quoted command. Some servers of the workspace: --only <server>",
+      hint: "serve takes a folder, a config file, a URL or a quoted command. To serve only some servers of the workspace: --only <server>",
       cause: thrown,
     });
   }

@@ -28,23 +28,27 @@ export async function serveStdio(cli: Cli, words: Words, options: ServeOptions):
   const log = openServeLog(cli, options);
   const first = await firstLink(cli, path, options);
   if ("reason" in first) {
-    log.note(`Serving with servers of this process: ${first.reason}.`);
+    log.note(`This process starts servers of its own: ${first.reason}.`);
     return serveOwn();
   }
   log.note(
-    `Relaying to the gateway ${gatewayLabel(first.gateway)}, whose servers all clients share; --standalone starts own servers.`,
+    `Relaying to the gateway ${gatewayLabel(first.gateway)}, whose servers all clients share. With --standalone, this process would start servers of its own.`,
   );
   let own: Promise<number> | undefined;
   let next: Duplex | undefined = first.socket;
   const connect = async (signal: AbortSignal): Promise<Duplex> => {
     if (own !== undefined)
-      throw new PortolanError("CONNECTION_CLOSED", "the servers of this process have stopped");
+      throw new PortolanError(
+        "CONNECTION_CLOSED",
+        "portolan serve --stdio has stopped: the gateway was lost, and the servers that this process started instead have ended.",
+        { hint: "Restart the MCP server portolan in your client." },
+      );
     const link = next ?? (await nextLink(cli, path, signal, (text) => log.note(text)));
     next = undefined;
     if (link !== undefined) return link;
     signal.throwIfAborted();
     log.note(
-      `No gateway has started for ${RECONNECT_MS / 1_000} seconds. Serving with servers of this process from now on.`,
+      `No gateway has started for ${RECONNECT_MS / 1_000} seconds. From now on, this process uses servers of its own.`,
     );
     const [input, output] = [new PassThrough(), new PassThrough()];
     own = serveOwn({ input, output });
@@ -65,7 +69,7 @@ type FirstLink = { readonly gateway: RunningGateway; readonly socket: Duplex } |
 
 async function firstLink(cli: Cli, path: string, options: ServeOptions): Promise<FirstLink> {
   const flag = cli.options.standalone ? "--standalone" : options.only ? "--only" : startingOption(cli);
-  if (flag !== undefined) return { reason: `${flag} is given` };
+  if (flag !== undefined) return { reason: `the option ${flag} requires it` };
   const [gateway] = await sharedGateways(cli, path);
   if (gateway === undefined)
     return {
@@ -76,11 +80,11 @@ async function firstLink(cli: Cli, path: string, options: ServeOptions): Promise
     const { facts, socket } = await connectAsClient(gateway);
     if (facts.isPartial !== true) return { gateway, socket };
     socket.destroy();
-    return { reason: `the gateway ${gatewayLabel(gateway)} serves only some servers` };
+    return { reason: `the gateway ${gatewayLabel(gateway)} serves only some servers of the workspace` };
   } catch (thrown) {
     const isOld = isPortolanError(thrown) && thrown.code === "NOT_SUPPORTED";
     return {
-      reason: isOld ? `the gateway ${gatewayLabel(gateway)} is of an older version` : messageOf(thrown),
+      reason: isOld ? `the gateway ${gatewayLabel(gateway)} has an older version` : messageOf(thrown),
     };
   }
 }
@@ -97,7 +101,7 @@ async function nextLink(
   signal: AbortSignal,
   note: (text: string) => void,
 ): Promise<Duplex | undefined> {
-  note("The gateway has stopped. Waiting for the next one; new requests wait too.");
+  note("The gateway has stopped. Waiting for a new gateway; new requests wait until then.");
   const deadline = performance.now() + RECONNECT_MS;
   while (performance.now() < deadline) {
     await delay(POLL_MS, undefined, { signal });

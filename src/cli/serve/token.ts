@@ -29,7 +29,7 @@ export async function token(cli: Cli, words: readonly string[], options: RawToke
   if (options.new === true) {
     output.note(`The new token is stored in ${pathLabeller(io)(access.file)}.`);
     const at = { ...cli, options: { ...cli.options, workspace } };
-    await noteOutdated(at, "still accepts the old token. Let it take the new one");
+    await noteOutdated(at, "still accepts the old token. To make it accept the new token");
   }
   return 0;
 }

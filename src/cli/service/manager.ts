@@ -13,6 +13,8 @@ export interface ServiceManager {
   readonly title: string;
   readonly file: (name: string) => string;
   readonly text: (service: ServiceDefinition) => string;
+  /** A command that fails if the service manager does not run. */
+  readonly check: readonly string[];
   /** The commands that enable and start a service, in order. */
   readonly start: (name: string) => readonly (readonly string[])[];
   readonly stop: (name: string) => readonly (readonly string[])[];
@@ -32,9 +34,13 @@ export function serviceManager(io: CliIo): ServiceManager {
   const { home } = computerOf(io, io.cwd);
   if (io.platform === "darwin") return launchd(home);
   if (io.platform === "linux") return systemd(io.env["XDG_CONFIG_HOME"] || join(home, ".config"));
-  throw new PortolanError("NOT_SUPPORTED", `Services are not supported on ${io.platform}.`, {
-    hint: "Start the gateway in the background: portolan serve --daemon",
-  });
+  throw new PortolanError(
+    "NOT_SUPPORTED",
+    `Portolan cannot install the gateway as a service on ${io.platform}; it supports systemd (Linux) and launchd (macOS).`,
+    {
+      hint: "Start the gateway in the background: portolan serve --daemon",
+    },
+  );
 }
 
 function systemd(config: string): ServiceManager {
@@ -43,6 +49,7 @@ function systemd(config: string): ServiceManager {
     title: "systemd",
     file: (name) => join(config, "systemd", "user", `${name}.service`),
     text: systemdUnit,
+    check: systemctl("show-environment"),
     start: (name) => [systemctl("daemon-reload"), systemctl("enable", "--now", `${name}.service`)],
     stop: (name) => [systemctl("disable", "--now", `${name}.service`)],
     removed: [systemctl("daemon-reload")],
@@ -58,6 +65,7 @@ function launchd(home: string): ServiceManager {
     title: "launchd",
     file,
     text: launchdPlist,
+    check: ["launchctl", "print", domain],
     start: (name) => [["launchctl", "bootstrap", domain, file(name)]],
     stop: (name) => [["launchctl", "bootout", `${domain}/${name}`]],
     removed: [],
@@ -70,7 +78,7 @@ function launchd(home: string): ServiceManager {
 export function lingerHint(user: string = userInfo().username, folder: string = LINGER): string[] {
   if (existsSync(join(folder, user))) return [];
   return [
-    "The service stops when you log out, and starts when you log in. To run it without a session: loginctl enable-linger",
+    "The service stops when you log out, and starts when you log in. To let it run while you are logged out: loginctl enable-linger",
   ];
 }
 

@@ -10,8 +10,10 @@ import { noServers, PortolanError } from "../../errors/index.ts";
 import { programWords, thisProgram } from "../connect/gateway-server.ts";
 import type { Cli } from "../context.ts";
 import { parseServeOptions, type RawServeOptions } from "../serve/options.ts";
+import type { SecretNeed } from "../secrets/needs.ts";
 import { missingForService } from "../secrets/vault-of-gateway.ts";
 import { plainLine } from "../terminal/safe-text.ts";
+import { optionFor } from "../workspace/elsewhere.ts";
 import { findWorkspace, pathLabeller } from "../workspace/folder.ts";
 import { gatewayLabel, toGatewayField } from "../workspace/running.ts";
 import { loadSource, requireServer, type Source } from "../workspace/source.ts";
@@ -39,9 +41,10 @@ export async function install(cli: Cli, raw: RawServiceOptions): Promise<number>
   parseServeOptions(raw, io.cwd);
   for (const alias of raw.only ?? []) requireServer(source, alias);
   const service = await definitionOf(cli, serveWords(raw, io.cwd), raw.passphraseFile);
-  await checkSecrets(cli, source, service, raw);
+  const locked = await checkSecrets(cli, source, service, raw);
   const text = manager.text(service);
   if (raw.print === true) {
+    if (locked !== undefined) output.note(`${locked.message} ${locked.hint ?? ""}`);
     io.stdout.write(text);
     return 0;
   }
@@ -49,10 +52,19 @@ export async function install(cli: Cli, raw: RawServiceOptions): Promise<number>
   const file = manager.file(service.name);
   const before = await readFile(file, "utf8").catch(() => undefined);
   const [running] = (await io.findGateways(service.path)).gateways.filter(({ kind }) => kind === "http");
-  if (running !== undefined && before === undefined)
-    throw new PortolanError("USAGE", `A gateway of this workspace runs already ${gatewayLabel(running)}.`, {
-      hint: "Stop it first: portolan stop",
-    });
+  const isTaken = running !== undefined && before === undefined;
+  throwTogether([
+    await runAll(io, [manager.check]).then(
+      () => undefined,
+      (thrown: unknown) => thrown as PortolanError,
+    ),
+    locked,
+    !isTaken
+      ? undefined
+      : new PortolanError("USAGE", `A gateway of this workspace already runs ${gatewayLabel(running)}.`, {
+          hint: `Stop the gateway first: portolan stop${optionFor(running.path, io)}`,
+        }),
+  ]);
   await mkdir(dirname(file), { recursive: true });
   // launchd opens the log before the gateway runs, and does not create its folder.
   await mkdir(dirname(service.log), { recursive: true, mode: 0o700 });
@@ -66,10 +78,10 @@ export async function install(cli: Cli, raw: RawServiceOptions): Promise<number>
     else {
       await writeAtomic(file, Buffer.from(before), { mode: 0o644 });
       await runAll(io, manager.start(service.name)).then(
-        () => output.note("The earlier definition of the service is in use again."),
+        () => output.note("The service runs again with its earlier definition."),
         (thrown: unknown) =>
           output.note(
-            `The service is stopped: its earlier definition does not start. ${(thrown as Error).message}`,
+            `The service is stopped: it does not start with its earlier definition either. ${(thrown as Error).message}`,
           ),
       );
     }
@@ -89,6 +101,18 @@ export async function install(cli: Cli, raw: RawServiceOptions): Promise<number>
       ].join("\n"),
     );
   return gateway === undefined ? 3 : 0;
+}
+
+/** Reports all obstacles at once, so that nobody stops a gateway before the next one shows. */
+function throwTogether(found: readonly (PortolanError | undefined)[]): void {
+  const obstacles = found.filter((one) => one !== undefined);
+  const [first] = obstacles;
+  if (first === undefined) return;
+  throw new PortolanError(
+    first.code,
+    `The service was not installed. ${obstacles.map(({ message }) => message).join("\n")}`,
+    { hint: obstacles.map(({ hint }) => hint ?? "").join("\n"), cause: first },
+  );
 }
 
 export async function uninstall(cli: Cli): Promise<number> {
@@ -120,13 +144,15 @@ export async function status(cli: Cli): Promise<number> {
     const field = gateway && toGatewayField(gateway);
     output.json({ name, file, installed: text !== undefined, state, gateway: field });
   } else if (text === undefined) {
-    output.print("There is no service for this workspace. Install it: portolan service install");
-    if (gateway !== undefined) output.print(`A gateway runs without it ${gatewayLabel(gateway)}.`);
+    output.print(
+      `There is no service for this workspace. Install it: portolan service install${optionFor(path, io)}`,
+    );
+    if (gateway !== undefined) output.print(`A gateway that is not a service runs ${gatewayLabel(gateway)}.`);
   } else
     output.print(
       [
         `${name}: ${state}`,
-        `  file     ${pathLabeller(io)(file)}${isCurrent(text, service) ? "" : " (outdated: portolan service install)"}`,
+        `  file     ${pathLabeller(io)(file)}${isCurrent(text, service) ? "" : ` (outdated; to replace it, with the options that you gave to install: portolan service install${optionFor(path, io)})`}`,
         `  gateway  ${gateway === undefined ? "not running" : gatewayLabel(gateway)}`,
         `  log      ${manager.logs(service)}`,
       ].join("\n"),
@@ -134,13 +160,13 @@ export async function status(cli: Cli): Promise<number> {
   return text !== undefined && gateway !== undefined ? 0 : 3;
 }
 
-/** A service has none of the terminal's variables, and nobody unlocks the vault for it. Throws if it could not open the vault. */
+/** A service has none of the terminal's variables, and nobody unlocks the vault for it. Returns the error if it could not open the vault. */
 async function checkSecrets(
   { io, output }: Cli,
   { config }: Source,
   { env }: ServiceDefinition,
-  { only, print }: RawServiceOptions,
-): Promise<void> {
+  { only }: RawServiceOptions,
+): Promise<PortolanError | undefined> {
   const file = env[PASSPHRASE_FILE];
   if (file !== undefined && (await isReadableByOthers(file)))
     output.note(
@@ -149,17 +175,24 @@ async function checkSecrets(
   const servers = config.servers.filter(({ alias }) => only?.includes(alias) !== false);
   const home = io.env["HOME"];
   const { locked, missing } = await missingForService({ ...config, servers }, { ...env, HOME: home });
-  if (locked !== undefined && print !== true) throw locked;
-  if (locked !== undefined) output.note(`${locked.message} ${locked.hint ?? ""}`);
-  for (const name of missing)
-    output.note(
-      `The service has no value for ${plainLine(name, 80)}, because it does not get the variables of this terminal. Store it: portolan secrets set ${plainLine(name, 80)}`,
-    );
+  for (const need of missing) output.note(describeMissing(need));
+  return locked;
+}
+
+/** A secret that the service would not have, and what to do about it. */
+function describeMissing({ kind, name }: SecretNeed): string {
+  const shown = plainLine(name, kind === "file" ? 300 : 80);
+  if (kind === "file") return `The service has no value for \${file:${shown}}: it cannot read this file.`;
+  const fact = `The service has no value for ${shown}: it does not get the variables of this terminal.`;
+  const store = `portolan secrets set ${shown}`;
+  return kind === "env"
+    ? `${fact} \${env:${shown}} reads variables only: write \${${shown}} in the config file, and store the value: ${store}`
+    : `${fact} Store the value: ${store}`;
 }
 
 /** Options of `serve`, checked before, as words. A service has another working folder, so paths are absolute. */
 export function serveWords(raw: RawServiceOptions, cwd: string): string[] {
-  const { host, port, auth, sse, websocket, tlsCert, tlsKey, logFormat = "text" } = raw;
+  const { host, port, auth, sse, websocket, tlsCert, tlsKey, logFormat } = raw;
   const value = (flag: string, given: string | undefined): string[] =>
     given === undefined ? [] : [flag, given];
   const path = (flag: string, given: string | undefined): string[] =>
@@ -176,7 +209,7 @@ export function serveWords(raw: RawServiceOptions, cwd: string): string[] {
     ...path("--tls-key", tlsKey),
     ...(sse === true ? ["--sse"] : []),
     ...(websocket === true ? ["--websocket"] : []),
-    ...["--log-format", logFormat],
+    ...value("--log-format", logFormat),
   ];
 }
 

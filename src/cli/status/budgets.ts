@@ -15,7 +15,7 @@ export function describeBudgets(
   { colors, width }: { readonly colors: Colors; readonly width: number | undefined },
 ): string {
   const rows = uses.slice(0, MAX_ROWS).map(({ budget, caller, kind, used, amount, until }) => ({
-    name: `  ${plainLine(budget, 64)} · ${plainLine(caller, 64)}`,
+    name: `  ${plainLine(budget, 64)}, caller ${plainLine(caller, 64)}`,
     value: `${round(used)} of ${count(amount, kind === "calls" ? "call" : "cost unit")}, until ${formatTime(until)}`,
     paint: used >= amount ? colors.red : used >= amount * NEARLY ? colors.yellow : undefined,
   }));

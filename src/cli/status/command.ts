@@ -20,7 +20,7 @@ export function addStatusCommands({ program, explain, run }: CommandHost): void 
     argument: "[servers...]",
     groups: GROUPS,
   })
-    .option("--gateway", "fail if no gateway of the workspace runs, and start nothing")
+    .option("--gateway", "check only the running gateway: fail if none runs, and start no server")
     .option("--timeout <time>", "the same as --wait")
     .action((servers: string[], raw: RawOptions & StatusOptions) =>
       run(raw, async (cli) => (await import("./status.ts")).status(cli, servers, raw)),
@@ -41,7 +41,7 @@ export function addStatusCommands({ program, explain, run }: CommandHost): void 
     argument: "[servers...]",
     groups: GROUPS,
   })
-    .option("-f, --follow", "continue until interrupted, and apply changes of the config files")
+    .option("-f, --follow", "continue until Ctrl-C, and apply changes of the config files")
     .action((servers: string[], raw: RawOptions & { follow?: boolean }) =>
       run(raw, async (cli) => (await import("./events.ts")).events(cli, servers, raw)),
     );

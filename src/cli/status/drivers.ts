@@ -37,7 +37,7 @@ export function driverStateOf(
   if (!isIn) return { serves: false, verified, login: true, reason: loginReason(report) };
   if (health === "failed" || health === "stale") {
     const failed = `its health check failed${healthReason === undefined ? "" : `: ${healthReason}`}`;
-    const why = health === "failed" ? failed : "its health was not checked for too long";
+    const why = health === "failed" ? failed : "its last health check is too old";
     return { serves: false, verified, login: false, reason: why };
   }
   // The driver was not verified for a reason outside of its server, such as a secret without a grant or a value.
@@ -114,8 +114,8 @@ export function summarizeDrivers(drivers: readonly DriverRow[]): string {
   const next =
     broken === undefined
       ? `Log in: portolan login ${first.report.id}`
-      : `More about one: portolan why ${broken.report.id}`;
-  return `${many} cannot serve. ${next}`;
+      : `See why: portolan why ${broken.report.id}`;
+  return `${many} cannot serve calls. ${next}`;
 }
 
 /** `cannot be used` is for drivers that were not verified because something else prevents them from serving. */

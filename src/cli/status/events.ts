@@ -8,9 +8,9 @@ import { describeEvent } from "../output/event.ts";
 import { aborted } from "../terminal/interrupt.ts";
 import { wrap } from "../terminal/layout.ts";
 import { toJsonText } from "../terminal/safe-text.ts";
-import { workspaceFolder } from "../workspace/folder.ts";
+import { pathLabeller, workspaceFolder } from "../workspace/folder.ts";
 import { withWorkspace } from "../workspace/open.ts";
-import { findRunning } from "../workspace/running.ts";
+import { findRunning, noteOnTerminal } from "../workspace/running.ts";
 import { loadSource } from "../workspace/source.ts";
 
 export async function events(
@@ -32,6 +32,9 @@ export async function events(
   const gateway = await findRunning(cli, workspaceFolder(cli.io, server));
   if (gateway !== undefined) return ofGateway(cli, gateway, only, follow, onEvent);
   const source = await loadSource(cli);
+  const what = only === undefined ? `the servers of ${pathLabeller(cli.io)(source.path)}` : only.join(", ");
+  if (source.config.servers.length > 0)
+    noteOnTerminal(cli, `No gateway runs for this workspace; this command starts ${what}.`);
   const waitMs = follow ? 1 : (server.waitMs ?? server.limits.requestTimeoutMs);
   return withWorkspace(cli, source, { only, onEvent, watch: follow, waitMs }, async () => {
     if (follow) await aborted(interrupt.signal);

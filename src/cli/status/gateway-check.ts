@@ -16,8 +16,8 @@ export interface StatusOptions {
 export function requireUsable(cli: Cli, { gateway }: StatusOptions): void {
   const other = ownServersOption(cli);
   if (gateway !== true || other === undefined) return;
-  throw new PortolanError("USAGE", `--gateway and ${other} exclude each other.`, {
-    hint: `--gateway reads the state of the running gateway; ${other} starts own servers.`,
+  throw new PortolanError("USAGE", `--gateway cannot be used with ${other}.`, {
+    hint: `--gateway reads the state of the running gateway; ${other} starts servers of its own.`,
   });
 }
 
@@ -30,8 +30,8 @@ export async function refuseCrashed(cli: Cli, path: string): Promise<void> {
   const log = last.log === undefined ? "" : ` Its log: ${last.log}`;
   throw new PortolanError(
     "SERVER_UNAVAILABLE",
-    `The gateway ${gatewayLabel(last)} does not run any more: it crashed or was killed.`,
-    { hint: `Start it again: portolan serve --daemon. If none should run: portolan stop.${log}` },
+    `The gateway ${gatewayLabel(last)} no longer runs: it crashed or was killed.`,
+    { hint: `Start a gateway: portolan serve --daemon. If no gateway should run: portolan stop.${log}` },
   );
 }
 
@@ -47,7 +47,7 @@ export async function checkStart(
     throw new PortolanError(
       "SERVER_UNKNOWN",
       `The gateway ${gatewayLabel(gateway)} does not serve all of these servers.`,
-      { hint: "portolan status --gateway shows those that it serves." },
+      { hint: "portolan status --gateway shows the servers that it serves." },
     );
   }
   const { output } = cli;

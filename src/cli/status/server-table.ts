@@ -60,10 +60,12 @@ const DOWN: ReadonlySet<string> = new Set(["blocked", "failed", "reconnecting"])
 /** `3 of 4 servers are up. 2 tools are withheld: portolan pins diff files` */
 export function summarize(servers: readonly ServerHealth[]): string {
   const enabled = servers.filter(({ state }) => state !== "disabled");
+  if (enabled.length === 0)
+    return servers.length === 1 ? "The server is disabled." : "All servers are disabled.";
   const up = enabled.filter(({ state }) => state === "ready" || state === "idle").length;
   const words = enabled.length === 1 ? "server is" : "servers are";
   const down = enabled.find(({ state }) => DOWN.has(state));
-  const more = down === undefined ? "" : ` More about one: portolan why ${down.alias}`;
+  const more = down === undefined ? "" : ` See why: portolan why ${down.alias}`;
   const state =
     up === enabled.length
       ? `${enabled.length === 1 ? "The server is" : `All ${enabled.length} servers are`} up.`
@@ -122,7 +124,10 @@ function details(
   if (error !== undefined) {
     add(`${plainLine(error.message, 500)} [${error.code}]`, statePaint(state, colors));
     if (error.hint !== "") add(`hint ${plainLine(error.hint, 500)}`);
-  } else if (state === "starting") add("It is not ready yet.");
+  } else if (state === "starting")
+    add(
+      "It is not ready yet. Its first start can take minutes, because it installs the package. Run portolan status again.",
+    );
   const login = loginOf?.(alias);
   if (login !== undefined) add(plainLine(login, 300), colors.dim);
   const rights = rightsOf?.(alias);
@@ -135,7 +140,7 @@ function details(
     const what = transport === "http" ? ["session", "sessions"] : ["process", "processes"];
     add(`${more} more ${what[more === 1 ? 0 : 1]} for clients that answer server requests`, colors.dim);
   }
-  if (restarts > 0) add(`started again ${restarts} ${restarts === 1 ? "time" : "times"}`, colors.dim);
+  if (restarts > 0) add(`restarted ${restarts} ${restarts === 1 ? "time" : "times"}`, colors.dim);
   return lines;
 }
 

@@ -5,10 +5,11 @@ import type { RunningGateway } from "../../control/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { ServerHealth } from "../../hub/index.ts";
 import type { Cli } from "../context.ts";
+import { withGateway } from "../control/find.ts";
 import { describeLogin, type LoginState, readLogins } from "../login/login-state.ts";
 import { describeDiagnostic } from "../output/diagnostic.ts";
 import { describeRelaxedByOwner } from "../output/server-state.ts";
-import { wrap } from "../terminal/layout.ts";
+import { count, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { contractsOf } from "../workspace/contracts.ts";
 import { pathLabeller } from "../workspace/folder.ts";
@@ -63,14 +64,16 @@ export async function status(
       const logins = await readLogins(cli, source.config.servers);
       const needsLogin = servers.filter(({ error }) => error?.code === "AUTH_REQUIRED");
       const isUp = alive || (needsLogin.length > 0 && servers.every(isUpWith(needsLogin)));
-      const healthy = alive && idle.length === 0;
+      // The servers work, but the record of what they did cannot be trusted.
+      const isDamaged = diagnostics().some(({ code }) => code === "AUDIT_DAMAGED");
+      const healthy = alive && idle.length === 0 && !isDamaged;
       // When only logins are missing, the exit code says so.
       const exit =
         source.isBroken === true
           ? INVALID
           : healthy
             ? 0
-            : isUp && idle.every(({ state }) => state.login)
+            : isUp && !isDamaged && idle.every(({ state }) => state.login)
               ? LOGIN_NEEDED
               : DOWN;
       if (output.form === "json") {
@@ -101,6 +104,7 @@ export async function status(
         ...shown.map(({ server }) => server),
         ...brokenDrivers(source, undefined).keys(),
       ]);
+      const waiting = gateway === undefined ? 0 : await countWaiting(cli, source.path, gateway.pid);
       const isAll = isOpen && servers.every(({ alias }) => alias === own) && idle.length > 0;
       const summary = [isAll ? "" : summarize(servers), summarizeDrivers(drivers)].filter(
         (one) => one !== "",
@@ -117,6 +121,23 @@ export async function status(
             ]),
         ...(drivers.length === 0 ? [] : [describeDrivers(drivers, explained, { colors, width })]),
         ...(gateway?.budgets === undefined ? [] : [describeBudgets(gateway.budgets, { colors, width })]),
+        ...(waiting === 0
+          ? []
+          : [
+              colors.yellow(
+                `${count(waiting, "call")} ${waiting === 1 ? "waits" : "wait"} for approval: portolan approve`,
+              ),
+            ]),
+        ...(gateway === undefined || gateway.version === io.version
+          ? []
+          : [
+              colors.yellow(
+                wrap(
+                  `The gateway runs version ${plainLine(gateway.version, 40)} of Portolan, and this command is version ${io.version}. To run the gateway in version ${io.version}, stop it (portolan stop), and start it again.`,
+                  width,
+                ),
+              ),
+            ]),
         ...(relaxed === undefined ? [] : [colors.yellow(wrap(relaxed, width))]),
         ...(shown.length === 0
           ? []
@@ -128,6 +149,12 @@ export async function status(
       return exit;
     },
   );
+}
+
+/** The number of calls that wait for approval in this gateway. */
+async function countWaiting({ io }: Cli, path: string, pid: number): Promise<number> {
+  const found = (await io.findGateways(path)).gateways.find((gateway) => gateway.pid === pid);
+  return found === undefined ? 0 : withGateway(found, async (client) => (await client.approvals()).length);
 }
 
 /** The error of a server that needs a login has the command already. */

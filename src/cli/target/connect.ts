@@ -4,7 +4,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import { extname, isAbsolute, join, resolve } from "node:path";
 import { DEFAULT_SEARCH_PATH, searchFolders, windowsEndings } from "../../base/process/program-path.ts";
 import type { McpConnection, McpStdioConfig } from "../../client/index.ts";
-import { PortolanError } from "../../errors/index.ts";
+import { changedError, ERROR_CODES, isPortolanError, PortolanError } from "../../errors/index.ts";
 import type { PinHealth } from "../../hub/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { createHandlers } from "../input/handlers.ts";
@@ -71,8 +71,8 @@ export function takeTarget({ words, server }: Words, cli: Cli): { target: Target
   if (server !== undefined) return { target: commandTarget(server, context), rest: words };
   const [first, ...rest] = words;
   if (first === undefined) {
-    throw new PortolanError("USAGE", "No target is given.", {
-      hint: 'Give a URL or a quoted command: portolan list "npx -y some-server"',
+    throw new PortolanError("USAGE", "No target was given.", {
+      hint: 'Name a server, a config file, a URL or a quoted command: portolan list "npx -y some-server"',
     });
   }
   return { target: parseTarget(first, context), rest };
@@ -104,7 +104,11 @@ export async function withServer<T>(
       if (bytes === undefined) spinner.start(plainLine(what, 60));
       else spinner.update(formatDownload(bytes));
     };
-    const connection = await io.connect(config.transport === "stdio" ? { ...config, onInstalling } : config);
+    const connection = await io
+      .connect(config.transport === "stdio" ? { ...config, onInstalling } : config)
+      .catch((thrown: unknown) => {
+        throw withPlanHint(thrown);
+      });
     try {
       const connectMs = Math.round(performance.now() - started);
       if (cli.options.verbose)
@@ -122,6 +126,15 @@ export async function withServer<T>(
       });
     }
   });
+}
+
+/** The usual hint of a failed start is to start the command alone, which this command has just done. */
+function withPlanHint(thrown: unknown): unknown {
+  if (!isPortolanError(thrown) || thrown.hint !== ERROR_CODES.SERVER_START_FAILED.hint) return thrown;
+  if (thrown.data["startTimeoutMs"] !== undefined) return thrown;
+  const output = thrown.stderr ? "Read the last lines of the server's stderr. " : "";
+  const plan = "To see how Portolan starts the command: portolan why --plan -- <command...>";
+  return changedError(thrown, { hint: `${output}${plan}` });
 }
 
 interface ProbeContext {

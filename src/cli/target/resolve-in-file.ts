@@ -19,14 +19,14 @@ export async function takeFile(
   const [first, ...rest] = words;
   if (first === undefined || server !== undefined || !isConfigFile(first, cli)) return undefined;
   if (cli.options.workspace !== undefined)
-    throw new PortolanError("USAGE", "The servers are given twice: by a file and by -w.", {
+    throw new PortolanError("USAGE", "A config file cannot be used together with -w.", {
       hint: "Leave out one of them.",
     });
   const source = await loadSource({ ...cli, options: { ...cli.options, workspace: first } });
   if (source.config.servers.length > 0) return { source, rest };
   throw new PortolanError("SERVER_UNKNOWN", `${first} has no servers.`, {
     hint: /mcpserver\.ya?ml$/i.test(first)
-      ? "This file only sets how an mcpfile is served. Name the mcpfile beside it."
+      ? "This file only defines how an mcpfile is served. Name the mcpfile in the same folder."
       : "Check the file: portolan validate " + first,
   });
 }
@@ -46,7 +46,7 @@ export function isFileName(word: string): boolean {
 
 export function noSuchFile(word: string): PortolanError {
   return new PortolanError("TARGET_INVALID", `There is no file ${JSON.stringify(word)}.`, {
-    hint: "Correct the path. portolan init mcpfile makes a file to begin with.",
+    hint: "Correct the path. To create an mcpfile to start from: portolan init mcpfile",
   });
 }
 

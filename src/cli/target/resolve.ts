@@ -1,6 +1,6 @@
 // Target resolution: finds the server, or the servers, that the words of a command line name.
 
-import { didYouMean, isPortolanError, PortolanError } from "../../errors/index.ts";
+import { didYouMean, PortolanError } from "../../errors/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { contractsOf, findContract } from "../workspace/contracts.ts";
 import { withElsewhere } from "../workspace/elsewhere.ts";
@@ -20,7 +20,7 @@ import {
   takeFile,
   unknownOf,
 } from "./resolve-in-file.ts";
-import { hasScheme, type Target } from "./target.ts";
+import { hasScheme, isUnknownTarget, type Target } from "./target.ts";
 
 export type ResolvedTarget =
   | { readonly kind: "direct"; readonly direct: Target; readonly rest: readonly string[] }
@@ -125,8 +125,20 @@ export async function resolveUri(words: Words, cli: Cli, missing: PortolanError)
   const source = await loadSourceOrRunning(cli);
   const { servers } = source.config;
   const isUri = /^[a-z][a-z0-9+.-]*:/i.test(first);
-  if (servers.length === 0 || servers.some(({ alias }) => alias === first) || !isUri) throw missing;
+  if (servers.some(({ alias }) => alias === first)) throw missing;
+  if (!isUri) throw isTargetOnly(first) ? missing : notAUri(first, missing);
+  if (servers.length === 0) throw /^(?:https?|wss?):/i.test(first) ? missing : nowhereToRead(source, missing);
   return { kind: "workspace", source, only: undefined, rest: [first] };
+}
+
+function notAUri(word: string, { hint }: PortolanError): PortolanError {
+  const message = `${JSON.stringify(word)} is neither the URI of a resource nor a server of this workspace.`;
+  return new PortolanError("USAGE", message, { hint });
+}
+
+function nowhereToRead(source: Source, { hint }: PortolanError): PortolanError {
+  const message = "A URI alone is read from the servers of the workspace, and this workspace has no servers.";
+  return withElsewhere(new PortolanError("SERVER_UNKNOWN", message, { hint }), source);
 }
 
 function asDirect(words: Words, cli: Cli): ResolvedTarget {
@@ -153,14 +165,14 @@ async function lookUp(
   try {
     return asDirect(words, cli);
   } catch (thrown) {
-    const other = isNoTarget(thrown) ? otherwise(source) : undefined;
+    const other = isUnknownTarget(thrown) ? otherwise(source) : undefined;
     if (other !== undefined) return other;
     if (isFileName(name)) throw noSuchFile(name);
     // The user may mean a part that is left out.
     noteLeftOut(cli, leftOutOf(source));
     const { servers, naming = DEFAULT_NAMING } = source.config;
     const aliases = servers.map(({ alias }) => alias);
-    throw isNoTarget(thrown) ? withElsewhere(unknown(thrown, name, aliases, naming), source) : thrown;
+    throw isUnknownTarget(thrown) ? withElsewhere(unknown(thrown, name, aliases, naming), source) : thrown;
   }
 }
 
@@ -233,11 +245,6 @@ function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 }
 
-/** True for a word that is no server, no URL and no command on PATH. */
-function isNoTarget(thrown: unknown): thrown is PortolanError {
-  return isPortolanError(thrown) && thrown.code === "TARGET_INVALID" && thrown.message.includes("neither");
-}
-
 /** The error of the target, with the nearest name of the workspace as its hint. */
 function unknown(
   thrown: PortolanError,
@@ -245,7 +252,12 @@ function unknown(
   aliases: readonly string[],
   naming: string,
 ): PortolanError {
-  if (aliases.length === 0) return thrown;
+  if (aliases.length === 0)
+    return new PortolanError(
+      "TARGET_INVALID",
+      `${JSON.stringify(name)} is neither a URL nor a command on PATH, and this workspace has no servers.`,
+      { hint: thrown.hint, data: thrown.data, cause: thrown },
+    );
   const dot = name.indexOf(".");
   const tool = dot < 0 ? undefined : name.slice(dot + 1);
   const near =

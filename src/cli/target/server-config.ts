@@ -56,9 +56,10 @@ function stdioConfig(
   cwd: string,
   problems: string[],
 ): Stdio {
-  if (Object.keys(options.headers).length > 0) problems.push("--header is for URLs; a command takes --env");
+  if (Object.keys(options.headers).length > 0)
+    problems.push("--header is only for URLs. For a command, use --env");
   if (options.transport !== undefined)
-    problems.push("--transport is for URLs; a command is spoken to by stdio");
+    problems.push("--transport is only for URLs. A command always uses stdio");
   const folder = options.cwd === undefined ? undefined : resolve(cwd, options.cwd);
   if (folder !== undefined && !isDirectory(folder)) problems.push(`--cwd ${options.cwd} is not a directory`);
   const sandbox = sandboxOfCommand(options.sandbox, cwd, problems);
@@ -73,15 +74,16 @@ function stdioConfig(
 }
 
 function urlConfig(target: Target & { kind: "url" }, options: ServerOptions, problems: string[]): Url {
-  if (Object.keys(options.env).length > 0) problems.push("--env is for commands; a URL takes --header");
-  if (options.cwd !== undefined) problems.push("--cwd is for commands");
+  if (Object.keys(options.env).length > 0)
+    problems.push("--env is only for commands. For a URL, use --header");
+  if (options.cwd !== undefined) problems.push("--cwd is only for commands");
   for (const flag of givenSandboxFlags(options.sandbox))
-    problems.push(`${flag} is for commands; a server behind a URL runs elsewhere`);
+    problems.push(`${flag} is only for commands. A server behind a URL does not run on this machine`);
   const transport = options.transport ?? target.transport;
   if ((transport === "websocket") !== (target.transport === "websocket")) {
     const scheme = `${new URL(target.url).protocol}//`;
     problems.push(
-      `--transport ${transport} does not fit ${scheme}; use ${transport === "websocket" ? "ws:// or wss://" : "http:// or https://"}`,
+      `--transport ${transport} cannot be used with ${scheme}; use ${transport === "websocket" ? "ws:// or wss://" : "http:// or https://"}`,
     );
   }
   return { transport, url: target.url, headers: { ...options.headers } };

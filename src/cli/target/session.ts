@@ -37,7 +37,8 @@ export function withTarget<T>(
   };
   return withServers(cli, target.source, open, async ({ workspace, gateway, request, diagnostics }) => {
     const health = workspace.health();
-    const problems = health.map(healthError).filter((problem) => problem !== undefined);
+    // Commands that reach this wait for named servers without a limit.
+    const problems = health.flatMap((one) => healthError(one, { waits: false }) ?? []);
     const [first] = problems;
     // None of the named servers can be used.
     if (first !== undefined && only !== undefined && problems.length === health.length) throw first;

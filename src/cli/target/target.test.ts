@@ -1,16 +1,22 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isPortolanError } from "../../errors/index.ts";
-import { type CommandState, commandTarget, parseTarget, splitWords, type TargetContext } from "./target.ts";
+import { isPortolanError, type PortolanError } from "../../errors/index.ts";
+import {
+  type CommandState,
+  commandTarget,
+  isUnknownTarget,
+  parseTarget,
+  splitWords,
+  type TargetContext,
+} from "./target.ts";
 
 const context = (state: CommandState = "found"): TargetContext => ({ windows: false, probe: () => state });
 
-function failure(run: () => unknown): { message: string; hint: string } {
+function failure(run: () => unknown): PortolanError {
   try {
     run();
   } catch (thrown) {
-    if (isPortolanError(thrown) && thrown.code === "TARGET_INVALID")
-      return { message: thrown.message, hint: thrown.hint };
+    if (isPortolanError(thrown) && thrown.code === "TARGET_INVALID") return thrown;
     throw thrown;
   }
   throw new Error("did not fail");
@@ -92,7 +98,7 @@ describe("parseTarget", () => {
       command: "node",
       args: ["a b;", "|"],
     });
-    expect(failure(() => commandTarget([], context())).message).toMatch(/No command/);
+    expect(failure(() => commandTarget([], context())).message).toMatch(/There is no command after --/);
     const missing = failure(() => commandTarget(["uvx", "x"], context("missing")));
     expect(missing.message).toBe('There is no program "uvx" on the PATH.');
     expect(missing.hint).toMatch(/^Install it \(https:\/\/docs\.astral\.sh\/uv\), /);
@@ -115,6 +121,7 @@ describe("parseTarget", () => {
     const failed = failure(() => parseTarget(text, context(state)));
     expect(failed.message).toMatch(message);
     expect(failed.hint).toMatch(hint);
+    expect(isUnknownTarget(failed)).toBe(["linear", "localhost:3000/mcp", "mcp.example.com"].includes(text));
   });
 
   test("credentials in a URL are refused and not repeated", () => {

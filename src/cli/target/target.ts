@@ -1,7 +1,7 @@
 // Direct targets: a URL, a quoted command, or the words after `--`.
 
 import { splitCommandLine } from "../../base/text/command-line.ts";
-import { PortolanError } from "../../errors/index.ts";
+import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { parseProgram } from "../../model/index.ts";
 
 export interface UrlTarget {
@@ -84,8 +84,8 @@ export function parseTarget(text: string, context: TargetContext): Target {
 export function commandTarget(words: readonly string[], context: TargetContext): CommandTarget {
   const [command] = words;
   if (command === undefined || command === "") {
-    throw new PortolanError("TARGET_INVALID", "No command is given after --.", {
-      hint: "Write the server's command after it: portolan list -- node server.js",
+    throw new PortolanError("TARGET_INVALID", "There is no command after --.", {
+      hint: "Write the server's command after --: portolan list -- node server.js",
     });
   }
   return toCommand(words, context, true);
@@ -110,8 +110,8 @@ function parseUrl(text: string, scheme: string): UrlTarget {
         ? "websocket"
         : undefined;
   if (transport === undefined) {
-    throw new PortolanError("TARGET_INVALID", `A server cannot be reached by ${scheme}://.`, {
-      hint: "Use http://, https://, ws:// or wss://, or a quoted command.",
+    throw new PortolanError("TARGET_INVALID", `Portolan does not support ${scheme}:// URLs.`, {
+      hint: "The URL of a server begins with http://, https://, ws:// or wss://.",
     });
   }
   let url: URL;
@@ -122,7 +122,7 @@ function parseUrl(text: string, scheme: string): UrlTarget {
   }
   if (url.username !== "" || url.password !== "") {
     throw new PortolanError("TARGET_INVALID", `The URL of ${url.host} contains a user name or password.`, {
-      hint: 'Give credentials as a header instead: --header "Authorization: Basic …"',
+      hint: 'Send credentials as a header instead: --header "Authorization: Basic …"',
     });
   }
   return { kind: "url", transport, url: url.href, label: `${url.protocol}//${url.host}${url.pathname}` };
@@ -152,19 +152,28 @@ function notACommand(
     const home = Object.hasOwn(HOMES, command) ? HOMES[command] : undefined;
     const install = home === undefined ? "Install it" : `Install it (${home})`;
     return new PortolanError("TARGET_INVALID", `There is no program ${shown} on the PATH.`, {
-      hint: `${install}, correct its name, or give its full path.`,
+      hint: `${install}, correct its name, or write its full path.`,
     });
   }
   if (args.length === 0 && HOST_AND_PORT.test(command)) {
     const local = /^(?:localhost|127\.)/i.test(command);
     return new PortolanError("TARGET_INVALID", `${shown} is neither a URL nor a command.`, {
+      data: UNKNOWN_TARGET,
       hint: `A URL needs its scheme: ${local ? "http" : "https"}://${command}`,
     });
   }
-  const message = isPath ? `There is no file ${shown}.` : `${shown} is neither a URL nor a command on PATH.`;
-  return new PortolanError("TARGET_INVALID", message, {
-    hint: 'A target is a URL (https://host/mcp), a quoted command ("npx -y some-server"), or the words after --.',
+  if (isPath) return new PortolanError("TARGET_INVALID", `There is no file ${shown}.`);
+  return new PortolanError("TARGET_INVALID", `${shown} is neither a URL nor a command on PATH.`, {
+    data: UNKNOWN_TARGET,
   });
+}
+
+/** In the `data` of the error for a word that is neither a URL nor a command. */
+const UNKNOWN_TARGET = { reason: "unknown-target" } as const;
+
+/** True for the error of a word that is neither a URL nor a command. */
+export function isUnknownTarget(thrown: unknown): thrown is PortolanError {
+  return isPortolanError(thrown) && thrown.data.reason === UNKNOWN_TARGET.reason;
 }
 
 /** Splits a command that a person typed into words. No shell runs it, so text that only a shell understands is refused. */

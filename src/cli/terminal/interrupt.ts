@@ -42,7 +42,7 @@ export function createInterrupt(
       onFirst(signal);
       controller.abort(
         new PortolanError("CANCELLED", `Interrupted by ${signal}.`, {
-          hint: "The command has stopped; a call may have run already.",
+          hint: "The command has stopped. A tool call that was already sent may still have run.",
         }),
       );
     };

@@ -34,6 +34,23 @@ test("keys are an answer, and a long question keeps its guide line", async () =>
   expect(text()).toContain("A question that is much longer than\n│  the terminal is wide");
 });
 
+test("lines that are pasted at once answer one hidden prompt each, and no other question", async () => {
+  const input = new PassThrough();
+  const prompter = createClackPrompter(input, terminal(80).output, false);
+  const { signal } = new AbortController();
+  const hidden = (): Promise<string | undefined> =>
+    prompter.password({ message: "Passphrase", check: () => undefined, signal });
+  const first = hidden();
+  input.write("one\rtwo\ry\r");
+  expect(await first).toBe("one");
+  expect(await hidden()).toBe("two");
+  const options = ["no", "yes"].map((value) => ({ value, label: value }));
+  const answer = prompter.select({ message: "Approve?", options, initial: "no", signal });
+  await new Promise((resolve) => setImmediate(resolve));
+  input.write("\r");
+  expect(await answer).toBe("no");
+});
+
 describe("a question with yes and no", () => {
   const ask = (keys: string, initial: "yes" | "no"): Promise<string | undefined> => {
     const input = new PassThrough();

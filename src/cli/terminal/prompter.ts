@@ -32,10 +32,13 @@ export interface Prompter {
 
 interface SelectQuestion {
   message: string;
-  options: { value: string; label: string }[];
+  /** The hint is shown beside the option that is selected. */
+  options: { value: string; label: string; hint?: string }[];
   initial: string | undefined;
   signal: AbortSignal;
 }
+
+const TYPED_AHEAD_MS = 1_000;
 
 /** A prompt never removes its abort listener, so each one gets its own signal. */
 const own = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal]);
@@ -43,6 +46,7 @@ const own = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal]);
 export function createClackPrompter(input: Readable, terminal: Terminal, color: boolean): Prompter {
   const output = color ? terminal : withoutColor(terminal);
   const streams = { input, output };
+  const typedAhead = collectTypedAhead(input);
   return {
     say: (message, title) =>
       // A longer title would break the frame of the note, which takes 8 columns.
@@ -58,15 +62,16 @@ export function createClackPrompter(input: Readable, terminal: Terminal, color: 
           ...streams,
         }),
       ),
-    password: async ({ message, check, signal }) =>
-      chosen(
-        await password({
-          message: wrap(message, (terminal.columns || 80) - 4).replaceAll("\n", `\n${S_BAR}  `),
-          validate: (value) => check(value ?? ""),
-          signal: own(signal),
-          ...streams,
-        }),
-      ),
+    password: async ({ message, check, signal }) => {
+      const answer = password({
+        message: wrap(message, (terminal.columns || 80) - 4).replaceAll("\n", `\n${S_BAR}  `),
+        validate: (value) => check(value ?? ""),
+        signal: own(signal),
+        ...streams,
+      });
+      typedAhead.replay();
+      return chosen(await answer);
+    },
     select: async (question) => {
       const { message, options, initial, signal } = question;
       const [first, second] = options.map(({ value }) => value).toSorted();
@@ -99,6 +104,30 @@ export function createClackPrompter(input: Readable, terminal: Terminal, color: 
           }),
         ),
       ),
+  };
+}
+
+/**
+ * Keeps the keys after the Enter that ended a prompt, if they came with it: a person may paste a new passphrase twice at once.
+ * Only the next hidden input gets them; they must not answer a question that nobody has read.
+ */
+function collectTypedAhead(input: Readable): { readonly replay: () => void } {
+  let keys: unknown[][] = [];
+  // A prompt has listeners of its own until it ends.
+  const isPrompting = (): boolean => input.listenerCount("keypress") > 1;
+  input.on("keypress", (...key: unknown[]) => {
+    if (isPrompting()) return;
+    if (keys.length === 0) setTimeout(() => (keys = []), TYPED_AHEAD_MS).unref();
+    keys.push(key);
+  });
+  return {
+    replay: () => {
+      while (isPrompting()) {
+        const key = keys.shift();
+        if (key === undefined) return;
+        input.emit("keypress", ...key);
+      }
+    },
   };
 }
 

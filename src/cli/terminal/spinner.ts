@@ -13,6 +13,8 @@ export interface Spinner extends Screen {
   update(detail: string): void;
   /** Draws nothing while `work` uses the terminal. */
   pausedFor<T>(work: () => Promise<T>): Promise<T>;
+  /** The end of the work that uses the terminal; undefined if there is none. */
+  readonly pause: Promise<unknown> | undefined;
 }
 
 export interface SpinnerOptions {
@@ -35,7 +37,8 @@ export function createSpinner(options: SpinnerOptions): Spinner {
   let detail = "";
   let since = 0;
   let frame = 0;
-  let paused = 0;
+  /** The work that uses the terminal. */
+  const works = new Set<Promise<unknown>>();
   let drawn = false;
   let timer: NodeJS.Timeout | undefined;
 
@@ -45,7 +48,7 @@ export function createSpinner(options: SpinnerOptions): Spinner {
   };
   const draw = (): void => {
     const elapsed = now() - since;
-    if (paused > 0 || elapsed < DELAY_MS) return;
+    if (works.size > 0 || elapsed < DELAY_MS) return;
     const width = Math.max(20, (stream.columns || 80) - 14);
     const text = cut(plainLine(detail === "" ? label : `${label}: ${detail}`, width), width);
     const mark = frames[frame % frames.length] ?? "";
@@ -80,13 +83,17 @@ export function createSpinner(options: SpinnerOptions): Spinner {
       if (timer !== undefined) draw();
     },
     async pausedFor(work) {
-      paused += 1;
       erase();
+      const running = Promise.resolve().then(work);
+      works.add(running);
       try {
-        return await work();
+        return await running;
       } finally {
-        paused -= 1;
+        works.delete(running);
       }
+    },
+    get pause() {
+      return works.size === 0 ? undefined : Promise.allSettled(works);
     },
   };
 }

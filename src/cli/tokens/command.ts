@@ -9,7 +9,8 @@ import type { TokensOptions } from "./view.ts";
 export function addTokensCommand({ program, explain, run, server }: CommandHost): void {
   const tokens = defineCommand(program, {
     name: "tokens",
-    summary: "show what tool lists cost in a model's context, and what could be dropped",
+    summary:
+      "show how many tokens the tool lists take in a model's context, and which tools could be dropped",
     argument: "[target...]",
     groups: [serverOptions],
   })
@@ -28,7 +29,7 @@ export function addTokensCommand({ program, explain, run, server }: CommandHost)
       "portolan tokens --json | jq '.servers[] | {server, tokens}'",
     ],
     sections: [
-      "The tokenizer is o200k_base. A count is the name, the description and the input schema of a tool as JSON. With an audit log (audit: true in portolan.yaml), tools that are never called are listed, with the lines that leave them out.",
+      "The tokenizer is o200k_base. A count is the name, the description and the input schema of a tool as JSON. With an audit log (audit: true in portolan.yaml) of at least 20 tool calls, the command also lists the tools that were not called, and the lines for portolan.yaml that remove them.",
       TARGETS,
       OUTPUT,
       REQUEST_EXIT_CODES,

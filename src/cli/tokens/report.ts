@@ -35,7 +35,7 @@ export interface Saving {
   readonly kind: "unused" | "duplicate" | "prefix" | "description";
   readonly tokens: number;
   readonly message: string;
-  /** Lines for portolan.yaml that drop it; absent if only the author of the server can. */
+  /** Lines for portolan.yaml that drop it; absent if no lines there can. */
   readonly yaml?: string;
 }
 
@@ -52,13 +52,17 @@ export interface TokenReport {
 /** Longer descriptions are worth a look: most tools need less than a third of it. */
 const LONG_DESCRIPTION = 300;
 /** Fewer calls say nothing about the tools that are not among them. */
-const MIN_CALLS = 20;
+export const MIN_CALLS = 20;
 const MAX_NAMED = 8;
+
+/** Tells whether the entry of a server is in portolan.yaml, or in another file; undefined without an entry. */
+export type PlaceOf = (server: string) => "workspace" | "other" | undefined;
 
 export function createReport(
   all: readonly OfferedTool[],
   counter: TokenCounter,
   called?: CalledTools,
+  placeOf: PlaceOf = () => "workspace",
 ): TokenReport {
   // Tools of apps can be hidden from the model, and then cost nothing.
   const offered = all.filter(({ definition }) => isVisibleTo("model", definition));
@@ -77,8 +81,8 @@ export function createReport(
     share: tokens === 0 ? 0 : sum(own, "tokens") / tokens,
   }));
   const savings = [
-    ...unused(tools, called),
-    ...duplicates(offered, tools),
+    ...unused(tools, called, placeOf),
+    ...duplicates(offered, tools, placeOf),
     ...prefixes(offered, counter),
     ...longDescriptions(tools),
   ];
@@ -93,7 +97,7 @@ export function createReport(
 }
 
 /** Tools that no caller used since the audit log began. */
-function unused(tools: readonly ToolCost[], called: CalledTools | undefined): Saving[] {
+function unused(tools: readonly ToolCost[], called: CalledTools | undefined, placeOf: PlaceOf): Saving[] {
   if (called === undefined || called.calls < MIN_CALLS) return [];
   const never = tools.filter(({ server, tool }) => !called.names.has(`${server}.${tool}`));
   return [...groupBy(never, ({ server }) => server)].map(([server, own]) => {
@@ -101,14 +105,14 @@ function unused(tools: readonly ToolCost[], called: CalledTools | undefined): Sa
     return {
       kind: "unused",
       tokens: sum(own, "tokens"),
-      message: `${countOf(own.length, "tool")} of ${server} ${own.length === 1 ? "was" : "were"} not called in ${called.calls} calls since ${day}: ${named(own)}`,
-      yaml: dropYaml(server, own, tools),
+      message: `${countOf(own.length, "tool")} of ${server} ${own.length === 1 ? "was" : "were"} not called in ${called.calls} calls since ${day}: ${named(own)}${elsewhere([server], placeOf)}`,
+      yaml: placeOf(server) === "workspace" ? dropYaml(server, own, tools) : undefined,
     };
   });
 }
 
 /** Tools with equal descriptions and schemas: the second one tells a model no more. */
-function duplicates(offered: readonly OfferedTool[], tools: readonly ToolCost[]): Saving[] {
+function duplicates(offered: readonly OfferedTool[], tools: readonly ToolCost[], placeOf: PlaceOf): Saving[] {
   const costs = new Map(tools.map((tool) => [tool.name, tool]));
   const equal = groupBy(offered, ({ server, own, definition }) =>
     JSON.stringify([own, definition.description?.replace(prefixOf(server), ""), definition.inputSchema]),
@@ -127,11 +131,16 @@ function duplicates(offered: readonly OfferedTool[], tools: readonly ToolCost[])
       .replace(/, ([^,]*)$/, " and $1");
     const names = groups.flatMap(([one]) => one?.tool ?? []);
     const isOne = groups.length === 1;
+    const byServer = groupBy(others, ({ server }) => server);
+    const isHere = [...byServer.keys()].every((server) => placeOf(server) === "workspace");
+    const lines = [...byServer].map(([server, own]) =>
+      dropYaml(server, own, tools).replace("servers:\n", ""),
+    );
     return {
       kind: "duplicate",
       tokens: sum(others, "tokens"),
-      message: `${isOne ? named(first) : `${groups.length} tools of ${servers}`} have the same name, description and input schema${isOne ? "" : `: ${shortened(names)}`}`,
-      yaml: `servers:\n${[...groupBy(others, ({ server }) => server)].map(([server, own]) => dropYaml(server, own, tools).replace("servers:\n", "")).join("\n")}`,
+      message: `${isOne ? named(first) : `${groups.length} tools of ${servers}`} have the same name, description and input schema${isOne ? "" : `: ${shortened(names)}`}${elsewhere([...byServer.keys()], placeOf)}`,
+      yaml: isHere ? `servers:\n${lines.join("\n")}` : undefined,
     };
   });
 }
@@ -151,8 +160,17 @@ function longDescriptions(tools: readonly ToolCost[]): Saving[] {
   const long = tools.filter(({ description }) => description > LONG_DESCRIPTION);
   if (long.length === 0) return [];
   const tokens = long.reduce((total, { description }) => total + description - LONG_DESCRIPTION, 0);
-  const message = `${countOf(long.length, "description")} of more than ${LONG_DESCRIPTION} tokens, which only the author of the server can shorten: ${named(long)}`;
+  const isOne = long.length === 1;
+  const message = `${countOf(long.length, "description")} ${isOne ? "has" : "have"} more than ${LONG_DESCRIPTION} tokens; only the author of the server can shorten ${isOne ? "it" : "them"}: ${named(long)}`;
   return [{ kind: "description", tokens, message }];
+}
+
+/** A server of another file has no lines for portolan.yaml: an entry there needs its command or URL as well. */
+function elsewhere(servers: readonly string[], placeOf: PlaceOf): string {
+  const other = servers.filter((server) => placeOf(server) === "other");
+  return other.length === 0
+    ? ""
+    : `; to leave them out, first move the config of ${other.join(", ")} to portolan.yaml`;
 }
 
 /** As `description_prefix: true` writes it. */

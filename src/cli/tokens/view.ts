@@ -13,14 +13,14 @@ export interface TokensOptions {
 interface Shown {
   readonly colors: Colors;
   readonly width: number | undefined;
-  /** True if the audit log tells which tools are called. */
-  readonly hasCalls: boolean;
+  /** Why tools that are never called are not shown. */
+  readonly note: string | undefined;
 }
 
 const MAX_NAME = 60;
 
 export function describeReport(report: TokenReport, { tools = false }: TokensOptions, shown: Shown): string {
-  const { colors, width, hasCalls } = shown;
+  const { colors, width, note } = shown;
   const { encoding, tokens, rest, servers } = report;
   if (report.tools.length === 0) return "There are no tools.";
   const share = (part: number): string => `${((100 * part) / Math.max(1, tokens)).toFixed(1)} %`;
@@ -44,15 +44,7 @@ export function describeReport(report: TokenReport, { tools = false }: TokensOpt
     ),
     describeSavings(report, shown),
   ];
-  if (!hasCalls)
-    parts.push(
-      colors.dim(
-        wrap(
-          "With audit: true in portolan.yaml, this command also finds tools that are never called.",
-          width,
-        ),
-      ),
-    );
+  if (note !== undefined) parts.push(colors.dim(wrap(note, width)));
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
@@ -63,7 +55,8 @@ function describeSavings({ savings, tokens }: TokenReport, { colors, width }: Sh
     const indented = yaml === undefined ? "" : `\n${plainText(yaml).replaceAll(/^/gm, "      ")}`;
     return `${wrap(text, width)}${colors.cyan(indented)}`;
   });
-  return [colors.bold("Could be dropped, with these lines in portolan.yaml:"), ...lines].join("\n");
+  const how = savings.some(({ yaml }) => yaml !== undefined) ? ", add these lines to portolan.yaml" : "";
+  return [colors.bold(`To save tokens${how}:`), ...lines].join("\n");
 }
 
 /** Columns, of which all but the first are aligned to the right. */

@@ -53,7 +53,7 @@ test("what a grant leaves out", () => {
   );
   expect(text).toContain(`
   write   /data  from its config
-  read    /data/portolan.yaml  decides about sandboxes
+  read    /data/portolan.yaml  a config file with sandbox settings
   hidden  /data/store  Portolan's own data
 `);
 });
@@ -67,11 +67,11 @@ in        /project
 env       API_KEY, PATH
 sandbox   warn (set by its config), enforced by bubblewrap
 network   api.example.com, *.example.com
-home      /home/box, empty, forgotten when it stops
+home      /home/box, empty at each start, deleted when the server stops
 programs  itself, git
 limits    2 GiB of memory, 64 processes, 60 s of processor time
 
-May touch
+Files and folders
   read    /store/files  its own program
   write   /data  from its config
   hidden  /data/private  from its config
@@ -97,9 +97,9 @@ test("without a box there is little to say", () => {
     view,
   );
   expect(text).toContain(
-    "sandbox  off (set by PORTOLAN_SANDBOX), not enforced\nmay      touch all that you may",
+    "sandbox  off (set by PORTOLAN_SANDBOX), not enforced\nrights   all your rights: every file and host that you can use",
   );
-  expect(text).not.toMatch(/May touch|network|Not enforced|npm:/);
+  expect(text).not.toMatch(/Files and folders|network|Not enforced|npm:/);
 });
 
 test("nothing at all is said as well", () => {
@@ -107,7 +107,7 @@ test("nothing at all is said as well", () => {
   const policy = { ...sandbox.policy, network: [], exec: { allow: undefined, spawn: false }, limits: {} };
   const kept = [...policy.mounts, { path: "/kept", access: "write", reason: "kept home" } as const];
   const text = describePlan({ ...PLAN, sandbox: { ...sandbox, policy: { ...policy, mounts: kept } } }, view);
-  expect(text).toContain("network   none\nhome      /kept, kept\nprograms  only itself");
+  expect(text).toContain("network   none\nhome      /kept, persistent\nprograms  only itself");
   expect(text).toContain("limits    none");
 });
 
@@ -116,7 +116,7 @@ test("what cannot be enforced would not start", () => {
   expect(wouldStart(PLAN)).toBe(true);
   expect(wouldStart(plan)).toBe(false);
   expect(describePlan(plan, view)).toContain(
-    "enforce, and not all rules can be enforced here: it would not start",
+    "enforce, but this machine cannot enforce all rules: it would not start",
   );
 });
 

@@ -25,13 +25,14 @@ type RuleProblem = Sandbox["missing"][number];
 const REASONS: Readonly<Record<Mount["reason"], string>> = {
   system: "the system",
   own: "its own program",
-  cwd: "where it runs",
+  cwd: "its working directory",
   declared: "from its config",
   root: "granted as a root",
-  "kept home": "its kept home",
+  "kept home": "its persistent home",
   certificates: "certificates that it trusts",
-  socket: "a way to other programs",
-  "config file": "decides about sandboxes",
+  socket: "a socket to other programs",
+  "env file": "may contain secrets of its project",
+  "config file": "a config file with sandbox settings",
   portolan: "Portolan's own data",
 };
 
@@ -55,9 +56,11 @@ export function describePlan(plan: LaunchPlan, view: PlanView): string {
   const { server, sandbox } = plan;
   const sections = [
     `${colors.bold(plainLine(server, 100))}\n${renderRows(rowsOf(plan, view), view)}`,
-    sandbox.mode === "off" ? "" : section("May touch", mountLines(sandbox.policy.mounts, view), colors),
+    isUnsandboxed(sandbox)
+      ? ""
+      : section("Files and folders", mountLines(sandbox.policy.mounts, view), colors),
     section(
-      "Named by its config, but hidden from it",
+      "Named in its config, but hidden by its sandbox",
       plan.notGranted.flatMap((named) => [
         `  ${view.label(plainLine(named.path, 500))}  ${colors.dim(named.isNew === true ? `${named.where}; ${named.isScript === true ? "there is no such file" : "it does not exist yet"}` : named.where)}`,
         wrap(
@@ -85,6 +88,11 @@ export function wouldStart({ sandbox: { mode, missing } }: LaunchPlan): boolean 
   return mode !== "enforce" || missing.length === 0;
 }
 
+/** In the mode `warn`, a server starts even if no backend works on this machine. */
+function isUnsandboxed({ mode, backend }: Sandbox): boolean {
+  return mode === "off" || (mode === "warn" && backend === "none");
+}
+
 function rowsOf(plan: LaunchPlan, { colors, label }: PlanView): Row[] {
   const { sandbox, program, args, cwd, source, env, kind } = plan;
   const { policy, mode, backend } = sandbox;
@@ -101,12 +109,19 @@ function rowsOf(plan: LaunchPlan, { colors, label }: PlanView): Row[] {
       ? { name: "sandbox", value: sandboxLabel(sandbox), paint: sandboxPaint(mode, colors) }
       : {
           name: "sandbox",
-          value: `${mode}, and not all rules can be enforced here: it would not start`,
+          value: `${mode}, but this machine cannot enforce all rules: it would not start`,
           paint: colors.red,
         },
   ];
-  if (mode === "off")
-    return [...rows, { name: "may", value: "touch all that you may", paint: colors.yellow }];
+  if (isUnsandboxed(sandbox))
+    return [
+      ...rows,
+      {
+        name: "rights",
+        value: "all your rights: every file and host that you can use",
+        paint: colors.yellow,
+      },
+    ];
   return [
     ...rows,
     { name: "network", value: policy.network.length === 0 ? "none" : policy.network.join(", ") },
@@ -122,14 +137,19 @@ function homeLabel(
   backend: Sandbox["backend"],
 ): string {
   const kept = mounts.find(({ reason }) => reason === "kept home");
-  if (kept !== undefined) return `${label(kept.path)}, kept`;
-  return backend === "docker" ? "that of the image, read-only" : `${home}, empty, forgotten when it stops`;
+  if (kept !== undefined) return `${label(kept.path)}, persistent`;
+  if (backend === "docker") return "that of the image, read-only";
+  // A grant of the whole home folder, or of a folder around it, other than `/`.
+  const around = mounts.findLast(({ path }) => path !== "/" && `${home}/`.startsWith(`${path}/`));
+  return around !== undefined && around.access !== "hidden"
+    ? `${label(home)}, your own home folder`
+    : `${home}, empty at each start, deleted when the server stops`;
 }
 
 function execLabel({ allow, spawn }: Sandbox["policy"]["exec"], label: (path: string) => string): string {
   const which =
     allow === undefined ? "those of the system" : `itself${allow.map((name) => `, ${label(name)}`).join("")}`;
-  return spawn ? which : "only itself: it may start no other process";
+  return spawn ? which : "only itself: it cannot start other processes";
 }
 
 function limitsLabel(limits: ResourceLimits): string {
@@ -209,7 +229,11 @@ function describeCommand(
   const { colors } = view;
   const fate =
     problem === undefined
-      ? { name: "sandbox", value: "none in its config: it runs with all your rights", paint: colors.yellow }
+      ? {
+          name: "sandbox",
+          value: "none in its config: the command runs with all your rights",
+          paint: colors.yellow,
+        }
       : { name: "error", value: `${plainLine(problem.message, 500)} [${problem.code}]`, paint: colors.red };
   const shown = maskedWords(words).map((word) => quoteWord(plainLine(word, 500)));
   return `${colors.bold(title)}\n${renderRows([{ name: "runs", value: shown.join(" ") }, fate], view)}`;

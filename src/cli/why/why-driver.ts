@@ -65,8 +65,8 @@ export async function whyDriver(cli: Cli, own: ContractsSource, id: string): Pro
 export function whyBroken({ io, output }: Cli, id: string, diagnostics: readonly Diagnostic[]): number {
   const isWrong = diagnostics.some(({ severity }) => severity === "error");
   const advice = isWrong
-    ? `Correct what is wrong, then: portolan why ${id}`
-    : "No action needed: it is for another program.";
+    ? `Correct the errors above, then run: portolan why ${id}`
+    : "No action needed: this driver is for another program.";
   if (output.form === "json") {
     output.json({ driver: id, serves: false, login: false, diagnostics, advice: [advice] });
     return DOWN;
@@ -99,22 +99,24 @@ function adviceOn(
   const isWrong = problems.some(({ severity }) => severity === "error");
   if (serves && !verified)
     return [
-      `It has no known errors, but its server was not verified. Verify it with a call: portolan call ${report?.contracts[0] ?? "<contract>"}`,
+      `The driver has no known errors, but its server was not verified. To verify it, call a contract: portolan call ${report?.contracts[0] ?? "<contract>"}`,
     ];
-  if (serves && isWrong) return ["It serves, but the diagnostics above should be corrected."];
+  if (serves && isWrong) return ["The driver serves calls, but correct the errors above."];
   if (serves) {
     const [first] = report?.contracts ?? [];
     return [
-      `No action needed: it works. Run the examples of its contracts: portolan test ${id}`,
-      ...(first === undefined ? [] : [`See which driver serves one of them: portolan resolve ${first}`]),
+      `No action needed: the driver works. To run the examples of its contracts: portolan test ${id}`,
+      ...(first === undefined ? [] : [`To see which driver serves a contract: portolan resolve ${first}`]),
     ];
   }
   if (report?.health === "failed")
-    return [`Make its health check succeed, or correct health_check in its file. Then: portolan why ${id}`];
+    return [
+      `Find out why its health check fails, or correct health_check in its DRIVER.md. Then run: portolan why ${id}`,
+    ];
   const hints = problems.flatMap(({ hint }) => (hint === undefined || hint === "" ? [] : [hint]));
   if (versionCheck !== undefined && problems.some(({ message }) => message.includes("(version_mismatch)")))
     return [
-      `version_check runs "${versionCheck.command}" and looks for ${versionCheck.parse} in its output. Run it by hand: a program that does not print its version needs another command, or no version_check.`,
+      `version_check runs "${versionCheck.command}" and looks for ${versionCheck.parse} in its output. Run this command by hand. If it does not print the version, use another command, or remove version_check.`,
       ...hints,
     ];
   const [secret] = new SecretGrants([], async () => undefined).namesOf(driver);
@@ -122,7 +124,7 @@ function adviceOn(
     return [...new Set(hints), "See which of its secrets have a value and a grant: portolan secrets check"];
   if (report?.server === "unreachable" || (report?.server === "unverified" && hints.length === 0))
     return [...hints, `See how its server is started: portolan why --plan ${id}`];
-  return hints.length === 0 ? [`Correct its file, then: portolan why ${id}`] : [...new Set(hints)];
+  return hints.length === 0 ? [`Correct its DRIVER.md, then run: portolan why ${id}`] : [...new Set(hints)];
 }
 
 function loginLabel(driver: Driver, report: DriverReport | undefined): string {
@@ -151,7 +153,7 @@ function describe({ driver, report, state, problems, advice, runs }: Found, { io
     },
     { name: driver.server.kind === "remote" ? "reaches" : "runs", value: plainLine(runs, 2_000) },
     { name: "by", value: driver.transport },
-    { name: "speaks", value: report?.protocolVersion === undefined ? "" : `MCP ${report.protocolVersion}` },
+    { name: "protocol", value: report?.protocolVersion === undefined ? "" : `MCP ${report.protocolVersion}` },
     { name: "serves", value: report?.contracts.join(", ") ?? "" },
     { name: "region", value: region.join(", ") },
     { name: "tags", value: policyTags.join(", ") },

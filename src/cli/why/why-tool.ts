@@ -22,7 +22,12 @@ interface ToolReport {
   readonly approved?: string;
   readonly findings: readonly LintFinding[];
   /** The callers of the gateway, and the rule by which the tool is refused to some. Absent if there are none. */
-  readonly callers?: readonly { readonly name: string; readonly allowed: boolean; readonly rule?: string }[];
+  readonly callers?: readonly {
+    readonly name: string;
+    readonly allowed: boolean;
+    readonly rule?: string;
+    readonly approval?: string;
+  }[];
   readonly advice: readonly string[];
 }
 
@@ -55,17 +60,15 @@ export async function whyTool(
       throw unknownTool({
         ...{ server: alias, name: tool, known: names },
         reason: isGone
-          ? `It had the tool, which was approved. Remove its pin: portolan pins approve ${alias} ${tool}`
+          ? `The server had this tool, and it was approved. To remove its pin: portolan pins approve ${alias} ${tool}`
           : undefined,
       });
     }
     const { lintDefinition } = await import("../../packages/index.ts");
     const findings = found === undefined ? [] : lintDefinition(found.definition);
     const definitions = callers.length === 0 ? [] : await workspace.toolDefinitions();
-    const report = {
-      ...toReport({ alias, tool, found, offered, findings, health }),
-      callers: await rulesFor(callers, definitions, workspace.toolNames(), source, tool),
-    };
+    const rules = await rulesFor(callers, definitions, workspace.toolNames(), source, tool);
+    const report = toReport({ alias, tool, found, offered, findings, health, callers: rules });
     if (cli.output.form === "json") cli.output.json(report);
     else cli.output.print(describe(report, cli));
     return 0;
@@ -82,11 +85,15 @@ async function rulesFor(
 ): Promise<ToolReport["callers"]> {
   const definition = definitions.find(({ name }) => names.get(name)?.name === tool);
   if (definition === undefined) return undefined;
-  const { refusedTools } = await import("../list/refused-tools.ts");
+  const { refusedTools, toFilteredTool } = await import("../list/refused-tools.ts");
+  const { createApprovalPolicy } = await import("../../gateway/index.ts");
+  const { forTools } = createApprovalPolicy(source.config.gateway?.approval);
+  const filtered = await toFilteredTool(definition, names, source);
   return Promise.all(
     callers.map(async (caller) => {
       const [refused] = await refusedTools(caller, [definition], names, source);
-      return { name: caller.name, allowed: refused === undefined, rule: refused?.rule };
+      if (refused !== undefined) return { name: caller.name, allowed: false, rule: refused.rule };
+      return { name: caller.name, allowed: true, approval: forTools?.(filtered, caller.name)?.rule };
     }),
   );
 }
@@ -98,11 +105,12 @@ function toReport(facts: {
   readonly offered: boolean;
   readonly findings: readonly LintFinding[];
   readonly health: ServerHealth;
+  readonly callers: ToolReport["callers"];
 }): ToolReport {
-  const { alias, tool, found, offered, findings, health } = facts;
+  const { alias, tool, found, offered, findings, health, callers } = facts;
   const difference = health.pins?.differences.find((one) => one.tool === tool);
   const problem = health.pins?.problem;
-  const filtered = `tool_allowlist or tool_blocklist in the config of ${alias} leaves it out`;
+  const filtered = `tool_allowlist or tool_blocklist in the config of ${alias} excludes this tool`;
   const reason = difference?.reason ?? problem?.message ?? (offered ? undefined : filtered);
   const hint = difference?.hint ?? problem?.hint;
   return {
@@ -113,8 +121,16 @@ function toReport(facts: {
     hash: found?.hash,
     approved: found?.approved,
     findings,
-    advice: hint !== undefined ? [hint] : offered ? ["No action needed: it is offered."] : [],
+    callers,
+    advice: hint !== undefined ? [hint] : offered ? [describeUse(callers)] : [],
   };
+}
+
+function describeUse(callers: ToolReport["callers"] = []): string {
+  const allowed = callers.filter((caller) => caller.allowed).length;
+  return allowed === callers.length
+    ? "No action needed: clients can use this tool."
+    : `${allowed} of ${callers.length} ${callers.length === 1 ? "caller" : "callers"} can use this tool. To change it, edit gateway.callers in portolan.yaml.`;
 }
 
 function describe(
@@ -132,15 +148,18 @@ function describe(
   { output }: Cli,
 ): string {
   const { colors, width } = output;
-  const state = offered ? colors.green("offered") : colors.red("withheld");
+  // A tool that its config excludes needs no approval, so there is no advice about it.
+  const state = offered
+    ? colors.green("offered")
+    : colors.red(advice.length > 0 ? "withheld" : "not offered");
   const rows = [
     { name: "state", value: state },
     { name: "reason", value: plainLine(reason, 500) },
     { name: "hash", value: hash },
     { name: "pinned", value: approved === hash && hash !== "" ? "the same" : approved },
-    ...callers.map(({ name, rule }, index) => ({
+    ...callers.map(({ name, rule, approval }, index) => ({
       name: index === 0 ? "callers" : "",
-      value: `${plainLine(name, 80)} ${rule === undefined ? colors.green("allowed") : `${colors.red("refused")} by ${plainLine(rule, 300)}`}`,
+      value: `${plainLine(name, 80)} ${rule !== undefined ? `${colors.red("refused")} by ${plainLine(rule, 300)}` : approval !== undefined ? `${colors.green("allowed")}, after approval (${approval})` : colors.green("allowed")}`,
     })),
     ...findings.slice(0, 10).map(({ severity, path, message }) => ({
       name: severity,

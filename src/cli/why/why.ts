@@ -56,10 +56,10 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
       "USAGE",
       "portolan why takes the name of a server of the workspace, not a command.",
       {
-        hint: "How a command would be started: portolan why --plan -- <command...>",
+        hint: "To see how Portolan would start a command: portolan why --plan -- <command...>",
       },
     );
-  const hint = "portolan why <server>; portolan status shows their names.";
+  const hint = "portolan why <server>; portolan status shows the names of the servers.";
   const alias = takeOneWord(words, { command: "why", noun: "server", hint });
   const source = await loadSourceOrRunning(cli);
   const own = contractsOf(source);
@@ -78,7 +78,10 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
     const healthy = await workspace.healthCheck();
     const [health] = workspace.health();
     if (health === undefined)
-      throw new PortolanError("INTERNAL", `portolan why found no state of the server ${alias}.`);
+      throw new PortolanError(
+        "INTERNAL",
+        `portolan why found no state of the server ${alias}. This is a defect of Portolan.`,
+      );
     const about = diagnostics().filter(({ server }) => server === alias);
     const report: WhyReport = {
       server: alias,
@@ -88,7 +91,7 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
       login: (await readLogins(cli, [config])).get(alias),
       findings: await findingsOf(workspace, health),
       diagnostics: about,
-      advice: adviceOn(config, health, { healthy, refused: about.some(isRefusal) }, cli),
+      advice: adviceOn(config, health, { healthy, reported: new Set(about.map(({ code }) => code)) }, cli),
     };
     if (cli.output.form === "json") cli.output.json(report);
     else cli.output.print(describe(report, source, cli));
@@ -124,21 +127,21 @@ async function neededBy(endpoint: ConfiguredEndpoint): Promise<string[]> {
   return [...envNames(endpoint.server)].toSorted();
 }
 
-function isRefusal({ code }: Diagnostic): boolean {
-  return code === "SANDBOX_DENIED";
-}
-
 function adviceOn(
   config: ServerConfig,
   health: ServerHealth,
-  { healthy, refused }: { healthy: boolean; refused: boolean },
+  { healthy, reported }: { healthy: boolean; reported: ReadonlySet<string> },
   { io }: Cli,
 ): string[] {
   const { alias, state, error, origin } = health;
   const place = `${pathLabeller(io)(origin.file)}:${origin.line}`;
-  if (state === "disabled") return [`It is disabled in ${place}; enable it there.`];
-  if (healthy && refused)
-    return ["It starts, but its sandbox denies it something. The hint above shows what to do."];
+  if (state === "disabled") return [`The server is disabled in ${place}. Enable it there.`];
+  if (healthy && reported.has("SANDBOX_DENIED"))
+    return [
+      "The server starts, but its sandbox denies access to a file or host. The hint above shows what to do.",
+    ];
+  if (healthy && reported.has("HOST_UNREACHABLE"))
+    return ["The server starts, but this machine cannot reach a host that it uses. Check the network."];
   const [difference] = health.pins?.differences ?? [];
   const problem = health.pins?.problem;
   if (healthy && problem !== undefined) return [problem.hint];
@@ -147,16 +150,31 @@ function adviceOn(
       `See the differences: portolan pins diff ${alias}`,
       `Approve them: portolan pins approve ${alias}`,
     ];
-  if (healthy) return [`No action needed: it works. See its tools: portolan list ${alias}`];
+  if (healthy) return [`No action needed: the server works. To see its tools: portolan list ${alias}`];
   const advice: string[] = [];
   const byHand =
     error?.hint === ERROR_CODES.SERVER_START_FAILED.hint && config.endpoint.transport === "stdio";
-  if (byHand)
-    advice.push(`Run its command by hand to see why it does not start: ${endpointLabel(config.endpoint)}`);
+  if (byHand && config.endpoint.transport === "stdio" && config.endpoint.kind === "package")
+    advice.push(`See how the server is started: portolan why --plan ${alias}`);
+  else if (byHand)
+    advice.push(
+      `Start the command of the server alone, in a sandbox, to see why it does not start: portolan list -- ${endpointLabel(config.endpoint)}`,
+    );
   else if (error !== undefined && error.hint !== "") advice.push(error.hint);
-  if (state === "starting") advice.push("It is not ready yet: give it more time with --wait.");
+  if (state === "starting") advice.push("The server is not ready yet. To wait longer: --wait 5m");
   advice.push(`Its config is in ${place}.`);
   return advice;
+}
+
+/** The paths and hosts that the config of a server grants. */
+function grantsLine({ config }: Source, alias: string, label: (path: string) => string): string {
+  const own = config.servers.find((server) => server.alias === alias);
+  if (own?.endpoint.transport !== "stdio") return "";
+  const { fs, network = [] } = own.launch?.sandbox ?? {};
+  const list = (items: readonly string[]): string => items.join(", ") || "nothing";
+  const read = list((fs?.read ?? []).map(label));
+  const write = list((fs?.write ?? []).map(label));
+  return plainLine(`may read ${read}; may write ${write}; network: ${network.join(", ") || "none"}`, 1_000);
 }
 
 function describe(
@@ -172,7 +190,7 @@ function describe(
     health;
   add(
     "state",
-    `${stateLabel(state, colors)} since ${new Date(since).toTimeString().slice(0, 8)}${restarts > 0 ? `, started again ${count(restarts, "time")}` : ""}`,
+    `${stateLabel(state, colors)} since ${new Date(since).toTimeString().slice(0, 8)}${restarts > 0 ? `, restarted ${count(restarts, "time")}` : ""}`,
   );
   const own = runs.transport === "invoke";
   const isAddress = !own && runs.transport !== "stdio" && !runs.command.startsWith("docker ");
@@ -186,10 +204,11 @@ function describe(
     "pins",
     pins === undefined
       ? ""
-      : (describePins(server, pins)[0] ?? `${pins.mode}: all tools are the approved ones`),
+      : (describePins(server, pins)[0] ?? `${pins.mode}: all tool definitions are approved`),
   );
   if (sandbox !== undefined) add("sandbox", sandboxLabel(sandbox), sandboxPaint(sandbox.mode, colors));
   else add("sandbox", rightsIn(source)(server) ?? "");
+  if (sandbox !== undefined && sandbox.mode !== "off") add("grants", grantsLine(source, server, label));
   add("config", `${label(origin.file)}:${origin.line}:${origin.column} (${origin.format})`);
   add("protocol", era === undefined || own ? "" : `${plainLine(revision ?? "", 40)} (${era})`);
   add("tools", era === undefined && tools === 0 ? "" : String(tools));
@@ -205,7 +224,7 @@ function describe(
   }
   if (pins !== undefined && pins.differences.length > 0)
     sections.push(
-      `${colors.bold(pins.mode === "enforce" ? "Withheld tools" : "Tools that nobody approved")}\n${describeDifferences(pins, findings, output)}`,
+      `${colors.bold(pins.mode === "enforce" ? "Withheld tools" : "Tools that are not approved")}\n${describeDifferences(pins, findings, output)}`,
     );
   if (diagnostics.length > 0)
     sections.push(

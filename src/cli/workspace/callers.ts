@@ -23,8 +23,8 @@ export function requireCaller(callers: readonly CallerAccess[], name: string): C
     hint:
       didYouMean(name, names) ??
       (names.length === 0
-        ? "There are no callers with rules in portolan.yaml (gateway.callers), or it says auth: none."
-        : `There are: ${names.map((one) => plainLine(one, 80)).join(", ")}.`),
+        ? "portolan.yaml has no callers with rules (gateway.callers), or it contains auth: none."
+        : `Callers: ${names.map((one) => plainLine(one, 80)).join(", ")}.`),
   });
 }
 

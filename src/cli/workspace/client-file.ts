@@ -10,6 +10,7 @@ import {
   findClientFiles,
   type Scope,
 } from "../../formats/clients/index.ts";
+import { notAllowed } from "../options/usage-error.ts";
 
 const SCOPES: readonly Scope[] = ["user", "project"];
 
@@ -35,14 +36,14 @@ export async function usualFile(
   for (const file of files) if (await isFolder(dirname(file))) return file;
   const [first] = files;
   if (first !== undefined) return first;
-  throw new PortolanError("USAGE", `${info.title} has no file of the ${scope}.`, {
-    hint: `Name a file: ${option}, or --scope ${scope === "user" ? "project" : "user"}.`,
+  throw new PortolanError("USAGE", `${info.title} has no config file for the scope ${scope}.`, {
+    hint: `Use --scope ${scope === "user" ? "project" : "user"}, or name the file: ${option}`,
   });
 }
 
 export function checkScope(scope: string | undefined): Scope | undefined {
   if (scope === undefined || (SCOPES as readonly string[]).includes(scope)) return scope as Scope | undefined;
-  throw new PortolanError("USAGE", `--scope must be user or project, got ${JSON.stringify(scope)}.`, {
+  throw new PortolanError("USAGE", notAllowed("--scope", scope, SCOPES), {
     hint: didYouMean(scope, SCOPES),
   });
 }

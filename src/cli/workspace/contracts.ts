@@ -33,7 +33,7 @@ export async function loadContracts(cli: Cli): Promise<ContractsSource> {
   const errors = source.ofDrivers.filter(({ severity }) => severity === "error");
   if (errors.length > 0) throw configError(errors, cli);
   throw new PortolanError("SERVER_UNKNOWN", `${source.path} has no drivers.`, {
-    hint: "A driver is a .drivers/<id>/DRIVER.md. Make one of a server: portolan author <package | image | program | url>",
+    hint: "A driver is a file .drivers/<id>/DRIVER.md. To create one for a server: portolan author <package | image | program | url>",
   });
 }
 

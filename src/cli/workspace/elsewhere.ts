@@ -10,11 +10,22 @@ const MAX_NAMED = 3;
 /** Names the gateways of other workspaces; undefined if there are none, or if one runs for the workspace at this path. */
 export async function elsewhereHint(io: CliIo, path: string): Promise<string | undefined> {
   const paths = [...new Set((await io.findAllGateways()).map((gateway) => gateway.path))];
-  if (paths.length === 0 || (await io.findGateways(path)).gateways.length > 0) return undefined;
+  if (paths.length === 0) return connectedHint(io, path);
+  if ((await io.findGateways(path)).gateways.length > 0) return undefined;
   const options = paths.slice(0, MAX_NAMED).map((one) => workspaceOption(one, io));
-  if (options.length === 1) return `A gateway runs for another workspace: add ${options[0]} to reach it.`;
-  const more = paths.length > MAX_NAMED ? ", …" : "";
-  return `Gateways run for other workspaces: add ${options.join(", ")}${more} to reach one.`;
+  if (options.length === 1) return `A gateway runs for another workspace. To use it, add ${options[0]}.`;
+  const more = paths.length > MAX_NAMED ? ` (and ${paths.length - MAX_NAMED} more)` : "";
+  return `Gateways run for other workspaces. To use one of them, add ${options.join(" or ")}${more}.`;
+}
+
+/** Names the workspace that the clients of this user are connected to, if it is another one. */
+async function connectedHint(io: CliIo, path: string): Promise<string | undefined> {
+  const { openRecords } = await import("../connect/records.ts");
+  const records = await (await openRecords()).list();
+  const workspaces = [...new Set(records.map(({ workspace }) => workspace))];
+  const [first] = workspaces;
+  if (first === undefined || workspaces.includes(path)) return undefined;
+  return `Your clients use the workspace ${pathLabeller(io)(first)}: portolan status ${workspaceOption(first, io)}.`;
 }
 
 /** `-w ~/notes`, as a shell reads it in the folder of the user. */

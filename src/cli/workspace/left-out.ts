@@ -36,7 +36,7 @@ export function explainLeftOut(
 ): string | undefined {
   const found = leftOut.find(({ tool }) => tool === name);
   if (found === undefined) return undefined;
-  return `It is left out because of an error: ${placeOf(found, pathLabeller(io))} ${found.message}. See all: portolan validate`;
+  return `It is not loaded because of an error: ${placeOf(found, pathLabeller(io))} ${found.message}. See all errors: portolan validate`;
 }
 
 /** Notes the errors that concern the command, one line for each file. */
@@ -59,7 +59,7 @@ export function noteLeftOut(
     return `  ${place} ${plainLine(first?.message ?? "", 300)}${more}`;
   });
   if (files.size > SHOWN) lines.push(`  and ${files.size - SHOWN} more files`);
-  const head = `${output.noteColors.yellow("left out")} because of errors; the rest works (see portolan validate):`;
+  const head = `${output.noteColors.yellow("not loaded")} because of errors; everything else works (details: portolan validate):`;
   output.note([head, ...lines].join("\n"));
 }
 

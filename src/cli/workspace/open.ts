@@ -99,7 +99,9 @@ export async function withWorkspace<T>(
           if (event.bytes !== undefined) spinner.update(formatDownload(event.bytes));
           else spinner.start(`${event.server}: ${plainLine(event.reason ?? "", 60)}`);
         }
-        options.onEvent?.(event);
+        // While a prompt is open, the command prints no events: they would push the prompt away.
+        if (spinner.pause === undefined) options.onEvent?.(event);
+        else void spinner.pause.then(() => options.onEvent?.(event));
       },
       // The commands show failed servers themselves.
       reportsFailures: false,
@@ -139,7 +141,10 @@ export function requireNamed(source: Source, only: readonly string[] | undefined
   for (const alias of only ?? []) requireServer(source, alias);
 }
 
-/** Waits until every server is ready or has failed, the time is over, or the user interrupts. */
+/**
+ * Waits until every server is ready or has failed, the time is over, or the user interrupts. While a server waits for a person who
+ * types, no time passes.
+ */
 export async function waitFor(
   workspace: Pick<Workspace, "health" | "settled">,
   ms: number | undefined,
@@ -158,7 +163,13 @@ export async function waitFor(
   let timer: NodeJS.Timeout | undefined;
   try {
     const timeout = new Promise<void>((resolve) => {
-      if (ms !== undefined) timer = setTimeout(resolve, ms);
+      const arm = (): void => {
+        timer = setTimeout(
+          () => (spinner.pause === undefined ? resolve() : void spinner.pause.then(arm)),
+          ms,
+        );
+      };
+      if (ms !== undefined) arm();
     });
     await Promise.race([workspace.settled(), aborted(signal), timeout]);
   } finally {
@@ -190,13 +201,19 @@ export function refuseTargetOptions({ options }: Cli, isOne = false): void {
   ] as const;
   const problems = given
     .filter(([, isGiven]) => isGiven)
-    .map(([flag]) => `${flag} is for a URL or a command; set it in the config of a server of the workspace`)
+    .map(
+      ([flag]) =>
+        `${flag} works only with a URL or a command; for a server of the workspace, set it in its config`,
+    )
     .concat(workspaceSandboxProblems(options.sandbox, isOne));
   throwUsageErrors(problems);
 }
 
-/** The error of a server that cannot be used now; undefined when it can. */
-export function healthError(health: ServerHealth): PortolanError | undefined {
+/** The error of a server that cannot be used now; undefined when it can. `waits`: the command has the option --wait. */
+export function healthError(
+  health: ServerHealth,
+  { waits = true }: { readonly waits?: boolean } = {},
+): PortolanError | undefined {
   const { alias, state, error, stderr, origin } = health;
   if (state === "ready" || state === "idle") return undefined;
   if (state === "disabled")
@@ -211,6 +228,6 @@ export function healthError(health: ServerHealth): PortolanError | undefined {
   return new PortolanError("SERVER_START_FAILED", `${alias} is not ready yet (${state}).`, {
     server: alias,
     stderr,
-    hint: "Wait longer with --wait, or see what it does: portolan why " + alias,
+    hint: `${waits ? "To wait longer: --wait 5m" : "Try again later"}. To see its state: portolan why ${alias}`,
   });
 }

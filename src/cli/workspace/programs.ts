@@ -18,8 +18,10 @@ export function programOf({ endpoint }: ServerConfig): StdioEndpoint | HttpProgr
 
 /** Explains why Portolan starts no program for a server. */
 export function noProgram({ endpoint }: ServerConfig): string {
+  if (endpoint.transport === "contracts")
+    return "serves the contracts of drivers: the programs to start are those of the drivers";
   return endpoint.transport === "invoke"
-    ? "is run by Portolan itself: there is no program to start"
+    ? "is an mcpfile that Portolan runs itself: there is no program to start"
     : "is reached by its URL: there is no program to start";
 }
 

@@ -35,6 +35,8 @@ export interface OpenedServers extends Omit<Opened, "workspace"> {
 export interface GatewayField {
   readonly pid: number;
   readonly url?: string;
+  /** The version of Portolan that runs. */
+  readonly version: string;
   /** Changes of the config files that the gateway does not use, and why. */
   readonly problems?: readonly string[];
   /** How much callers used of their budgets, the fullest first. */
@@ -117,7 +119,7 @@ export async function findRunning(cli: Cli, path: string): Promise<RunningGatewa
     // A second copy of a server may matter to its data, so this is said in a pipe too.
     cli.output.note(
       cli.output.noteColors.dim(
-        `${flag} is for this run only, so the server is started here, beside that of the gateway ${gatewayLabel(first)}.`,
+        `${flag} applies to this run only, so this command starts a second copy of the server; the gateway ${gatewayLabel(first)} keeps its own.`,
       ),
     );
     return undefined;
@@ -130,8 +132,11 @@ function noteUsed(cli: Cli, gateway: RunningGateway, others: readonly RunningGat
   const more =
     others.length === 0
       ? ""
-      : ` Others that run: ${others.map(gatewayLabel).join(", ")}; stop one with --pid.`;
-  noteOnTerminal(cli, `Using the gateway ${gatewayLabel(gateway)}; --standalone starts own servers.${more}`);
+      : ` Other running gateways: ${others.map(gatewayLabel).join(", ")}. To stop one: portolan stop --pid <pid>`;
+  noteOnTerminal(
+    cli,
+    `Using the gateway ${gatewayLabel(gateway)}; --standalone starts separate servers.${more}`,
+  );
 }
 
 /** A source; `isBroken` if its config files have errors, and a running gateway still uses the config from before. */
@@ -157,7 +162,7 @@ export async function loadSourceOrRunning(cli: Cli, showsNote = true): Promise<S
 
 /** The note about config files that cannot be used now. */
 export const BROKEN =
-  "The config files have errors (portolan validate), so the running gateway uses the config from before.";
+  "The config files have errors (portolan validate), so the running gateway uses the earlier config.";
 
 async function configOf(gateway: RunningGateway): Promise<Source["config"]> {
   const { connectGateway } = await import("../../control/index.ts");
@@ -175,19 +180,18 @@ export function gatewayLabel({ kind, url, pid }: Pick<RunningGateway, "kind" | "
 }
 
 export function toGatewayField(
-  { pid, url }: RunningGateway,
+  { pid, url, portolan: version }: RunningGateway,
   { problems = [], budgets = [] }: Partial<Pick<GatewayFacts, "problems" | "budgets">> = {},
 ): GatewayField {
   return {
-    pid,
-    url,
+    ...{ pid, url, version },
     problems: problems.length === 0 ? undefined : problems,
     budgets: budgets.length === 0 ? undefined : budgets,
   };
 }
 
 /** In a pipe, stderr is for errors; the JSON output has the field `gateway`. */
-function noteOnTerminal({ io, output }: Cli, text: string): void {
+export function noteOnTerminal({ io, output }: Cli, text: string): void {
   if (io.stderr.isTTY === true) output.note(output.noteColors.dim(text));
 }
 
@@ -231,7 +235,7 @@ async function open(cli: Cli, gateway: RunningGateway, options: OpenOptions): Pr
   const missing = options.only?.find((alias) => !served.includes(alias));
   if (missing !== undefined) {
     await workspace.close();
-    noteOnTerminal(cli, `The gateway does not serve ${plainLine(missing, 80)}, so it is started here.`);
+    noteOnTerminal(cli, `The gateway does not serve ${plainLine(missing, 80)}, so this command starts it.`);
     return undefined;
   }
   const label = options.only?.length === 1 ? (options.only[0] as string) : "this workspace";

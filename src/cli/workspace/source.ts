@@ -11,7 +11,7 @@ import { describeCommandRights, type ServerConfig, toCommandLine } from "../../m
 import type { Cli, CliIo } from "../context.ts";
 import { configError } from "../output/diagnostic.ts";
 import { runsServe, servedWorkspace } from "../serve/own-gateway.ts";
-import { elsewhereHint, withElsewhere } from "./elsewhere.ts";
+import { elsewhereHint, optionFor, withElsewhere } from "./elsewhere.ts";
 import { computerOf, pathLabeller, workspaceFolder } from "./folder.ts";
 
 export interface Source {
@@ -209,12 +209,13 @@ async function isFolder(path: string): Promise<boolean> {
 export function sourceNote({ kind, path, files, config, elsewhere }: Source, io: CliIo): string | undefined {
   const label = pathLabeller(io);
   const folder = path === io.cwd ? "here" : `in ${label(path)}`;
+  const at = optionFor(path, io);
   const other = elsewhere === undefined ? "" : `${elsewhere} `;
   if (config.servers.length === 0)
-    return `There are no servers ${folder}. ${other}Add one: portolan add <name> -- <command...>, or portolan add <name> <url>`;
+    return `There are no servers ${folder}. ${other}Add one: portolan add <name>${at} -- <command...>, or portolan add <name> <url>${at}`;
   if (kind === "workspace") return undefined;
   const from = files.map(({ file, format }) => `${titleOf(format)} (${label(file)})`);
-  return `There is no config file ${folder}. ${other}These servers come from ${from.join(", ")}; Portolan only reads these files.`;
+  return `There is no config file ${folder}. ${other}These servers come from ${from.join(", ")}; Portolan reads these files, and never changes them.`;
 }
 
 function titleOf(format: string): string {

@@ -1,13 +1,16 @@
 // Commands on a workspace, with everything outside of them replaced by the test.
 
 import { EventEmitter } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { describe, expect, test, vi } from "vitest";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Catalog } from "../../catalog/index.ts";
 import type { RunningGateway } from "../../control/index.ts";
 import type { ImportedFile } from "../../formats/clients/index.ts";
 import type { ServerHealth, Workspace, WorkspaceConfig, WorkspaceOptions } from "../../hub/index.ts";
 import type { ServerConfig, JsonObject } from "../../model/index.ts";
+import { openRecords } from "../connect/records.ts";
 import type { CliIo } from "../context.ts";
 import { run } from "../program.ts";
 
@@ -43,6 +46,8 @@ interface World {
   readonly settled?: Promise<void>;
   /** Workspaces with a running gateway. */
   readonly elsewhere?: readonly string[];
+  /** A server starts and asks for the passphrase of the vault; the person answers later. */
+  readonly asksPassphrase?: boolean;
 }
 
 async function portolan(argv: string[], world: World = {}, tty = false) {
@@ -50,10 +55,21 @@ async function portolan(argv: string[], world: World = {}, tty = false) {
   let err = "";
   const opened: [string | WorkspaceConfig, WorkspaceOptions][] = [];
   const calls: [string, object | undefined][] = [];
+  let answer: (text: string) => void = () => {};
+  const typed = new Promise<string>((resolve) => (answer = resolve));
   let closed = 0;
   const { servers = [], imported = [] } = world;
   const openWorkspace: CliIo["openWorkspace"] = async (source, options) => {
     opened.push([source, options]);
+    if (world.asksPassphrase === true) {
+      const typed = options.promptPassphrase?.({ vault: "/v", reason: "open" });
+      await Promise.resolve();
+      options.onEvent?.({ type: "mcp.server_stopped", server: "a", at: "2026-01-01" } as never);
+      err += "[prompt is open]";
+      expect(out).toBe("");
+      answer("typed");
+      await typed;
+    }
     if (typeof source === "string") throw new Error("only --follow opens a path");
     const used = source.servers.filter(({ alias }) => options.only?.includes(alias) !== false);
     const fullName = (name: string): string =>
@@ -132,6 +148,7 @@ async function portolan(argv: string[], world: World = {}, tty = false) {
     importClients: async () => [...imported],
     hasTerminal: () => false,
     createPrompter: async () => {
+      if (world.asksPassphrase === true) return { password: () => typed } as never;
       throw new Error("nobody is asked");
     },
     openBrowser: async () => false,
@@ -202,7 +219,7 @@ describe("what is opened", () => {
 });
 
 describe("in a folder without a config file", () => {
-  const reach = "A gateway runs for another workspace: add -w ~/notes to reach it.";
+  const reach = "A gateway runs for another workspace. To use it, add -w ~/notes.";
   const elsewhere = ["/home/me/notes"];
 
   test.each([
@@ -219,7 +236,7 @@ describe("in a folder without a config file", () => {
     const { err, code } = await portolan(words, { elsewhere });
     expect(code).not.toBe(0);
     expect(err).toContain(reach);
-    expect((await portolan(words)).err).not.toContain("another workspace:");
+    expect((await portolan(words)).err).not.toContain("another workspace.");
   });
 
   test.each([["status"], ["list"]])("%s without a server does, too", async (command) => {
@@ -231,12 +248,52 @@ describe("in a folder without a config file", () => {
     expect((await portolan([command, "--text"])).out).toContain(`${note} Add one: portolan add`);
   });
 
+  test("the workspace of connected clients is named, if no gateway runs", async () => {
+    const data = mkdtempSync(join(tmpdir(), "portolan-data-"));
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+      rmSync(data, { recursive: true });
+    });
+    vi.stubEnv("XDG_DATA_HOME", data);
+    const records = await openRecords(join(data, "portolan", "connections"));
+    const file = join(data, "mcp.json");
+    const entry = { name: "portolan", container: ["mcpServers"] };
+    await records.save(
+      {
+        record: {
+          ...{
+            client: "cursor",
+            file,
+            workspace: "/home/me/gw2",
+            connectedAt: "2026-01-01",
+            before: undefined,
+          },
+          ...{ after: "x", entry, value: {}, removed: [], inputs: [] },
+        },
+        before: undefined,
+        previous: undefined,
+      },
+      async () => writeFileSync(file, "{}"),
+    );
+    const hint = "Your clients use the workspace ~/gw2: portolan status -w ~/gw2.";
+    for (const words of [
+      ["status", "--text"],
+      ["list", "--text"],
+      ["call", "notes.x"],
+    ]) {
+      const { out, err } = await portolan(words);
+      expect(`${out}${err}`).toContain(hint);
+    }
+    expect((await portolan(["status", "--text"], two)).out).not.toContain("Your clients");
+    expect((await portolan(["status", "--text"], { elsewhere })).out).not.toContain("Your clients");
+  });
+
   test("several gateways are named; a path is quoted for the shell", async () => {
     const { err } = await portolan(["grant", "x", "--net", "a.example"], {
       elsewhere: ["/home/me/a", "/home/me/a", "/home/me/my notes", "/c", "/d"],
     });
     expect(err).toContain(
-      "Gateways run for other workspaces: add -w ~/a, -w '/home/me/my notes', -w /c, … to reach one.",
+      "Gateways run for other workspaces. To use one of them, add -w ~/a or -w '/home/me/my notes' or -w /c (and 1 more).",
     );
   });
 
@@ -247,7 +304,31 @@ describe("in a folder without a config file", () => {
   });
 });
 
+test("events says that it starts the servers, and prints nothing into an open prompt", async () => {
+  const { err, out } = await portolan(["events", "--text"], { ...two, asksPassphrase: true }, true);
+  expect(err.replaceAll(/\s+/g, " ")).toMatch(
+    /^No gateway runs for this workspace; this command starts the servers of .*\[prompt is open\]/,
+  );
+  expect(out).toMatch(/\ba\b.*stopped/);
+});
+
 describe("what is shown", () => {
+  test("why names what the sandbox grants", async () => {
+    const endpoint = { transport: "stdio", command: "x" } as const;
+    const sandbox = { fs: { read: ["/home/me/a"], write: ["/data/b"] }, network: ["api.test"] };
+    const health = { a: { sandbox: { mode: "enforce", backend: "bubblewrap", missing: [] } as never } };
+    const granted = await portolan(["why", "a", "--text"], {
+      ...{ servers: [declare("a", { endpoint, launch: { sandbox } })], health },
+    });
+    expect(granted.out.replaceAll(/\s+/g, " ")).toContain(
+      "may read ~/a; may write /data/b; network: api.test",
+    );
+    const nothing = await portolan(["why", "a", "--text"], { servers: [declare("a", { endpoint })], health });
+    expect(nothing.out.replaceAll(/\s+/g, " ")).toContain(
+      "may read nothing; may write nothing; network: none",
+    );
+  });
+
   test("what servers say cannot do anything to the terminal", async () => {
     const error = {
       code: "SERVER_CRASHED",

@@ -56,9 +56,13 @@ export class Apps {
   async open(alias: string, toolName: string, consoleOrigin: string): Promise<OpenedApp> {
     const name = nameOf(new URL(consoleOrigin).host);
     if (name === undefined)
-      throw new PortolanError("NOT_SUPPORTED", "apps are shown only on the computer of the gateway", {
-        hint: "Open the console there, at 127.0.0.1 or localhost: an app needs a second host name.",
-      });
+      throw new PortolanError(
+        "NOT_SUPPORTED",
+        "apps are shown only if the console is open at 127.0.0.1 or localhost",
+        {
+          hint: "An app needs a second host name. On another computer, forward the port of the gateway and the next one, and open the console at localhost.",
+        },
+      );
     const server = await this.#listening();
     const { inventory } = this.#options.hub.member(alias);
     const tool = inventory.tools.find((one) => one.name === toolName);
@@ -118,11 +122,16 @@ function uiOf(meta: unknown): JsonObject {
 function readHtml(uri: string, result: JsonObject): { readonly html: string; readonly meta: unknown } {
   const { contents } = result as ReadResourceResult;
   const found = Array.isArray(contents) ? contents.find((one) => one.uri === uri) : undefined;
-  const type = String(found?.mimeType).toLowerCase().replaceAll(/[\s"]/g, "");
-  if (found === undefined || type !== APP_MIME_TYPE)
+  if (found === undefined)
     throw new PortolanError(
       "PROTOCOL_ERROR",
-      `the resource ${uri.slice(0, 200)} is no app: its type is ${type.slice(0, 100)}, not ${APP_MIME_TYPE}`,
+      `the server returned no content for the app ${uri.slice(0, 200)}`,
+    );
+  const type = String(found.mimeType).toLowerCase().replaceAll(/[\s"]/g, "");
+  if (type !== APP_MIME_TYPE)
+    throw new PortolanError(
+      "PROTOCOL_ERROR",
+      `the resource ${uri.slice(0, 200)} is not an app: its type is ${type.slice(0, 100)}, not ${APP_MIME_TYPE}`,
     );
   const text = typeof found.text === "string" ? found.text : undefined;
   const blob = typeof found.blob === "string" ? Buffer.from(found.blob, "base64").toString("utf8") : "";
@@ -130,7 +139,8 @@ function readHtml(uri: string, result: JsonObject): { readonly html: string; rea
   if (html.length > MAX_HTML)
     throw new PortolanError(
       "MESSAGE_TOO_LARGE",
-      `the app ${uri.slice(0, 200)} is larger than ${MAX_HTML} bytes`,
+      `the app ${uri.slice(0, 200)} is longer than ${MAX_HTML} characters`,
+      { hint: "The console does not show larger apps. Report this to the author of the server." },
     );
   return { html, meta: found._meta };
 }

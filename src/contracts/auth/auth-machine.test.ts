@@ -83,7 +83,9 @@ test("a login that fails leaves nobody logged in", async () => {
   const { ready, state } = machine(login, exits({ "tool login": 3 }));
   expect(await ready(annHere)).toMatchObject({
     ok: false,
-    failure: { error: { code: "auth_failed", message: expect.stringContaining("ended with 3") as string } },
+    failure: {
+      error: { code: "auth_failed", message: expect.stringContaining("exited with code 3") as string },
+    },
   });
   expect(state()).toBe("unauthed");
 });
@@ -328,9 +330,9 @@ describe("a login whose sign never shows", () => {
       say: (text) => said.push(text),
     });
     expect(message(await ready(annHere))).toContain(
-      'its command has ended, but the login is not complete: expected that "tool whoami" ends with 0',
+      'the login command has ended, but the login is not complete (expected: "tool whoami" exits with code 0)',
     );
-    expect(said).toEqual(['files-mcp: waiting until "tool whoami" ends with 0.']);
+    expect(said).toEqual(['files-mcp: waiting until "tool whoami" exits with code 0.']);
   });
 
   test("is not waited for when it cannot be looked at", async () => {
@@ -339,7 +341,7 @@ describe("a login whose sign never shows", () => {
       throw new PortolanError("SERVER_START_FAILED", "there is no program tool");
     };
     const { ready } = machine(signed({ command: "tool login" }), { run });
-    expect(message(await ready(annHere))).toContain("ends with 0: there is no program tool");
+    expect(message(await ready(annHere))).toContain("exits with code 0: there is no program tool");
   });
 
   test("is waited for as long as a page may take", async () => {
@@ -347,7 +349,7 @@ describe("a login whose sign never shows", () => {
     const ports = { ...exits({ "tool whoami": 1 }), openUrl, lagMs: 1, loginTimeoutMs: 100 };
     const { ready } = machine(signed({ url: "https://example.com" }), ports);
     const begun = performance.now();
-    expect(message(await ready(annHere))).toContain('expected that "tool whoami" ends with 0');
+    expect(message(await ready(annHere))).toContain('expected: "tool whoami" exits with code 0');
     expect(performance.now() - begun).toBeGreaterThan(80);
   });
 });

@@ -20,6 +20,7 @@ import { hasLogin } from "../driver/process-key.ts";
 import { type CallContext, LOCAL_USER } from "../contract/call-context.ts";
 import { type DriverHooks, type LoginResult } from "../driver/bound-tool.ts";
 
+/** The outcome of a login to a driver. */
 export type AuthOutcome = { readonly ok: true } | { readonly ok: false; readonly failure: Failure };
 
 export interface AuthTransition {
@@ -112,7 +113,8 @@ export class AuthMachine {
     const known = this.#store.get(keyOf(driver, context));
     const renewed = known?.state === "authed" && known.since > begun;
     if (!renewed || inVain) void this.#note({ driver, context }, inVain ? "unauthed" : "expired");
-    const message = `${driver.id}: the login has expired: ${failure.error.message}.${howToLogIn(driver, context)}`;
+    const what = expired ? "the login has expired" : "the server refused the login";
+    const message = `${driver.id}: ${what}: ${failure.error.message}.${howToLogIn(driver, context)}`;
     const cause = loginCause(driver);
     return new Failure(
       { code: "auth_required", message, retryable: false, cause },
@@ -160,6 +162,7 @@ export class AuthMachine {
     if (this.#store.get(key)?.state !== "authed") await this.#reload(driver, context);
     const known = this.#store.get(key);
     let state = known?.state ?? "unknown";
+    let why = state === "expired" ? "the login has expired" : "the user is not logged in";
     if (this.#isFresh(known)) return OK;
     if ((state === "authed" || state === "expired") && canRefresh(driver, hooks)) {
       const refreshed = await runRefresh(one, this.#ports);
@@ -169,13 +172,14 @@ export class AuthMachine {
       await this.#note(one, refreshed.ok ? "authed" : "unauthed", next);
       if (refreshed.ok) return OK;
       state = "unauthed";
+      why = "the login could not be refreshed";
     } else if (state === "unknown" && (await isLoggedIn(one, this.#ports))) {
       await this.#note(one, "authed", this.#nextRefresh(driver));
       return OK;
     }
     if (context.interactive === true) return this.#login(one);
     if (state !== "unauthed") await this.#note(one, "unauthed");
-    return { ok: false, failure: required(driver, context, "nobody is logged in") };
+    return { ok: false, failure: required(driver, context, why) };
   }
 
   async #login(one: AuthCase): Promise<AuthOutcome> {
@@ -256,14 +260,19 @@ function required(driver: Driver, context: CallContext, why: string): Failure {
   });
 }
 
-/** A sentence that follows an error; empty when the driver does not say how. Other users log in into a home of their own. */
-export function howToLogIn({ id, auth }: Driver, { userId = LOCAL_USER }: CallContext): string {
-  const { command, url } = auth?.login ?? {};
+/**
+ * A sentence that follows an error; empty when the driver does not say how. Other users log in into a home of their own.
+ * A login without Portolan is named only if Portolan notices it: the driver declares a sign, and no callback.
+ */
+export function howToLogIn(driver: Driver, { userId = LOCAL_USER }: CallContext): string {
+  const { id, auth } = driver;
+  const { command, url, requiresCallbackUrl } = auth?.login ?? {};
   if (command === undefined && url === undefined) return "";
   if (userId !== LOCAL_USER) {
     const word = /^[\w.@:/-]+$/.test(userId) ? userId : `'${userId.replaceAll("'", "'\\''")}'`;
     return ` Log in: portolan login ${id} --user ${word}`;
   }
+  if (requiresCallbackUrl === true || !showsLogin(driver)) return ` Log in: portolan login ${id}`;
   return ` Log in: portolan login ${id} (or ${command === undefined ? `open ${url}` : `run ${command}`})`;
 }
 

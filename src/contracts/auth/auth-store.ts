@@ -65,7 +65,11 @@ export function createAuthStore(file: string | undefined): AuthStore {
         });
       } catch (cause) {
         const why = cause instanceof Error ? cause.message : String(cause);
-        throw new PortolanError("FILE_FAILED", `cannot write the file of logins ${file}: ${why}`, { cause });
+        throw new PortolanError(
+          "FILE_FAILED",
+          `the file with the login states of drivers, ${file}, cannot be written: ${why}`,
+          { cause },
+        );
       } finally {
         const left = (writing.get(key) ?? 1) - 1;
         if (left === 0) writing.delete(key);

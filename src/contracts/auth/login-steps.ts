@@ -68,7 +68,7 @@ export interface AuthCase {
 const POLL_MS = 1_000;
 const CHECK_MS = 15_000;
 const LAG_MS = 10_000;
-const NOT_POSSIBLE = "it cannot be done here:";
+const NOT_POSSIBLE = "the login is not possible here:";
 
 export async function runLogin(one: AuthCase, ports: AuthPorts): Promise<LoginResult> {
   const { driver, hooks, context, signal } = one;
@@ -77,26 +77,31 @@ export async function runLogin(one: AuthCase, ports: AuthPorts): Promise<LoginRe
   if (hooks.login !== undefined)
     return hooks.login({ driver, context, signal, showPage: (url) => showPage(url, options, ports) });
   const { command, url } = login ?? {};
-  if (command === undefined && url === undefined) return notPossible("the driver does not say how to log in");
+  if (command === undefined && url === undefined)
+    return notPossible("the driver declares no login command or page (auth.login)");
   // The command of a page with a callback gets what the page returned, such as a code. Otherwise the command is the whole login.
   const needsCallback = login?.requiresCallbackUrl === true;
   let callback: URL | undefined;
   if (url !== undefined && (command === undefined || needsCallback)) {
     if (ports.openUrl === undefined)
-      return notPossible("it needs a browser, and this process cannot open one");
+      return notPossible("the login needs a browser, and this process cannot open one");
     const shown = await ports.openUrl(url, { ...options, needsCallback });
     if (!shown.ok) return shown;
     callback = shown.callback;
   }
   if (command !== undefined) {
-    if (ports.run === undefined) return notPossible("commands cannot be run here");
+    if (ports.run === undefined) return notPossible("this process cannot run the login command");
     const input = callback && `${callback.href}\n`;
     const { exitCode } = await ports.run(
       command,
       callback ? { ...options, input, interactive: false } : options,
     );
     if (exitCode !== 0)
-      return { ok: false, reason: "upstream_error", message: `the command ended with ${String(exitCode)}` };
+      return {
+        ok: false,
+        reason: "upstream_error",
+        message: `the login command exited with code ${String(exitCode)}`,
+      };
   }
   return untilCompleted(one, ports);
 }
@@ -111,7 +116,9 @@ async function showPage(url: string, options: RunOptions, ports: AuthPorts): Pro
     );
   const shown = await ports.openUrl(url, { ...options, needsCallback: true });
   if (shown.ok && shown.callback !== undefined) return shown.callback;
-  const why = shown.ok ? "the page did not return" : (shown.message ?? shown.reason.replaceAll("_", " "));
+  const why = shown.ok
+    ? "the page did not redirect back"
+    : (shown.message ?? shown.reason.replaceAll("_", " "));
   throw new PortolanError("AUTH_FAILED", `the login page failed: ${why}`, { server });
 }
 
@@ -138,12 +145,13 @@ async function untilCompleted(one: AuthCase, ports: AuthPorts): Promise<LoginRes
       // A check that fails now fails later too; only one that was too slow may be faster the next time.
       if (login.completesWhen.command !== undefined && !isLate(error))
         return failed(
-          `cannot check whether ${sign}: ${error instanceof Error ? error.message : String(error)}`,
+          `Portolan cannot check whether ${sign}: ${error instanceof Error ? error.message : String(error)}`,
         );
     }
-    if (one.signal.aborted) return failed(`it was not completed in time: expected that ${sign}`);
+    if (one.signal.aborted)
+      return failed(`the login was cancelled or timed out before it was complete (expected: ${sign})`);
     if (performance.now() >= ends)
-      return failed(`its command has ended, but the login is not complete: expected that ${sign}`);
+      return failed(`the login command has ended, but the login is not complete (expected: ${sign})`);
     if (!isShown) ports.say?.(`${one.driver.id}: waiting until ${sign}.`);
     await sleep(ports.pollMs ?? POLL_MS, undefined, { signal: one.signal }).catch(() => {});
   }
@@ -154,11 +162,12 @@ function signOf(
   { command, exitCode, http }: NonNullable<NonNullable<DriverAuth["login"]>["completesWhen"]>,
   { auth }: Driver,
 ): string {
-  if (command !== undefined) return `"${command}" ends with ${exitCode ?? 0}`;
-  if (http !== undefined)
-    return `${http.method} ${http.url} answers ${http.expectStatus ?? "with a status of 2xx"}`;
+  if (command !== undefined) return `"${command}" exits with code ${exitCode ?? 0}`;
+  if (http !== undefined) return `${http.method} ${http.url} returns status ${http.expectStatus ?? "2xx"}`;
   const paths = auth?.state?.paths ?? [];
-  return paths.length === 0 ? "anything shows that it is done" : `${paths.join(" and ")} can be found`;
+  return paths.length === 0
+    ? "the login is complete"
+    : `${paths.join(" and ")} exist${paths.length === 1 ? "s" : ""}`;
 }
 
 function isLate(error: unknown): boolean {

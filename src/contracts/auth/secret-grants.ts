@@ -94,11 +94,11 @@ export class SecretGrants {
 
   /** Why `find` found no entry. */
   noEntry(name: string, driver?: Pick<Driver, "id">): string {
-    const none = `no SECRETS.md has an entry for ${name} (as ${slugOfEnv(name)})`;
+    const none = `no SECRETS.md has an entry for ${name} (slug: ${slugOfEnv(name)})`;
     if (driver === undefined) return none;
     const other = findSecret(this.#entries, name)?.driver;
     if (other === undefined || other === driver.id) return none;
-    return `${none} for the driver ${driver.id}: the inventory of ${other} serves that driver only; to share the secret, list it in .secrets/SECRETS.md`;
+    return `${none} for the driver ${driver.id}. The entry in the SECRETS.md of the driver ${other} applies to ${other} only; to share the secret, list it in .secrets/SECRETS.md`;
   }
 
   /** Names that the config of a driver's server references. */

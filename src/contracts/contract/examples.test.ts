@@ -34,13 +34,13 @@ test("passed and failed, with the difference", async () => {
   expect(await run({ examples })).toEqual([
     ["right", "passed", undefined],
     ["any", "passed", undefined],
-    ["other", "failed", 'the output is "of a", and not "of b"'],
+    ["other", "failed", 'the output is "of a", but the example has "of b"'],
     ["invalid", "failed", expect.stringContaining("input_invalid") as string],
   ]);
 });
 
 test("what changes something only when asked for", async () => {
   const more = { examples: examples.slice(0, 1), mutates: ["workspace:files"], approval: "on-mutate" };
-  expect(await run(more)).toEqual([["right", "skipped", "it changes workspace:files"]]);
+  expect(await run(more)).toEqual([["right", "skipped", "the contract changes workspace:files"]]);
   expect(await run(more, { mutating: true })).toEqual([["right", "passed", undefined]]);
 });

@@ -33,7 +33,7 @@ export async function runExamples(
       outcomes.push({ example: name, driver, outcome, reason });
     };
     if (contract.mutates.length > 0 && !mutating) {
-      done("skipped", `it changes ${contract.mutates.join(", ")}`);
+      done("skipped", `the contract changes ${contract.mutates.join(", ")}`);
       continue;
     }
     const { result } = await contracts.call({
@@ -44,7 +44,7 @@ export async function runExamples(
     });
     if (!result.ok) done("failed", `${result.error.code}: ${result.error.message}`);
     else if (output !== undefined && !isDeepStrictEqual(result.value, output))
-      done("failed", `the output is ${shown(result.value)}, and not ${shown(output)}`);
+      done("failed", `the output is ${shown(result.value)}, but the example has ${shown(output)}`);
     else done("passed");
   }
   return outcomes;

@@ -82,7 +82,10 @@ class Prepared implements PreparedContract {
     if (result.valid === true) return undefined;
     if (result.valid === "unknown") return result.reason;
     const problems = result.problems.map(formatProblem).join("; ");
-    throw fail("output_parse_failed", `The output is not what ${this.contract.id} promises: ${problems}`);
+    throw fail(
+      "output_parse_failed",
+      `The output does not match the outputs of the contract ${this.contract.id}: ${problems}`,
+    );
   }
 
   #withDefaults(given: JsonObject): JsonObject {

@@ -54,11 +54,12 @@ export function toCallResult(result: DriverResult<unknown>, driver: string | und
 }
 
 function toErrorResult(error: DriverError, meta: JsonObject): CallToolResult {
-  const { code, message, retryable, field, cause } = error;
+  const { code, message, retryable, retryAfterMs, field, cause } = error;
   const details: JsonObject = {
     code,
     message,
     retryable,
+    retryAfterMs,
     field,
     // Only causes that were made for the caller; internal errors are not passed on.
     cause: isPlainCause(cause) ? cause : undefined,

@@ -216,8 +216,8 @@ describe("a file and the code beside it", () => {
 });
 
 test.each([
-  [{ buildArguments: 5 }, "buildArguments must be a function, and is a number"],
-  [{ execute: { "fs-read": "x" } }, 'execute["fs-read"] must be a function, and is a string'],
+  [{ buildArguments: 5 }, "buildArguments must be a function, but is a number"],
+  [{ execute: { "fs-read": "x" } }, 'execute["fs-read"] must be a function, but is a string'],
   [{ execute: 1 }, "execute must be an object of functions"],
   [{ buildArgument: () => ({}) }, 'Did you mean "buildArguments"'],
   [{ timeoutOverideMs: 5 }, 'Did you mean "timeoutOverrideMs"'],
@@ -338,5 +338,7 @@ test("a secret has an id, too", () => {
 
 test("a contract without schemas is refused with the name of the field", () => {
   const without = { id: "greet", description: "Greets.", version: "1.0.0", inputs: {} };
-  expect(() => defineTool(without as never)).toThrow("A contract needs inputSchema");
+  expect(() => defineTool(without as never)).toThrow(
+    "inputSchema of the contract is missing, or is not a schema",
+  );
 });

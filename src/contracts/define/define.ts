@@ -107,7 +107,7 @@ function typeErrors(fields: JsonObject, hooks: DriverHooks): Diagnostic[] {
     ),
     ...(isObject(execute) ? [] : [wrong("execute must be an object of functions, by contract id")]),
     ...named.flatMap(([name, one]) =>
-      typeof one === "function" ? [] : [wrong(`${name} must be a function, and is ${describe(one)}`)],
+      typeof one === "function" ? [] : [wrong(`${name} must be a function, but is ${describe(one)}`)],
     ),
   ];
 }
@@ -158,7 +158,9 @@ export function defineTool(definition: ToolContractDefinition): ToolHandle {
       : {
           metadata: {
             ...metadata,
-            ...(contextSchema === undefined ? {} : { contextSchema: toJsonSchema(contextSchema, "input") }),
+            ...(contextSchema === undefined
+              ? {}
+              : { contextSchema: toJsonSchema(contextSchema, "input", "contextSchema") }),
           },
         }),
   });

@@ -92,11 +92,15 @@ function renameUnder(key: string, value: unknown): unknown {
 }
 
 /** A schema of any library as JSON Schema, without loading the library. */
-export function toJsonSchema(schema: AnySchema, side: "input" | "output"): JsonSchema {
+export function toJsonSchema(
+  schema: AnySchema,
+  side: "input" | "output",
+  field: string = `${side}Schema`,
+): JsonSchema {
   // Programs without types may give no schema at all, or the field of a TOOL.md by its name there.
   if (!isObject(schema) && typeof schema !== "function")
-    throw new PortolanError("CONFIG_INVALID", `A contract needs ${side}Schema, an object.`, {
-      hint: `Write ${side}Schema: { type: "object" }, or a schema of a library such as Zod 4.`,
+    throw new PortolanError("CONFIG_INVALID", `${field} of the contract is missing, or is not a schema.`, {
+      hint: `Write a JSON Schema, such as ${field}: { type: "object" }, or a schema of a library such as Zod 4.`,
     });
   const standard = (schema as { readonly "~standard"?: unknown })["~standard"];
   if (!isObject(standard)) return schema;
@@ -107,13 +111,9 @@ export function toJsonSchema(schema: AnySchema, side: "input" | "output"): JsonS
   const own = (schema as { readonly toJSONSchema?: unknown }).toJSONSchema;
   if (typeof own === "function")
     return toPlain((own as (options: object) => unknown).call(schema, { target: SCHEMA_TARGET, io: side }));
-  throw new PortolanError(
-    "CONFIG_INVALID",
-    "The input or output schema of a contract cannot be converted to JSON Schema.",
-    {
-      hint: "Give a JSON Schema, or a schema of a library that supports Standard JSON Schema, such as Zod 4.",
-    },
-  );
+  throw new PortolanError("CONFIG_INVALID", `${field} of a contract cannot be converted to JSON Schema.`, {
+    hint: "Give a JSON Schema, or a schema of a library that supports Standard JSON Schema, such as Zod 4.",
+  });
 }
 
 function toPlain(value: unknown): JsonSchema {

@@ -46,8 +46,8 @@ function differs({ id, origin }: Driver, field: string, key: string): Diagnostic
     server: id,
     file: origin.file,
     path: `/${key}`,
-    message: `${id}: ${field} of the entry module differs from ${key} in the DRIVER.md, which is used`,
-    hint: "Set it in one place only.",
+    message: `${id}: ${field} of the entry module differs from ${key} in the DRIVER.md; Portolan uses the DRIVER.md`,
+    hint: `Set ${key} in one of the two places only.`,
   };
 }
 

@@ -37,7 +37,7 @@ export class Changes {
   /** Compares fields whose change needs a patch only, because the promise stays the same. */
   comparePatchFields<T>(before: T, after: T, fields: readonly (keyof T & string)[]): void {
     for (const field of fields)
-      this.compare(toFileKey(field), before[field], after[field], "patch", "what it promises stays the same");
+      this.compare(toFileKey(field), before[field], after[field], "patch", "callers are not affected");
   }
 
   /** The largest step that a change needs. */

@@ -162,7 +162,7 @@ describe("the version", () => {
 
   test("says what it was", () => {
     expect(bump("1.0.0", "1.0.1", breaking)[0]?.message).toBe(
-      "files-mcp 1.0.1: since 1.0.0, transport (the server is reached in another way)",
+      "files-mcp 1.0.1: the version is too low for the changes since 1.0.0: transport (the connection to the server is different)",
     );
     expect(
       checkBump(contract(), contract({ inputs: object({ path: TEXT, tail: TEXT }) }))[0]?.message,

@@ -27,7 +27,7 @@ export function checkBump(before: Driver | Contract, after: Driver | Contract): 
       severity: needs === "major" ? "error" : "warning",
       server: after.id,
       file: after.origin.file,
-      message: `${after.id} ${after.version}: since ${before.version}, ${causes.join("; ")}`,
+      message: `${after.id} ${after.version}: the version is too low for the changes since ${before.version}: ${causes.join("; ")}`,
       hint: `This is a ${needs} change: raise the version to ${raised(before.version, needs)}.`,
     },
   ];

@@ -7,20 +7,26 @@ import { Changes, same, type Difference } from "./changes.ts";
 /** Compares two versions of a contract: the changes, and the version step that they need. */
 export function diffContracts(before: Contract, after: Contract): Difference {
   const changes = new Changes();
-  changes.compare("id", before.id, after.id, "major", "a contract is known by its id");
-  diffSchemas("inputs", before.inputs, after.inputs, "inputs that were right are refused", changes);
-  diffSchemas("outputs", before.outputs, after.outputs, "outputs that were right are refused", changes);
+  changes.compare("id", before.id, after.id, "major", "the id identifies the contract");
+  diffSchemas("inputs", before.inputs, after.inputs, "inputs that were valid are refused now", changes);
+  diffSchemas("outputs", before.outputs, after.outputs, "outputs that were valid are refused now", changes);
   const lost = mismatches(after.outputs, before.outputs, "some");
-  if (lost !== undefined) changes.add("outputs", "major", `callers do not get what they got: ${lost}`);
+  if (lost !== undefined) changes.add("outputs", "major", `callers get other outputs than before: ${lost}`);
   const optional = noLongerPromised(before.outputs, after.outputs);
-  if (optional !== undefined) changes.add("outputs", "major", `${optional} may be missing now`);
+  if (optional !== undefined) changes.add("outputs", "major", `${optional} can be missing now`);
   if (before.idempotent && !after.idempotent)
-    changes.add("idempotent", "major", "callers that call again would do it twice");
+    changes.add("idempotent", "major", "a repeated call is not safe any more");
   else
-    changes.compare("idempotent", before.idempotent, after.idempotent, "minor", "it may be called again now");
+    changes.compare(
+      "idempotent",
+      before.idempotent,
+      after.idempotent,
+      "minor",
+      "a repeated call is safe now",
+    );
   const more = after.mutates.filter((what) => !before.mutates.includes(what));
-  if (more.length > 0) changes.add("mutates", "major", `it changes more: ${more.join(", ")}`);
-  else changes.compare("mutates", before.mutates, after.mutates, "minor", "it changes less");
+  if (more.length > 0) changes.add("mutates", "major", `a call changes more than before: ${more.join(", ")}`);
+  else changes.compare("mutates", before.mutates, after.mutates, "minor", "a call changes less than before");
   changes.compare(
     "contextSchema",
     before.contextSchema,
@@ -28,16 +34,22 @@ export function diffContracts(before: Contract, after: Contract): Difference {
     "major",
     "callers must pass another context",
   );
-  changes.compare("approval", before.approval, after.approval, "minor", "it is approved in another way");
-  changes.compare("requires", before.requires, after.requires, "minor", "it needs other things");
+  changes.compare("approval", before.approval, after.approval, "minor", "other calls need approval");
+  changes.compare(
+    "requires",
+    before.requires,
+    after.requires,
+    "minor",
+    "the contract requires other tools or secrets",
+  );
   changes.compare(
     "driver_constraints",
     before.driverConstraints,
     after.driverConstraints,
     "minor",
-    "other drivers may serve it",
+    "other drivers can serve the contract",
   );
-  changes.compare("timeout_ms", before.timeoutMs, after.timeoutMs, "minor", "it has another time limit");
+  changes.compare("timeout_ms", before.timeoutMs, after.timeoutMs, "minor", "the time limit is different");
   changes.comparePatchFields(before, after, [
     "name",
     "description",
@@ -63,8 +75,8 @@ function diffSchemas(
   const read = what === "inputs" ? closedSchema : (schema: JsonSchema): JsonSchema => schema;
   const narrower = mismatches(read(before), read(after), "all") ?? narrowerBy(read(before), read(after));
   if (narrower !== undefined) changes.add(what, "major", `${why}: ${narrower}`);
-  else if (!same(bare(before), bare(after))) changes.add(what, "minor", "what was right stays right");
-  else if (!same(before, after)) changes.add(what, "patch", "only its words are others");
+  else if (!same(bare(before), bare(after))) changes.add(what, "minor", "valid values stay valid");
+  else if (!same(before, after)) changes.add(what, "patch", "only descriptions differ");
 }
 
 function mismatches(given: JsonSchema, taken: JsonSchema, demand: "all" | "some"): string | undefined {
@@ -153,21 +165,19 @@ function narrowerHere(before: JsonSchema, after: JsonSchema): string | undefined
   }
   for (const keyword of RULES)
     if (after[keyword] !== undefined && !same(before[keyword], after[keyword]))
-      return `${keyword} is ${before[keyword] === undefined ? "new" : "another one"}`;
-  if (after.uniqueItems === true && before.uniqueItems !== true) return "its entries must differ";
+      return `${keyword} is ${before[keyword] === undefined ? "new" : "different"}`;
+  if (after.uniqueItems === true && before.uniqueItems !== true) return "entries must be unique";
   if (after.additionalProperties === false && before.additionalProperties !== false)
-    return "further fields are refused";
+    return "additional fields are refused";
   return fewerValues(before, after);
 }
 
 function fewerValues(before: JsonSchema, after: JsonSchema): string | undefined {
   const [old, now] = [valuesIn(before), valuesIn(after)];
   if (now === undefined) return undefined;
-  if (old === undefined) return before.type === "null" ? undefined : "only some values are left";
+  if (old === undefined) return before.type === "null" ? undefined : "only some values are allowed";
   const lost = old.find((value) => !now.some((other) => same(value, other)));
-  return lost === undefined
-    ? undefined
-    : `${JSON.stringify(lost)?.slice(0, 60)} is not among its values any more`;
+  return lost === undefined ? undefined : `${JSON.stringify(lost)?.slice(0, 60)} is not allowed any more`;
 }
 
 function valuesIn(schema: JsonSchema): readonly unknown[] | undefined {

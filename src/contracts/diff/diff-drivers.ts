@@ -7,25 +7,24 @@ import { Changes, type Difference, same, type Step } from "./changes.ts";
 /** Compares two versions of a driver: the changes, and the version step that they need. */
 export function diffDrivers(before: Driver, after: Driver): Difference {
   const changes = new Changes();
-  changes.compare("id", before.id, after.id, "major", "a driver is known by its id");
+  changes.compare("id", before.id, after.id, "major", "the id identifies the driver");
   changes.compare(
     "transport",
     before.transport,
     after.transport,
     "major",
-    "the server is reached in another way",
+    "the connection to the server is different",
   );
   changes.compare(
     "protocol_version",
     before.protocolVersion,
     after.protocolVersion,
     "major",
-    "another protocol may mean other answers",
+    "another protocol revision can mean other responses",
   );
   const now = serverOf(after, before);
   const source = serverStep(before.server, now);
-  if (source !== undefined)
-    changes.add("server", source, "the server comes from elsewhere, or in another version");
+  if (source !== undefined) changes.add("server", source, "the server has another source or version");
   else
     changes.compare(
       "server",
@@ -37,21 +36,21 @@ export function diffDrivers(before: Driver, after: Driver): Difference {
   diffBindings(before, after, changes);
   diffSurfaces("prompts", before.prompts, after.prompts, ({ name }) => name, changes);
   diffSurfaces("resources", before.resources, after.resources, ({ uriTemplate }) => uriTemplate, changes);
-  changes.compare("auth", before.auth, after.auth, "minor", "logging in works in another way");
+  changes.compare("auth", before.auth, after.auth, "minor", "the login is different");
   changes.compare(
     "sandbox",
     before.launch.sandbox,
     after.launch.sandbox,
     "minor",
-    "the server may touch other things",
+    "the server has other rights",
   );
-  changes.compare("region", before.region, after.region, "minor", "calls may go elsewhere");
+  changes.compare("region", before.region, after.region, "minor", "calls can go to another region");
   changes.compare(
     "policy_tags",
     before.policyTags,
     after.policyTags,
     "minor",
-    "policies may choose otherwise",
+    "policies can select other drivers",
   );
   diffVersionCheck(before, after, changes);
   changes.compare(
@@ -59,14 +58,14 @@ export function diffDrivers(before: Driver, after: Driver): Difference {
     before.launch.install,
     after.launch.install,
     "minor",
-    "it is installed in another way",
+    "the installation is different",
   );
   changes.compare(
     "requires",
     before.launch.requires,
     after.launch.requires,
     "minor",
-    "it runs on other machines",
+    "the server runs on other machines",
   );
   changes.comparePatchFields(before, after, [
     "name",
@@ -99,14 +98,14 @@ function diffBindings(before: Driver, after: Driver, changes: Changes): void {
       one.dropOutputs.toSorted(),
     ];
     if (!same(narrowing(earlier), narrowing(binding)))
-      changes.add(`${what}: schema_narrowing`, "major", "other inputs or outputs are left out");
+      changes.add(`${what}: schema_narrowing`, "major", "other inputs or outputs are dropped");
     if (lacksMajor(earlier.range, binding.range))
       changes.add(`${what}: version`, "major", "a major version of the contract is not served any more");
     else if (earlier.range !== binding.range)
       changes.add(`${what}: version`, "minor", "other versions of the contract are served");
     const { origin: _a, tool: _b, range: _c, dropInputs: _d, dropOutputs: _e, ...rest } = binding;
     const { origin: _f, tool: _g, range: _h, dropInputs: _i, dropOutputs: _j, ...rested } = earlier;
-    if (!same(rest, rested)) changes.add(what, "patch", "the same contract is served in another way");
+    if (!same(rest, rested)) changes.add(what, "patch", "the same contract is served differently");
   }
 }
 
@@ -122,8 +121,8 @@ function diffSurfaces<T>(
     if (now?.has(name) !== true) changes.add(`${what} ${name}`, "major", "it is not offered any more");
   for (const [name, thing] of now ?? []) {
     const earlier = old?.get(name);
-    if (earlier === undefined) changes.add(`${what} ${name}`, "minor", "it is offered beside the others");
-    else if (!same(earlier, thing)) changes.add(`${what} ${name}`, "major", "it is offered in another way");
+    if (earlier === undefined) changes.add(`${what} ${name}`, "minor", "it is new");
+    else if (!same(earlier, thing)) changes.add(`${what} ${name}`, "major", "its definition is different");
   }
 }
 
@@ -131,8 +130,8 @@ function diffVersionCheck(before: Driver, after: Driver, changes: Changes): void
   const [old, now] = [before.launch.versionCheck, after.launch.versionCheck];
   if (same(old, now)) return;
   const wider = old !== undefined && lacksMajor(now?.range ?? "", old.range);
-  if (wider) changes.add("version_check.range", "major", "another major version of the program is let in");
-  else changes.add("version_check", "patch", "the program's version is checked in another way");
+  if (wider) changes.add("version_check.range", "major", "another major version of the program is accepted");
+  else changes.add("version_check", "patch", "the check of the program's version is different");
 }
 
 /** True when one range contains a major version that the other does not. */

@@ -9,9 +9,9 @@ export function approvalReason(
   { approval, mutates, riskLevel, id }: Contract,
   policy: ContractPolicy,
 ): string | undefined {
-  if (approval === "always") return `${id} asks for approval of every call`;
-  if (policy.approval === "always") return "the policy asks for approval of every call";
-  if (approval.startsWith("policy:")) return `${id} asks for approval by ${approval}`;
+  if (approval === "always") return `${id} requires approval of every call`;
+  if (policy.approval === "always") return "the policy requires approval of every call";
+  if (approval.startsWith("policy:")) return `${id} requires approval by ${approval}`;
   if (mutates.length > 0 && (approval === "on-mutate" || policy.approval === "on-mutate"))
     return `${id} changes ${mutates.join(", ")}`;
   if (policy.approveFromRisk !== undefined && riskLevel >= policy.approveFromRisk)
@@ -31,6 +31,9 @@ export async function requireApproval(
   const answer = await approve?.({ contract, driver, input, context, reason, call, mayRunUnattended });
   if (answer === true || (answer === undefined && mayRunUnattended)) return;
   if (answer === undefined)
-    throw fail("unauthorised", `This call needs approval, and nobody is there to give it: ${reason}.`);
+    throw fail(
+      "unauthorised",
+      `The call was not made: it needs approval, and nobody here can approve it. Reason: ${reason}.`,
+    );
   throw fail("unauthorised", `The call was not approved${typeof answer === "string" ? `: ${answer}` : "."}`);
 }

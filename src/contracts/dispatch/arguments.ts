@@ -64,7 +64,7 @@ export function planArguments(binding: Binding, inputs: SchemaView, context?: Sc
     else if (required.has(name))
       add(
         `drop_inputs names "${name}", which the contract requires`,
-        "Only optional inputs may be dropped: take it out of drop_inputs, or serve another contract.",
+        "Only optional inputs can be dropped: remove it from drop_inputs, or serve another contract.",
       );
   }
   const routes: ArgumentRoute[] = [];
@@ -76,13 +76,13 @@ export function planArguments(binding: Binding, inputs: SchemaView, context?: Sc
       const known = context === undefined ? [] : fieldNames(context);
       if (context === undefined)
         add(
-          `mapping of "${key}" takes from the context of the call, and the contract has no contextSchema`,
-          "Say in the contract, under metadata.contextSchema, what a call's context has.",
+          `mapping of "${key}" uses the context of the call, but the contract has no contextSchema`,
+          "Declare the context of calls in the contract: metadata.contextSchema.",
         );
       else if (isUndeclared(route.path, context))
         add(
-          `mapping of "${key}" names something that the contract's contextSchema does not have`,
-          `It has ${known.join(", ")}.`,
+          `mapping of "${key}" uses a field that the contextSchema of the contract does not declare`,
+          `The contextSchema declares ${known.join(", ")}.`,
         );
       else routes.push(route);
     } else if (!isInput(route.source))
@@ -90,7 +90,10 @@ export function planArguments(binding: Binding, inputs: SchemaView, context?: Sc
         `mapping names the input "${route.source}", which the contract does not have${meant(route.source, names)}`,
       );
     else if (dropped.has(route.source))
-      add(`the input "${route.source}" is both dropped and mapped`, "Take it out of one of the two.");
+      add(
+        `the input "${route.source}" is both dropped and mapped`,
+        "Remove it from drop_inputs or from mapping.",
+      );
     else routes.push(route);
   }
   const mapped = new Set(routes.map(({ source }) => source));
@@ -165,7 +168,10 @@ function readMapping(
   }
   const [first, ...rest] = parsed.path;
   if (first?.kind === "name") return { source: first.name, path: rest, transform, target: key };
-  add(`mapping of "${key}": the path must begin with an input`, "Write $.input and so on.");
+  add(
+    `mapping of "${key}": the path must begin with an input`,
+    "Begin with the name of an input: $.<input>.",
+  );
   return undefined;
 }
 
@@ -181,11 +187,11 @@ function rename(
     if (keys.includes(key)) continue;
     const already = mapped.has(key) ? routes.find(({ source }) => source === key)?.target : undefined;
     if (already === undefined)
-      add(`argument_mapping names "${key}", which is not an input that is sent${meant(key, keys)}`);
+      add(`argument_mapping names "${key}", which is not an input, or is dropped${meant(key, keys)}`);
     else
       add(
-        `argument_mapping names "${key}", but mapping has already made "${already}" of it`,
-        `Write "${already}" in argument_mapping, or map it in one place only.`,
+        `argument_mapping names "${key}", but mapping already maps this input to "${already}"`,
+        `Write "${already}" in argument_mapping, or map the input in one place only.`,
       );
   }
   const feeds = new Map<string, string>();
@@ -254,7 +260,9 @@ class Plan implements ArgumentPlan {
     if (transform === undefined) return taken;
     const changed = transform.apply(taken);
     if (changed === undefined)
-      throw fail("input_invalid", `${source} cannot be made into the argument ${target}`, { field: source });
+      throw fail("input_invalid", `the input ${source} cannot be converted to the argument ${target}`, {
+        field: source,
+      });
     return changed;
   }
 

@@ -38,7 +38,9 @@ describe("the context of a call", () => {
         .join("\n");
     };
     expect(await problems(undefined, "$context.tenant")).toContain("the contract has no contextSchema");
-    expect(await problems(contextSchema, "$context.tennant")).toContain("contextSchema does not have");
+    expect(await problems(contextSchema, "$context.tennant")).toContain(
+      "contextSchema of the contract does not declare",
+    );
     expect(await problems(object({ tenant: TEXT }, []), "$context.tenant")).toContain(
       '"tenant" of the context that is mapped to it is optional',
     );

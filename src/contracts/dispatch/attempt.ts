@@ -71,7 +71,11 @@ export class Attempt {
   send(): Promise<unknown> {
     if (this.retries > 0) this.#left = this.#deadline - performance.now();
     const refusal = this.#checked.call.charge?.(this.bound.cost.unitsPerCall);
-    if (refusal !== undefined) throw fail("policy_violation", refusal, { retryable: false });
+    if (refusal !== undefined) {
+      const { message, retryAfterMs } = refusal;
+      // Not retryable: the retry rule of the contract must not repeat the call now.
+      throw fail("policy_violation", message, { retryable: false, retryAfterMs });
+    }
     return this.#upstream === undefined ? this.#execute() : this.#upstream.request(this.#request());
   }
 
@@ -92,7 +96,7 @@ export class Attempt {
     if (!isResult(parsed))
       throw fail(
         "internal",
-        `parseToolResult of ${driver.id} gives neither { ok: true, value } nor an error.`,
+        `parseToolResult of ${driver.id} returned neither { ok: true, value } nor an error.`,
       );
     if (!parsed.ok) throw new Failure(parsed.error);
     return plan.narrow(parsed.value);
@@ -103,7 +107,7 @@ export class Attempt {
     if (this.#sentAt === undefined) return undefined;
     const now = performance.now();
     const pause = pauseBefore(this.retries + 1, this.bound.retry, failure);
-    const again = pause !== undefined && mayRepeat(failure, this.bound.contract.idempotent);
+    const again = pause !== undefined && mayRetry(failure, this.bound.contract.idempotent);
     if (again && this.#checked.call.signal?.aborted !== true && now + pause < this.#deadline) {
       this.retries += 1;
       return pause;
@@ -131,10 +135,7 @@ export class Attempt {
       this.hooks.buildArguments({ driver, context, tool: contract.id, toolName, input, arguments: mapped }) ??
       mapped;
     if (isObject(args) && !(args instanceof Promise)) return args;
-    throw fail(
-      "internal",
-      `buildArguments of ${driver.id} gives something that is not an object of arguments.`,
-    );
+    throw fail("internal", `buildArguments of ${driver.id} returned a value that is not an object.`);
   }
 
   #request(): Call {
@@ -186,7 +187,7 @@ function isResult(given: unknown): given is { ok: true; value: unknown } | { ok:
 }
 
 /** A call that may have run is not repeated, unless the contract is idempotent. */
-function mayRepeat({ error, neverSent }: Failure, idempotent: boolean): boolean {
+function mayRetry({ error, neverSent }: Failure, idempotent: boolean): boolean {
   return error.retryable === true && (idempotent || neverSent);
 }
 

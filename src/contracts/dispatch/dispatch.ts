@@ -188,16 +188,20 @@ class Dispatch {
 }
 
 function unsupported(driver: string, contract: string, fields: readonly string[]): Failure {
-  return fail("input_unsupported", `${driver} serves ${contract} without ${fields.join(", ")}.`, {
-    field: fields.join(", "),
-    retryable: false,
-  });
+  return fail(
+    "input_unsupported",
+    `The driver ${driver} does not support these inputs of ${contract}: ${fields.join(", ")}.`,
+    {
+      field: fields.join(", "),
+      retryable: false,
+    },
+  );
 }
 
 function unknownContract(id: string, parts: DispatchParts): Failure {
   const refusal = parts.refusal(id);
   if (refusal !== undefined)
-    return fail("tool_unavailable", `The contract ${id} is refused: ${refusal}`, { retryable: false });
+    return fail("tool_unavailable", `Portolan refused the contract ${id}: ${refusal}`, { retryable: false });
   const hint = didYouMean(id, parts.contractIds());
   return fail(
     "not_found",

@@ -21,7 +21,9 @@ export class DriverSelection {
   resolution: Resolution | undefined;
   readonly #checked: CheckedCall;
   readonly #parts: DispatchParts;
+  /** Drivers that failed, or whose servers are still starting. */
   #tried: readonly string[] | undefined;
+  #starting: readonly string[] = [];
   /** Drivers that were verified for this call. */
   readonly #verified = new Set<string>();
 
@@ -95,6 +97,7 @@ export class DriverSelection {
   #excludeSlow(driver: string): boolean {
     if (this.#route().verified === undefined) return false;
     this.#tried = [...(this.#tried ?? []), driver];
+    this.#starting = [...this.#starting, driver];
     return true;
   }
 
@@ -169,7 +172,8 @@ export class DriverSelection {
     const { prepared, given: inputs, context } = this.#checked;
     const { contract } = prepared;
     const { pinnedProvider: pin, regionConstraint: region } = context;
-    return this.#parts.route({ contract, inputs, pin, region, exclude: this.#tried, loginOnly }, context);
+    const excluded = { exclude: this.#tried, starting: this.#starting };
+    return this.#parts.route({ contract, inputs, pin, region, ...excluded, loginOnly }, context);
   }
 
   #noRoute(resolution: Resolution): Failure {
@@ -198,7 +202,7 @@ export class DriverSelection {
           logins.length === 0
             ? undefined
             : logins.map(({ id, auth }) => ({ driver: id, login: auth?.login })),
-        failed: this.#tried,
+        failed: this.#tried?.filter((id) => !this.#starting.includes(id)),
       },
     });
   }

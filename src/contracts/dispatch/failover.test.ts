@@ -37,7 +37,11 @@ test("a preferred driver that takes long to start delays no call while another d
   let start: (upstream: Upstream) => void = () => {};
   let starts = 0;
   const starting = new Promise<Upstream>((resolve) => (start = resolve));
+  const reasons: (string | undefined)[] = [];
   const contracts = await openContracts({
+    audit: (event) => {
+      if (event.type === "driver.resolved") reasons.push(event.rejected[0]?.reason);
+    },
     contracts: [contract()],
     drivers: ["a-slow", "b-good"].map((id) => ({ driver: driver({ id }) })),
     acquire: ({ id }) => {
@@ -53,11 +57,15 @@ test("a preferred driver that takes long to start delays no call while another d
   expect(await call()).toBe("b-good");
   const before = performance.now();
   const waiting = starts;
+  const still = "its server is still being installed or verified";
+  expect(reasons).toEqual([still]);
+  expect(contracts.status()[0]).toMatchObject({ id: "a-slow", server: "unverified", reason: still });
   expect([await call(), await call()]).toEqual(["b-good", "b-good"]);
   expect(performance.now() - before).toBeLessThan(4_000);
   expect(starts).toBe(waiting);
   start(good.upstream);
   await contracts.settled();
+  expect(contracts.status()[0]?.reason).toBeUndefined();
   expect(await call()).toBe("a-slow");
 });
 

@@ -34,7 +34,7 @@ const MAX_ERROR_CHARS = 2_000;
 const MAX_VALUE_CHARS = 120;
 
 const ROOT_HINT =
-  "$ is the output of the tool: its structured content, else its text as JSON, else its text. Without result_extract, the output is $.";
+  "$ is the output of the tool: its structured content, or else its first text, which is read as JSON where the path or the outputs of the contract need it. Without result_extract, the output is $.";
 /** Paths in the envelope of an MCP result, in which `$` does not begin. */
 const ENVELOPE_PATH = /^\$\.(?:content\[|structuredContent\b)/;
 
@@ -85,7 +85,7 @@ class Plan implements ResultPlan {
     if (result.isError === true)
       throw fail(
         "upstream_error",
-        shortened(firstText(result) ?? "The tool reported an error without saying which."),
+        shortened(firstText(result) ?? "The tool reported an error without a message."),
         {
           retryable: false,
         },
@@ -93,14 +93,14 @@ class Plan implements ResultPlan {
     if (result.resultType !== undefined && result.resultType !== "complete")
       throw fail(
         "upstream_error",
-        `The server answered with a result of the kind ${JSON.stringify(result.resultType)}.`,
+        `The server returned a result of the type ${JSON.stringify(result.resultType)}, which contracts do not support.`,
       );
     const value = result.structuredContent === undefined ? this.#fromText(result) : result.structuredContent;
     const followed = this.#follow(value);
     if (followed.found) return followed.value;
     throw fail(
       "output_parse_failed",
-      `The result has nothing at ${this.#written}: it is ${outline(value)}: ${excerpt(value)}. ${ROOT_HINT}`,
+      `The result has no value at ${this.#written}: it is ${outline(value)}: ${excerpt(value)}. ${ROOT_HINT}`,
     );
   }
 

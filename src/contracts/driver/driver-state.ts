@@ -4,7 +4,7 @@ import type { Diagnostic } from "../../errors/index.ts";
 import type { AuthMachine } from "../auth/auth-machine.ts";
 import type { AuthState } from "../auth/auth-store.ts";
 import type { CallContext } from "../contract/call-context.ts";
-import { type SettledState, UNVERIFIED } from "../verification/verification.ts";
+import { type SettledState, STILL_STARTING, UNVERIFIED } from "../verification/verification.ts";
 import type { HealthStatus } from "./health-check.ts";
 import type { RegisteredDriver } from "./registered-driver.ts";
 
@@ -34,7 +34,7 @@ export function reportOf(
   context: CallContext,
 ): DriverReport {
   const state = verification.stateFor(context);
-  const reason = reasonOf(state);
+  const reason = state.kind === "unverified" && verification.isStarting ? STILL_STARTING : reasonOf(state);
   const { revision } = verification;
   return {
     id: driver.id,

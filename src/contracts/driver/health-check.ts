@@ -121,7 +121,8 @@ export class HealthCheck {
         return undefined;
       }
       case "exec": {
-        if (check.command === undefined || ports.run === undefined) return "its command cannot be run here";
+        if (check.command === undefined || ports.run === undefined)
+          return "this process cannot run the command of the check";
         const ran = await ports.run(check.command, { driver, context, interactive: false, signal });
         const expected = check.expectExit ?? 0;
         if (ran.exitCode === expected) return undefined;
@@ -130,7 +131,8 @@ export class HealthCheck {
         return `${check.command} exited with code ${code}${said === "" ? "" : `: ${said}`}`;
       }
       case "http": {
-        if (check.http === undefined || ports.http === undefined) return "its request cannot be made here";
+        if (check.http === undefined || ports.http === undefined)
+          return "this process cannot send the request of the check";
         const { url, expectStatus } = check.http;
         const { status } = await ports.http(check.http, signal, driver);
         const isHealthy = expectStatus === undefined ? status < 400 : status === expectStatus;

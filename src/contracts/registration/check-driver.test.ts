@@ -58,10 +58,10 @@ describe("which contract (D11)", () => {
 
   test("none, or one of another version", () => {
     expect(check({ tool: "fs-raed" }).said).toContain(
-      'there is no contract fs-raed | Did you mean "fs-read"?',
+      'the contract fs-raed does not exist or has errors | Did you mean "fs-read"?',
     );
     expect(check({ range: "^2.0.0" }).said).toContain(
-      "in the versions ^2.0.0, and the contract fs-read is 1.2.0",
+      "in the versions ^2.0.0, but the contract fs-read has the version 1.2.0",
     );
   });
 
@@ -91,7 +91,7 @@ describe("narrowing and mapping", () => {
     [
       "mapped twice (D12)",
       { mapping: { tail: "n" }, argumentMapping: { tail: "lines" } },
-      'mapping has already made "n" of it',
+      'mapping already maps this input to "n"',
     ],
     ["two to one (D13)", { argumentMapping: { tail: "path" } }, 'both become the argument "path"'],
     [
@@ -104,7 +104,7 @@ describe("narrowing and mapping", () => {
     [
       "more time than the contract has",
       { timeoutMs: 6_000 },
-      "timeout_override_ms is 6000, and the contract allows 5000",
+      "timeout_override_ms is 6000, but the contract allows at most 5000",
     ],
   ])("%s", (_, more, message) => {
     const { bound, said } = check(more, server, { inputs });
@@ -173,13 +173,13 @@ describe("the server's tool (D4)", () => {
       "needs what nobody gives",
       { inputSchema: object({ path: TEXT, root: TEXT }) },
       {},
-      'requires the argument "root", and no input is mapped to it',
+      'requires the argument "root", but no input is mapped to it',
     ],
     [
       "takes another type",
       { inputSchema: object({ path: { type: "integer" } }) },
       {},
-      'the input "path" does not match the tool "read_file": string where integer is taken',
+      'the input "path" does not match the tool "read_file": string where integer is expected',
     ],
     [
       "takes another type under its own name",
@@ -197,7 +197,7 @@ describe("the server's tool (D4)", () => {
       "returns another type",
       { outputSchema: closed({ content: TEXT }, []) as never },
       {},
-      "object where string is promised | Matching paths: result_extract $.content.",
+      "object where string is expected | Matching paths: result_extract $.content.",
     ],
   ])("%s", (_, served, more, message) => {
     const { bound, said } = check(more, [tool(served)]);
@@ -228,7 +228,7 @@ describe("the server's tool (D4)", () => {
     const outputSchema = object({ note });
     const missing = check({}, [tool({ outputSchema })], { outputs: note });
     expect(missing.bound).toBe(1);
-    expect(missing.said).toMatch(/^warning: .*"text" is required and not declared \(there are "note"\)/);
+    expect(missing.said).toMatch(/^warning: .*"text" is required, but not declared \(there are "note"\)/);
     expect(missing.said).toContain("Matching paths: result_extract $.note.");
     const astray = check({ resultExtract: "$.contents" }, [tool({ outputSchema: object({ size: TEXT }) })]);
     expect(astray.bound).toBe(1);
@@ -272,7 +272,7 @@ test("execute must name exactly the contracts that are served", () => {
   const { bound, said } = check({}, [tool()], {}, { hooks });
   expect(bound).toBe(0);
   expect(said).toContain("execute_binding_mismatch");
-  expect(said).toContain("fs-write, which implements does not; it lacks fs-read");
+  expect(said).toContain("fs-write, which implements does not have; execute lacks fs-read");
 });
 
 test("everything is said at once, with the place, and one broken binding refuses all", () => {

@@ -103,14 +103,14 @@ function bind(
       found.push({
         field: "drop_outputs",
         message: `drop_outputs names "${name}", which the contract requires`,
-        hint: "Only optional outputs may be dropped: the output would never be what the contract promises.",
+        hint: "Only optional outputs can be dropped; without this one, the output never matches the contract.",
       });
     else if (isUnknown(name, outputs))
       found.push({
         field: "drop_outputs",
         severity: "warning",
         message: `drop_outputs names "${name}", which the contract does not have${meant(name, fieldNames(outputs))}`,
-        hint: "It does nothing: correct the name, or take it out.",
+        hint: "This entry has no effect: correct the name, or remove the entry.",
       });
   const isCode = hooks.buildArguments !== undefined || hooks.execute?.[contract.id] !== undefined;
   if (planned.lost.length > 0 && !isCode)
@@ -118,14 +118,14 @@ function bind(
       field: "mapping",
       severity: "warning",
       message: `mapping takes only a part of an input: ${planned.lost.map((part) => `"${part}"`).join(", ")} never reach${planned.lost.length === 1 ? "es" : ""} the tool`,
-      hint: "Map the rest too, or leave it out of a contract that this driver is to serve.",
+      hint: "Map these parts too, or remove them from the contract.",
     });
   const timeoutMs = binding.timeoutMs ?? driver.timeoutMs;
   if (timeoutMs !== undefined && timeoutMs > contract.timeoutMs)
     found.push({
       field: "timeout_override_ms",
-      message: `timeout_override_ms is ${timeoutMs}, and the contract allows ${contract.timeoutMs}`,
-      hint: `A driver may only take less time: write ${contract.timeoutMs} or less.`,
+      message: `timeout_override_ms is ${timeoutMs}, but the contract allows at most ${contract.timeoutMs}`,
+      hint: `Write ${contract.timeoutMs} or less.`,
     });
   const plans = { arguments: planned.plan, result: result.plan };
   if (tools !== undefined)
@@ -172,13 +172,13 @@ function noContract(
   if (outOfRange !== undefined)
     return {
       field: "version",
-      message: `serves ${tool} in the versions ${range}, and the contract ${outOfRange.id} is ${outOfRange.version}`,
-      hint: `Check that the driver serves ${outOfRange.version}, then write a range that has it, such as ^${outOfRange.version}.`,
+      message: `serves ${tool} in the versions ${range}, but the contract ${outOfRange.id} has the version ${outOfRange.version}`,
+      hint: `Check that the driver serves ${outOfRange.version}, then write a range that includes it, such as ^${outOfRange.version}.`,
     };
   const known = contracts.map(({ id }) => id);
   const some = known.length === 0 ? "There are no contracts." : `There are ${known.slice(0, 8).join(", ")}.`;
   return {
-    message: `there is no contract ${tool}`,
+    message: `the contract ${tool} does not exist or has errors`,
     hint: didYouMean(tool.replace(/(\/TOOL\.md)?$/, "").replace(/^.*\//, ""), known) ?? some,
   };
 }
@@ -187,7 +187,7 @@ function notChecked({ tool }: Binding): BindingDiagnostic {
   return {
     severity: "info",
     message: `the binding to ${tool} is not checked: its contract is not in this folder`,
-    hint: "Check it in its workspace: portolan validate, in the folder that has .drivers.",
+    hint: "To check it, run portolan validate in the workspace, the folder that contains .drivers.",
   };
 }
 
@@ -203,8 +203,8 @@ function executeMismatch(
   const missing = [...served.keys()].filter((id) => !written.includes(id));
   if (extra.length + missing.length === 0) return [];
   const parts = [
-    ...(extra.length === 0 ? [] : [`it has ${extra.join(", ")}, which implements does not`]),
-    ...(missing.length === 0 ? [] : [`it lacks ${missing.join(", ")}`]),
+    ...(extra.length === 0 ? [] : [`execute has ${extra.join(", ")}, which implements does not have`]),
+    ...(missing.length === 0 ? [] : [`execute lacks ${missing.join(", ")}`]),
   ];
   return [
     {

@@ -11,7 +11,6 @@ import {
 import {
   compareSchemas,
   declaredPaths,
-  type Demand,
   describeView,
   fieldNames,
   fieldOf,
@@ -84,8 +83,8 @@ function checkArguments(planned: Planned, tool: ToolDefinition): readonly Bindin
     const route = fed.get(name);
     if (route === undefined)
       found.push({
-        message: `the tool "${tool.name}" requires the argument "${name}", and no input is mapped to it`,
-        hint: `Map an input to it in argument_mapping: the contract has ${listed(fieldNames(planned.inputs))}.`,
+        message: `the tool "${tool.name}" requires the argument "${name}", but no input is mapped to it`,
+        hint: mappable(fieldNames(planned.inputs)),
       });
     else if (!isAlwaysThere(route, planned))
       found.push({
@@ -128,7 +127,7 @@ function checkRoute(
     ];
   }
   return compareSchemas(given.view, field.view, "all").map((mismatch) =>
-    explain(mismatch, "all", `${way} does not match the tool "${tool.name}"`, {
+    explain(mismatch, `${way} does not match the tool "${tool.name}"`, {
       error: "Correct the contract or the mapping, so that both have the same type.",
     }),
   );
@@ -180,8 +179,7 @@ function checkResult(planned: Planned, tool: ToolDefinition): readonly BindingDi
     return [
       {
         message: `${what} matches nothing: ${reached.message}`,
-        hint:
-          matchingPaths(gives, outputs) ?? "Correct the path; the tool's outputSchema says what there is.",
+        hint: matchingPaths(gives, outputs) ?? "Correct the path; the tool's outputSchema lists the fields.",
       },
     ];
   const mismatches = compareSchemas(withoutDropped(reached.view, binding.dropOutputs), outputs, "some");
@@ -201,7 +199,7 @@ function checkResult(planned: Planned, tool: ToolDefinition): readonly BindingDi
   return [
     ...undeclared,
     ...mismatches.map((mismatch) =>
-      explain(mismatch, "some", `${what} does not give what the contract promises`, {
+      explain(mismatch, `${what} does not give what the contract promises`, {
         error: better ?? both,
         warning: better,
       }),
@@ -227,15 +225,13 @@ function withoutDropped(view: SchemaView, dropped: readonly string[]): SchemaVie
 
 function explain(
   { path, message, severity }: Mismatch,
-  demand: Demand,
   what: string,
   hints: { readonly error: string; readonly warning?: string },
 ): BindingDiagnostic {
   const at = path.length === 0 ? "" : ` at ${path.join(".").replaceAll(".[]", "[]")}`;
-  const said = demand === "all" ? message : message.replace(/ is taken\b/, " is promised");
   return severity === "error"
-    ? { severity, message: `${what}${at}: ${said}`, hint: hints.error }
-    : { severity, message: `${what} in all cases${at}: ${said}`, hint: hints.warning };
+    ? { severity, message: `${what}${at}: ${message}`, hint: hints.error }
+    : { severity, message: `${what} in all cases${at}: ${message}`, hint: hints.warning };
 }
 
 function notCompared(tool: ToolDefinition, which: string): BindingDiagnostic {
@@ -245,6 +241,9 @@ function notCompared(tool: ToolDefinition, which: string): BindingDiagnostic {
   };
 }
 
-function listed(names: readonly string[]): string {
-  return names.length === 0 ? "none" : names.map((name) => `"${name}"`).join(", ");
+function mappable(inputs: readonly string[]): string {
+  if (inputs.length === 0)
+    return "The contract has no inputs. Add an input for this argument to the contract, or bind another tool.";
+  const names = inputs.map((name) => `"${name}"`).join(", ");
+  return `Map an input to it in argument_mapping. The inputs of the contract are ${names}.`;
 }

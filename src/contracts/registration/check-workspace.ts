@@ -37,7 +37,7 @@ function checkSecrets(driver: Driver, { secrets }: WorkspaceParts): Diagnostic[]
   const grants = new SecretGrants(secrets, async () => undefined);
   return grants.namesOf(driver).flatMap((name) => {
     if (grants.find(name, driver) !== undefined) return [];
-    const hint = `Add one with slug: ${slugOfEnv(name)} to the SECRETS.md beside the driver, with access.bind for its contracts.`;
+    const hint = `Add an entry with slug: ${slugOfEnv(name)} to the SECRETS.md beside the driver, with access.bind for its contracts.`;
     return [
       toDiagnostic(
         driver.origin,
@@ -59,16 +59,23 @@ function checkPreference(
   const driver = drivers.find((one) => one.id === wanted);
   if (driver === undefined) {
     const known = drivers.map((one) => one.id);
-    const hint = didYouMean(wanted, known) ?? "Write the id of a driver of this workspace, or remove it.";
-    return [toDiagnostic(origin, "default_implementation", `${id}: there is no driver ${wanted}`, hint)];
+    const hint =
+      didYouMean(wanted, known) ?? "Write the id of a driver of this workspace without errors, or remove it.";
+    const message = `${id}: the driver ${wanted} does not exist or has errors`;
+    return [toDiagnostic(origin, "default_implementation", message, hint)];
   }
   const { bound, diagnostics } = checkDriver(driver, contracts, undefined, { root });
   // A driver with a broken binding is reported by itself.
   if (diagnostics.some(({ severity }) => severity === "error")) return [];
   if (bound.some((one) => one.contract.id === id)) return [];
-  const hint = `Add it to implements of ${wanted}, or name a driver that serves it.`;
+  const hint = `Add ${id} to implements of ${wanted}, or name a driver that serves ${id}.`;
   return [
-    toDiagnostic(origin, "default_implementation", `${id}: the driver ${wanted} does not serve it`, hint),
+    toDiagnostic(
+      origin,
+      "default_implementation",
+      `${id}: the driver ${wanted} does not serve this contract`,
+      hint,
+    ),
   ];
 }
 
@@ -79,12 +86,13 @@ function checkRequiredTools(
   const known = contracts.map((one) => one.id);
   return requires.tools.flatMap((tool) => {
     if (known.includes(tool)) return [];
-    const hint = didYouMean(tool, known) ?? `Write its contract as tools/${tool}/TOOL.md, or remove it here.`;
+    const hint =
+      didYouMean(tool, known) ?? `Write or correct its contract, tools/${tool}/TOOL.md, or remove it here.`;
     return [
       toDiagnostic(
         origin,
         `requires.tools:${tool}`,
-        `${id}: there is no contract ${tool}, which it requires`,
+        `${id} requires the contract ${tool}, which does not exist or has errors`,
         hint,
       ),
     ];
@@ -104,14 +112,14 @@ function checkRequiredSecrets(
     const place = `requires.secrets:${slug}`;
     const entry = all.find(slug);
     if (entry === undefined) {
-      const hint = "Add an entry for it to the SECRETS.md of the workspace or of a driver.";
-      const message = `${id}: no SECRETS.md has an entry for the secret ${slug}, which it requires`;
+      const hint = "Add an entry for the secret to the SECRETS.md of the workspace or of a driver.";
+      const message = `${id} requires the secret ${slug}, but no SECRETS.md has an entry for it`;
       return [toDiagnostic(origin, place, message, hint)];
     }
     // Grants to users, roles and capabilities are decided with each call.
     const isOpen = entry.access.bind.some((grant) => !("tool" in grant));
     if (isOpen || checkAccess(entry, "bind", { tool: id }).granted) return [];
-    const message = `${id}: the secret ${slug}, which it requires, is not granted to it`;
+    const message = `${id} requires the secret ${slug}, which is not granted to this contract`;
     return [
       toDiagnostic(
         origin,

@@ -52,6 +52,8 @@ test("a range over both serves only the one that it was made ready for", async (
   const contracts = await open(both);
   expect(contracts.explain("fs-read@2")).toMatchObject({ selected: "two-mcp" });
   expect(contracts.explain("fs-read@1")?.phases[0]).toMatchObject({
-    rejected: [{ driver: "two-mcp", reason: "it serves 2.0.0, and the contract is 1.4.0" }],
+    rejected: [
+      { driver: "two-mcp", reason: "it serves the version 2.0.0, but the contract has the version 1.4.0" },
+    ],
   });
 });

@@ -21,8 +21,12 @@ export function tagDenial({ policyTags }: Tagged, policy: ContractPolicy): Denia
     return { reason: `the policy denies drivers tagged ${denied}`, code: "policy_violation" };
   const { allowTags } = policy;
   if (allowTags === undefined || policyTags.some((tag) => allowTags.includes(tag))) return undefined;
-  const tags = policyTags.length === 0 ? "it has no tags" : `it is tagged ${policyTags.join(", ")}`;
-  return { reason: `the policy wants ${allowTags.join(" or ")}, and ${tags}`, code: "policy_violation" };
+  const tags =
+    policyTags.length === 0 ? "the driver has no tags" : `the driver is tagged ${policyTags.join(", ")}`;
+  return {
+    reason: `the policy requires the tag ${allowTags.join(" or ")}, and ${tags}`,
+    code: "policy_violation",
+  };
 }
 
 export function regionDenial(
@@ -34,7 +38,7 @@ export function regionDenial(
     if (wanted === undefined || region.includes(wanted)) continue;
     if (policy.strictRegion !== true && region.includes("global")) continue;
     return {
-      reason: `it is in ${region.join(", ") || "no region"}, not in ${wanted}`,
+      reason: `the driver is in the region ${region.join(", ") || "(none)"}, not in ${wanted}`,
       code: "region_mismatch",
     };
   }

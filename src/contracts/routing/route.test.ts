@@ -82,10 +82,10 @@ describe("1 candidates", () => {
     );
     expect(found.selected).toBe("fits");
     expect(rejected(found, "candidates")).toEqual({
-      old: "it serves ^2.0.0, and the contract is 1.2.0",
+      old: "it serves the versions ^2.0.0, but the contract has the version 1.2.0",
       cli: "the contract forbids drivers of the kind cli",
-      sdk: "the contract wants a driver of the kind mcp or http",
-      narrow: "it does not take tail",
+      sdk: "the contract requires a driver of the kind mcp or http",
+      narrow: "it does not support the inputs tail",
     });
   });
 
@@ -115,10 +115,10 @@ describe("2 capability", () => {
       "no package",
     ],
     ["of the wrong version", { server: unavailable("0.4", "version_mismatch") }, "version_mismatch", "0.4"],
-    ["not logged in", { auth: "unauthed" }, "auth_required", "nobody is logged in"],
+    ["not logged in", { auth: "unauthed" }, "auth_required", "the user is not logged in"],
     ["expired", { auth: "expired" }, "auth_required", "its login has expired"],
     ["ill", { health: "failed" }, "tool_unavailable", "its health check failed"],
-    ["not seen for long", { health: "stale" }, "tool_unavailable", "its health was not checked for too long"],
+    ["not seen for long", { health: "stale" }, "tool_unavailable", "its last health check is too old"],
   ])("%s", (_, status, code, reason) => {
     const found = run([candidate("a", { status })]);
     expect(found.error).toMatchObject({ code, nearest: [{ driver: "a", phase: "capability", reason }] });
@@ -172,8 +172,8 @@ describe("3 policy", () => {
     const found = run(tagged, {}, { allowTags: ["pii-safe"] });
     expect(found.phases[2]?.kept).toEqual(["a"]);
     expect(rejected(found, "policy")).toEqual({
-      b: "the policy wants pii-safe, and it is tagged cloud",
-      none: "the policy wants pii-safe, and it has no tags",
+      b: "the policy requires the tag pii-safe, and the driver is tagged cloud",
+      none: "the policy requires the tag pii-safe, and the driver has no tags",
     });
   });
 
@@ -197,7 +197,7 @@ describe("3 policy", () => {
     );
     expect(run([drivers[1] as Candidate], { region: "eu-west-1" }).error).toMatchObject({
       code: "region_mismatch",
-      message: expect.stringContaining("us: it is in us, not in eu-west-1") as string,
+      message: expect.stringContaining("us: the driver is in the region us, not in eu-west-1") as string,
     });
   });
 

@@ -2,6 +2,7 @@
 
 import { parseVersion, satisfies } from "../../base/text/versions.ts";
 import type { Contract, CostClass, CostOverride, DriverErrorCode, DriverKind } from "../../model/index.ts";
+import { STILL_STARTING } from "../verification/verification.ts";
 import { obstacleOf, tierOf, type DriverStatus } from "./tier.ts";
 import { regionDenial, tagDenial, type ContractPolicy } from "./policy.ts";
 
@@ -36,8 +37,10 @@ export interface RouteRequest {
   readonly region?: string;
   /** Route for a login, which needs no login. */
   readonly loginOnly?: boolean;
-  /** Drivers that were tried and failed. */
+  /** Drivers that get no calls: they were tried and failed, or are in `starting`. */
   readonly exclude?: readonly string[];
+  /** Of these, drivers whose servers are still starting, while another driver is verified. */
+  readonly starting?: readonly string[];
 }
 
 export interface RouteState {
@@ -155,30 +158,33 @@ function route(request: RouteRequest, state: RouteState, lastResort: boolean): R
 }
 
 function candidateRejection({ driver, service }: Option, request: RouteRequest): RejectionReason {
-  const { contract, inputs, exclude } = request;
+  const { contract, inputs, exclude, starting } = request;
   const { forbid, requireKind } = contract.driverConstraints;
-  if (exclude?.includes(driver.id) === true) return { reason: "it was tried and failed", code: "no_route" };
+  if (exclude?.includes(driver.id) === true) {
+    const isStarting = starting?.includes(driver.id) === true;
+    return { reason: isStarting ? STILL_STARTING : "it was tried and failed", code: "no_route" };
+  }
   if (!satisfies(contract.version, service.range))
     return {
-      reason: `it serves ${service.range}, and the contract is ${contract.version}`,
+      reason: `it serves the versions ${service.range}, but the contract has the version ${contract.version}`,
       code: "no_route",
     };
   // A range may contain several majors; a driver serves the one that it is bound to.
   if (service.version !== undefined && majorOf(service.version) !== majorOf(contract.version))
     return {
-      reason: `it serves ${service.version}, and the contract is ${contract.version}`,
+      reason: `it serves the version ${service.version}, but the contract has the version ${contract.version}`,
       code: "no_route",
     };
   if (forbid.includes(driver.kind))
     return { reason: `the contract forbids drivers of the kind ${driver.kind}`, code: "no_route" };
   if (requireKind.length > 0 && !requireKind.includes(driver.kind))
     return {
-      reason: `the contract wants a driver of the kind ${requireKind.join(" or ")}`,
+      reason: `the contract requires a driver of the kind ${requireKind.join(" or ")}`,
       code: "no_route",
     };
   const fields = service.dropInputs.filter((name) => inputs.includes(name));
   if (fields.length === 0) return undefined;
-  return { reason: `it does not take ${fields.join(", ")}`, code: "input_unsupported", fields };
+  return { reason: `it does not support the inputs ${fields.join(", ")}`, code: "input_unsupported", fields };
 }
 
 function majorOf(version: string): number | undefined {
@@ -252,7 +258,7 @@ function messageOf(
   pinned: Rejection | undefined,
 ): string {
   if (code === "pinned_provider_unavailable")
-    return `${contract} is pinned to ${pin ?? ""}, which cannot serve it: ${pinned?.reason ?? "no such driver serves this contract"}`;
+    return `The call of ${contract} is pinned to the driver ${pin ?? ""}, which cannot serve it: ${pinned?.reason ?? "no such driver serves this contract"}`;
   if (last.length === 0) return `No driver serves ${contract}.`;
   const shown = last.slice(0, 5).map(({ driver, reason }) => `${driver}: ${reason}`);
   const more = last.length > shown.length ? `; and ${last.length - shown.length} more` : "";

@@ -57,18 +57,21 @@ export function obstacleOf(
   if (server.kind === "unavailable") return { reason: server.fault.reason, code: server.fault.code };
   if (server.kind === "retryDue" && !lastResort) {
     const { reason, code } = server.fault;
-    return { reason: `it failed and was not verified since: ${reason}`, code, retryDue: true };
+    return {
+      reason: `it failed, and Portolan has not verified it again yet: ${reason}`,
+      code,
+      retryDue: true,
+    };
   }
   if (!loginOnly && (auth === "unauthed" || auth === "expired"))
     return {
-      reason: auth === "expired" ? "its login has expired" : "nobody is logged in",
+      reason: auth === "expired" ? "its login has expired" : "the user is not logged in",
       code: "auth_required",
     };
   if (health === "failed") {
     const why = healthReason === undefined ? "" : `: ${healthReason}`;
     return { reason: `its health check failed${why}`, code: "tool_unavailable" };
   }
-  if (health === "stale")
-    return { reason: "its health was not checked for too long", code: "tool_unavailable" };
+  if (health === "stale") return { reason: "its last health check is too old", code: "tool_unavailable" };
   return undefined;
 }

@@ -286,7 +286,8 @@ describe("rules (the policy phase, and the pin)", () => {
       expect(events).toMatchObject([{ provider_id: "us", mcp_tool_name: method, ok: true }]);
       await expect(ask(contracts, method, params, far)).rejects.toMatchObject({
         code: "FORBIDDEN",
-        message: "eu may not serve this: it is in eu-west-1, not in ap-south-1",
+        message:
+          "the driver eu is not allowed for this request: the driver is in the region eu-west-1, not in ap-south-1",
         data: { code: "region_mismatch" },
       });
       expect(events).toHaveLength(1);

@@ -54,7 +54,7 @@ export class DriverSurfaces {
 
   prompts(context: CallContext = {}): readonly PromptDefinition[] {
     const offered = offerPrompts(this.#allowed(context), (name, one, other) => {
-      const message = `the drivers ${other.driver.id} and ${one.driver.id} both have the prompt ${name}: ${one.driver.id} serves it only to callers whom ${other.driver.id} may not serve`;
+      const message = `the drivers ${other.driver.id} and ${one.driver.id} both have the prompt ${name}: ${one.driver.id} serves it only to callers for whom the policy excludes ${other.driver.id}`;
       // Lists are made again with every change, and a warning is reported once.
       if (this.#reported.has(message)) return;
       this.#reported.add(message);
@@ -225,11 +225,15 @@ export class DriverSurfaces {
         const { driver } = registered;
         const why = policyDenial(driver, this.#set.options.policy ?? {}, context);
         if (why === undefined || !succeeds(() => find([registered]))) continue;
-        throw new PortolanError("FORBIDDEN", `${driver.id} may not serve this: ${why.reason}`, {
-          server: driver.id,
-          data: { code: why.code },
-          hint: "The policy of contracts applies to prompts and resources too: see contracts: in portolan.yaml, and the pin and region of the request.",
-        });
+        throw new PortolanError(
+          "FORBIDDEN",
+          `the driver ${driver.id} is not allowed for this request: ${why.reason}`,
+          {
+            server: driver.id,
+            data: { code: why.code },
+            hint: "The policy of contracts applies to prompts and resources too: see contracts: in portolan.yaml, and the pin and region of the request.",
+          },
+        );
       }
       throw missing;
     }

@@ -155,7 +155,7 @@ export function findResource(uri: string, offered: readonly OfferedResource[]): 
   const known = offered.flatMap(({ declared }) =>
     declared.integrateAs === "ref_kind" ? [declared.refKindId] : [declared.uriTemplate],
   );
-  throw new PortolanError("RESOURCE_NOT_FOUND", `no driver has the resource ${quoted(uri)}`, {
+  throw new PortolanError("RESOURCE_NOT_FOUND", `no driver lists the resource ${quoted(uri)}`, {
     hint: didYouMean(parsed.ok ? parsed.ref.kind : uri, known),
   });
 }

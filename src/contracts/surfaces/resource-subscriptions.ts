@@ -180,7 +180,7 @@ export class ResourceSubscriptions {
     if (!isPersonal(driver, hooks)) return found;
     throw new PortolanError(
       "NOT_SUPPORTED",
-      `${driver.id} has secrets or a login, so that its notifications are private to each user; subscriptions are not supported`,
+      `subscriptions to resources of ${driver.id} are not supported: each user has a separate connection to it, because it has secrets or a login, or is at a URL that may require a login`,
       { server: driver.id },
     );
   }

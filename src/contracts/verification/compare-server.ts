@@ -122,8 +122,8 @@ function checkRevision({ id, protocolVersion, origin }: Driver, negotiated: stri
       server: id,
       file: origin.file,
       path: "/protocol_version",
-      message: `${id}: protocol_version is ${protocolVersion}, and its server speaks ${negotiated} instead`,
-      hint: `Write protocol_version: "${negotiated}" if the driver serves that too, leave it out, or update the server.`,
+      message: `${id}: protocol_version is ${protocolVersion}, but its server uses ${negotiated}`,
+      hint: `Write protocol_version: "${negotiated}" if the driver works with it, remove protocol_version, or update the server.`,
     },
   ];
 }

@@ -49,6 +49,7 @@ export class DriverVerification {
   #match = NO_COMPARISON;
   #diagnostics: readonly Diagnostic[];
   #isClosed = false;
+  #starting = 0;
   /** False when no process has a tool that must not be called, which is what most calls ask. */
   hasWithheld = false;
 
@@ -63,6 +64,11 @@ export class DriverVerification {
   /** State of the driver for callers without a process of their own. */
   get overall(): SettledState {
     return this.#overall;
+  }
+
+  /** Whether a server is being started or compared now. */
+  get isStarting(): boolean {
+    return this.#starting > 0;
   }
 
   get diagnostics(): readonly Diagnostic[] {
@@ -116,7 +122,16 @@ export class DriverVerification {
     }
     return !(coming instanceof Promise) && this.#usable.has(coming)
       ? coming
-      : this.#acquireLater(coming, who);
+      : this.#acquireCounted(coming, who);
+  }
+
+  async #acquireCounted(coming: Upstream | Promise<Upstream>, who: Acquirer): Promise<Upstream> {
+    this.#starting += 1;
+    try {
+      return await this.#acquireLater(coming, who);
+    } finally {
+      this.#starting -= 1;
+    }
   }
 
   async #acquireLater(coming: Upstream | Promise<Upstream>, who: Acquirer): Promise<Upstream> {
@@ -132,7 +147,7 @@ export class DriverVerification {
       : await this.#processOf(who.context).verify(upstream, who);
     if (mismatch === undefined) return upstream;
     const { id } = this.#options.driver;
-    const message = `${id}: the server does not match its contracts any more: ${mismatch}`;
+    const message = `${id}: the server does not match its contracts: ${mismatch}`;
     throw fail("tool_unavailable", message, { retryable: false });
   }
 

@@ -82,6 +82,9 @@ export type VerificationEffect =
 
 export type VerificationStep = readonly [Verification, readonly VerificationEffect[]];
 
+/** Why a driver is not verified while its server starts for the first time. */
+export const STILL_STARTING = "its server is still being installed or verified";
+
 export const UNVERIFIED: SettledState = { kind: "unverified" };
 export const NEW_VERIFICATION: Verification = {
   state: UNVERIFIED,

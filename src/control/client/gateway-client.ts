@@ -133,7 +133,10 @@ export async function connectGateway(
   only?: readonly string[],
 ): Promise<GatewayClient> {
   const peer = new Peer(await openSocket(gateway), async () => {
-    throw new PortolanError("NOT_SUPPORTED", "this process answers no requests");
+    throw new PortolanError(
+      "NOT_SUPPORTED",
+      "a command answers only the questions about its own requests on the control socket",
+    );
   });
   const late = setTimeout(() => peer.close(), CONNECT_MS);
   try {
@@ -176,10 +179,11 @@ function openSocket(gateway: RunningGateway): Promise<Socket> {
   });
 }
 
-function noAnswer({ pid, url = "stdio" }: RunningGateway, cause: unknown): PortolanError {
-  const message = `the gateway at ${url} (process ${pid}) does not answer`;
+function noAnswer({ pid, url }: RunningGateway, cause: unknown): PortolanError {
+  const place = url === undefined ? "on stdio" : `at ${url}`;
+  const message = `the gateway ${place} (process ${pid}) runs, but does not respond`;
   return new PortolanError("CONNECTION_LOST", message, {
-    hint: `Use --standalone to run without it. To end it: kill ${pid}`,
+    hint: `To stop it: kill ${pid}. Commands that have the option --standalone, such as portolan list, can run without the gateway.`,
     cause,
   });
 }

@@ -146,8 +146,11 @@ test("a call in flight fails clearly, a list is asked for again, and later reque
   first.stop();
   const { error } = await client.until(isId("call"));
   expect(error).toMatchObject({
-    message: "the gateway stopped while this request was running",
-    data: { code: "CONNECTION_LOST", hint: "The call may or may not have run; check before calling again." },
+    message: "the gateway stopped before it returned a response to this request",
+    data: {
+      code: "CONNECTION_LOST",
+      hint: "The call may or may not have taken effect; check before you repeat it.",
+    },
   });
   client.send({ id: "later", method: "tools/call", params: { name: "x" } });
   const second = place.gateway();

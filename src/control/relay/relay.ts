@@ -266,7 +266,10 @@ function toLine(message: object): string {
 }
 
 function lost(): PortolanError {
-  return new PortolanError("CONNECTION_LOST", "the gateway stopped while this request was running");
+  return new PortolanError(
+    "CONNECTION_LOST",
+    "the gateway stopped before it returned a response to this request",
+  );
 }
 
 function failure(id: RequestId, { code, message, hint }: PortolanError): JsonObject {

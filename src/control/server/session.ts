@@ -11,6 +11,7 @@ import {
   type HubEvent,
   type HubView,
   type OpenedWorkspace,
+  readHealth,
   readPins,
 } from "../../hub/index.ts";
 import { isObject, type JsonObject, MODERN_REVISION } from "../../model/index.ts";
@@ -194,7 +195,7 @@ export class ControlSession {
     const healthy = check === true ? await checkHealth(view.members) : undefined;
     const { toolRoutes, promptRoutes } = view.table;
     return {
-      health: view.members.map(healthOf).toSorted((a, b) => (a.alias < b.alias ? -1 : 1)),
+      health: readHealth(view.members),
       tools: [...toolRoutes].map(([full, { member, own }]) => [full, { server: member.alias, name: own }]),
       prompts: [...promptRoutes].map(([full, { member, name }]) => [full, { server: member.alias, name }]),
       description: view.describe(),
@@ -313,15 +314,16 @@ export class ControlSession {
   #consoleLink(): string {
     const link = this.#options.consoleLink?.();
     if (link !== undefined) return link;
-    throw new PortolanError("NOT_SUPPORTED", "this gateway serves no console", {
-      hint: "The console needs HTTP (portolan serve), and an address that gateway.console in portolan.yaml includes.",
+    throw new PortolanError("NOT_SUPPORTED", "This gateway does not serve the console.", {
+      hint: "The console needs a gateway on HTTP (portolan serve), and gateway.console in portolan.yaml must not be off. With gateway.console: local (the default), gateway.host must be a loopback address such as 127.0.0.1, or 0.0.0.0 or ::. At 0.0.0.0 and ::, gateway.allowed_hosts must be absent or contain localhost. In other cases, set gateway.console: all. Restart the gateway after a change.",
     });
   }
 
-  /** The launch plans of the servers, with what their sandboxes grant. */
-  #sandbox(): SandboxResult {
-    const members = this.#selected().members.filter(({ processes }) => processes.plan !== undefined);
-    return { plans: members.flatMap(({ processes: { plan } }) => (plan === undefined ? [] : [plan])) };
+  /** The launch plans of the servers, with what their sandboxes grant, and what they denied. */
+  async #sandbox(): Promise<SandboxResult> {
+    const { openDenials } = await import("./open-denials.ts");
+    const plans = this.#selected().members.flatMap(({ processes: { plan } }) => plan ?? []);
+    return { plans, denied: openDenials(plans, this.#options.recentEvents()) };
   }
 
   async #approvals(): Promise<ApprovalsResult> {
@@ -331,10 +333,21 @@ export class ControlSession {
 
   #decide({ id, decision, forMs, reason }: JsonObject): Promise<unknown> {
     const approvals = this.#options.approvals();
-    if (typeof id !== "string" || (decision !== "approve" && decision !== "deny") || approvals === undefined)
-      throw new PortolanError("INPUT_INVALID", "a decision has an id, and is approve or deny");
+    if (approvals === undefined)
+      throw new PortolanError(
+        "INPUT_INVALID",
+        "the gateway is still starting, so no call waits for approval",
+        {
+          hint: "Try again when the gateway has started.",
+        },
+      );
+    if (typeof id !== "string" || (decision !== "approve" && decision !== "deny"))
+      throw new PortolanError(
+        "INPUT_INVALID",
+        "a decision needs the id of a call, and must be approve or deny",
+      );
     if (forMs !== undefined && (typeof forMs !== "number" || !Number.isSafeInteger(forMs) || forMs <= 0))
-      throw new PortolanError("INPUT_INVALID", "forMs must be a number of milliseconds");
+      throw new PortolanError("INPUT_INVALID", "forMs must be a whole number of milliseconds, at least 1");
     const verdict = {
       ...{ id, approve: decision === "approve", forMs },
       reason: typeof reason === "string" && reason.trim() !== "" ? reason.trim() : undefined,
@@ -377,7 +390,11 @@ function ended(signal: AbortSignal): Promise<void> {
 }
 
 function notSupported(method: string): PortolanError {
-  return new PortolanError("NOT_SUPPORTED", `this gateway does not support ${method.slice(0, 80)}`, {
-    hint: "The gateway is another version of Portolan; restart it.",
-  });
+  return new PortolanError(
+    "NOT_SUPPORTED",
+    `the running gateway does not support this command: its version of Portolan has no control request "${method.slice(0, 80)}"`,
+    {
+      hint: "Restart the gateway with the version of this command: portolan stop, then portolan serve --daemon. If the gateway is a service, restart it with the service manager: portolan service status shows its name.",
+    },
+  );
 }

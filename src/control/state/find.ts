@@ -68,7 +68,8 @@ async function readGateway(file: string): Promise<RunningGateway | EndedGateway 
   if (problem === "it is gone") return undefined;
   if (problem !== undefined) return untrusted(file, problem, `Remove it: rm ${file}`);
   const state = await readState(file);
-  if (state === undefined) return untrusted(file, "it is damaged", `Remove it: rm ${file}`);
+  if (state === undefined)
+    return untrusted(file, "it is damaged, or of another version of Portolan", `Remove it: rm ${file}`);
   const { process: identity, version: _version, ...rest } = state;
   const now = await stateOf(identity);
   if (now === "dead") {
@@ -82,19 +83,22 @@ async function readGateway(file: string): Promise<RunningGateway | EndedGateway 
   // A process of another machine or container: its socket cannot be reached from here.
   if (now === "unknown") return undefined;
   const open = await socketProblem(state.socket);
-  if (open !== undefined) {
-    const hint = `Stop it, and start it again: kill ${identity.pid}`;
-    return untrusted(
-      state.socket,
-      `${open}; the gateway with the process id ${identity.pid} is not used`,
-      hint,
-    );
-  }
+  if (open !== undefined)
+    return {
+      code: "FILE_FAILED",
+      severity: "warning",
+      message: `this command does not use the gateway (process ${identity.pid}), because the folder of its control socket cannot be used: ${open}`,
+      file: state.socket,
+      hint:
+        state.kind === "stdio"
+          ? "Restart the MCP client that started the gateway."
+          : `Stop the gateway, then start it again: kill ${identity.pid}; portolan serve --daemon`,
+    };
   return { ...rest, pid: identity.pid, file, isAlive: async () => (await stateOf(identity)) === "alive" };
 }
 
 function untrusted(file: string, problem: string, hint: string): Diagnostic {
-  const message = `the state of a running gateway is not trusted: ${problem}`;
+  const message = `Portolan does not trust this file of a gateway: ${problem}`;
   return { code: "FILE_FAILED", severity: "warning", message, file, hint };
 }
 

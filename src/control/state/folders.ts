@@ -40,9 +40,13 @@ export async function createPrivateFolder(folder: string): Promise<void> {
   if (isOwn && (found.mode & 0o077) !== 0 && (found.mode & 0o022) === 0) await chmod(folder, 0o700);
   const problem = await privacyProblem(folder);
   if (problem !== undefined)
-    throw new PortolanError("FILE_FAILED", `the folder ${folder} cannot be used: ${problem}`, {
-      hint: `Make it private: chmod 700 ${folder}`,
-    });
+    throw new PortolanError(
+      "FILE_FAILED",
+      `the folder ${folder} for the state of running gateways cannot be used: ${problem}`,
+      {
+        hint: `It must be a folder of your own that only you can access. Remove it, and Portolan creates it again; or, if only its permissions are wrong: chmod 700 ${folder}`,
+      },
+    );
 }
 
 /** A path for a new socket, in a new private folder. On Windows, the name of a pipe. */
@@ -61,10 +65,14 @@ export async function createSocketPath(env: NodeJS.ProcessEnv = process.env): Pr
       failure = error;
     }
   }
-  throw new PortolanError("FILE_FAILED", "no folder for the control socket can be created", {
-    hint: "Make the folder in XDG_RUNTIME_DIR or TMPDIR writable.",
-    cause: failure,
-  });
+  throw new PortolanError(
+    "FILE_FAILED",
+    "Portolan cannot create a folder for the control socket of the gateway",
+    {
+      hint: "Set XDG_RUNTIME_DIR or TMPDIR to a folder that you can write to.",
+      cause: failure,
+    },
+  );
 }
 
 /** Why the folder of a socket cannot be trusted; undefined if it can. */

@@ -57,7 +57,7 @@ async function readClientFile(
       return fail("it is not UTF-8 text", "Save it as UTF-8.");
     return fail(
       `it cannot be read (${code ?? "unknown reason"})`,
-      "Check that the file exists and may be read.",
+      "Check that the file exists and that you have permission to read it.",
     );
   }
 }

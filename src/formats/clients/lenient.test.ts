@@ -69,8 +69,8 @@ test.each([
 });
 
 test.each([
-  ["{}", "1:16 error there is neither a command nor a url | Add one of them."],
-  ['{"comand":"x"}', '1:16 error there is neither a command nor a url | Did you mean "command"?'],
+  ["{}", "1:16 error the entry has neither a command nor a url | Add one of them."],
+  ['{"comand":"x"}', '1:16 error the entry has neither a command nor a url | Did you mean "command"?'],
   ["3", "1:16 error the entry is a number | Make it an object with a command or a url."],
   ['"npx"', "1:16 error the entry is a text | Make it an object with a command or a url."],
   ['{"command":""}', "1:21 error command is an empty text | Make it a text."],
@@ -93,12 +93,12 @@ test.each([
     '{"command":"x","allowedTools":"a"}',
     '1:35 error allowedTools is a text | Make it a list of names, such as ["read_file"].',
   ],
-  ['{"type":"htp","url":"https://x"}', '1:21 error type is none that is known | Did you mean "http"?'],
+  ['{"type":"htp","url":"https://x"}', '1:21 error type is not a known transport | Did you mean "http"?'],
   [
     '{"type":"carrier pigeon","url":"https://x"}',
-    '1:21 error type is none that is known | Use "stdio", "http", "sse" or "ws".',
+    '1:21 error type is not a known transport | Use "stdio", "http", "sse" or "ws".',
   ],
-  ['{"type":"http","command":"x"}', "1:21 error url is missing: type says http | Add url."],
+  ['{"type":"http","command":"x"}', "1:21 error url is missing, but type is http | Add url."],
   [
     '{"transport":{"type":"http","url":"https://x"}}',
     '1:21 error transport is an object | Write type, url and the rest side by side, for example "type": "http".',
@@ -115,10 +115,7 @@ test.each([
     '{"type":"ws","url":"https://x/mcp"}',
     "1:33 error url must start with ws:// or wss:// | Write it such as wss://example.com/mcp, or correct the type.",
   ],
-  [
-    '{"url":"https://x","headers":{"A B":"c"}}',
-    "1:50 error headers: a header has a name that headers cannot have",
-  ],
+  ['{"url":"https://x","headers":{"A B":"c"}}', "1:50 error headers: a header has an invalid name"],
   ['{"url":"https://x","headers":{"A":"b\\r\\nc"}}', "1:50 error headers: A contains a line break"],
 ])("%s", (json, finding) => {
   const found = entry(json);
@@ -155,15 +152,15 @@ test.each([
   ],
   [
     '{"command":"x","url":"https://x"}',
-    '1:35 warning there are both command and url; command counts | Add "type" to say which.',
+    '1:35 warning the entry has both command and url; command is used | Add "type" to choose one of them.',
   ],
   [
     '{"url":"https://x","serverUrl":"https://y"}',
-    "1:39 warning serverUrl says again what url says; url counts | Keep one of them.",
+    "1:39 warning serverUrl and url are the same setting; url is used | Keep one of them.",
   ],
   [
     '{"command":"x","env":{"A":"a$${B}"}}',
-    "1:42 warning a $ right before a reference makes it plain text | Put the $ elsewhere.",
+    "1:42 warning a $ directly before a reference makes the reference plain text | Put the $ elsewhere.",
   ],
 ])("%s is read with a warning", (json, finding) => {
   const found = entry(json);
@@ -270,7 +267,7 @@ test("secrets that are written out are told by name, never by value", () => {
       1,
     ),
   );
-  expect(found.diagnostics.map(({ severity, message }) => `${severity} ${message.split(" ")[0]}`)).toEqual([
+  expect(found.diagnostics.map(({ severity, literalSecret }) => `${severity} ${literalSecret}`)).toEqual([
     "info --api-key",
     "info --token",
     "info GITHUB_TOKEN",

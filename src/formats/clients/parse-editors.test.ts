@@ -214,7 +214,7 @@ test("Cursor: variables of the editor, and those of other clients", () => {
   expect(shown(found)).toEqual([
     "6:76 info Cursor itself does not expand ${OTHER}; Portolan does",
     "6:97 warning ${execPath} is known only to the running editor | Write its value instead.",
-    "7:7 warning the variables of envFile are added by Cursor, not by Portolan | Name those that the server needs in env, as ${NAME}.",
+    "7:7 warning Cursor reads the variables of envFile, but Portolan does not | List the variables that the server needs under env, as ${NAME}.",
   ]);
 });
 

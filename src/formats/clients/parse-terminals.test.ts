@@ -46,7 +46,7 @@ disabled_tools = ["screenshot"]
   );
   expect(found.client).toBe("codex");
   expect(shown(found)).toEqual([
-    '13:1 info the name "figma one" is not usable in tool names; here it is figma_one',
+    '13:1 info the name "figma one" cannot be a part of tool names; Portolan uses the alias figma_one',
   ]);
   expect(found.servers).toEqual([
     {
@@ -182,7 +182,9 @@ test("OpenCode: one list for the command, {env:} and {file:}, and both of its ve
     "/repo/opencode.jsonc",
   );
   expect(found.client).toBe("opencode");
-  expect(shown(found)).toEqual(["13:5 info it only switches a server on or off that stands elsewhere"]);
+  expect(shown(found)).toEqual([
+    "13:5 info this entry only enables or disables a server that is declared elsewhere",
+  ]);
   expect(found.servers.map(({ endpoint, enabled, limits }) => ({ endpoint, enabled, limits }))).toEqual([
     {
       endpoint: {
@@ -255,7 +257,7 @@ services:
   ]);
   expect(shown(found)).toEqual([
     "11:7 error the server has no name | Give it one.",
-    '13:7 error another server is called "github" already | Give each server its own name.',
+    '13:7 error another server already has the name "github" | Give each server its own name.',
   ]);
 });
 
@@ -277,9 +279,9 @@ test("all faults of an entry are found at once, also where its transport or its 
     "/repo/job.yaml",
   );
   expect(shown(found).map((line) => line.split(" | ")[0])).toEqual([
-    "4:7 error command is missing: transport says stdio",
+    "4:7 error command is missing, but transport is stdio",
     "6:7 error env is a number",
-    "8:7 error transport is none that is known",
+    "8:7 error transport is not a known transport",
     "9:7 error url is a number",
     "10:7 error headers is a list",
     "11:7 error the server has no name",

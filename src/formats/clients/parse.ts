@@ -123,7 +123,8 @@ function reportSecrets({ alias, path, raw, server }: WholeEntry, report: ReportA
       severity: "info",
       server: alias,
       message: `${name} looks like a secret that is written out in the file`,
-      hint: "Keep it elsewhere and refer to it as ${NAME}: portolan secrets set NAME.",
+      literalSecret: name,
+      hint: "Store the value (portolan secrets set NAME), and write ${NAME} in its place in portolan.yaml. For servers of other clients, portolan import --write --secrets vault does both.",
     });
   }
 }

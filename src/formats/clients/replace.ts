@@ -147,8 +147,8 @@ function openFile(client: ClientId, text: string): TextDocument {
   const { line, column } = createLocator(document.text)(problem?.offset ?? 0);
   throw new PortolanError(
     "FILE_INVALID",
-    `the file of ${CLIENT_TITLES[client]} cannot be read: ${problem?.message ?? "it is not an object"} (line ${line}, column ${column})`,
-    { hint: "Correct the file first; nothing was written.", data: { line, column } },
+    `the config file of ${CLIENT_TITLES[client]} cannot be parsed: ${problem?.message ?? "it is not an object"} (line ${line}, column ${column})`,
+    { hint: "Nothing was written. Correct the file, and run the command again.", data: { line, column } },
   );
 }
 
@@ -157,9 +157,9 @@ function edited(document: TextDocument, changes: readonly Change[], client: Clie
   if (done !== undefined) return done;
   throw new PortolanError(
     "NOT_SUPPORTED",
-    `the file of ${CLIENT_TITLES[client]} is written in a way that cannot be changed in place`,
+    `Portolan cannot edit this config file of ${CLIENT_TITLES[client]} without changing other parts of it. Nothing was written`,
     {
-      hint: "Nothing was written. Edit the file by hand, or put each server on lines of its own and run the command again.",
+      hint: "Put each server on its own lines, remove keys that occur twice, and run the command again. Or edit the file by hand.",
     },
   );
 }

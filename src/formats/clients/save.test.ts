@@ -115,7 +115,7 @@ test("refuses what changed meanwhile, what is no text, and what is no file", asy
   await writeFile(file, '{"newer":true}');
   await expect(writeClientFile(file, "{}", { now, basis: "{}" })).rejects.toMatchObject({
     code: "FILE_FAILED",
-    message: `${file} was changed by another program meanwhile`,
+    message: `${file} was changed by another program in the meantime; nothing was written`,
   });
   await writeFile(file, Buffer.from([0x7b, 0xff, 0x7d]));
   await expect(writeClientFile(file, "{}", { now })).rejects.toMatchObject({ code: "FILE_FAILED" });
@@ -126,7 +126,7 @@ test("refuses what changed meanwhile, what is no text, and what is no file", asy
   await symlink(join(root, "nowhere.json"), join(root, "dangling.json"));
   await expect(writeClientFile(join(root, "dangling.json"), "{}", { now })).rejects.toMatchObject({
     code: "FILE_FAILED",
-    message: `${join(root, "dangling.json")} is a link that leads nowhere (ENOENT)`,
+    message: `${join(root, "dangling.json")} is a symbolic link to a file that does not exist (ENOENT)`,
   });
   expect((await readdir(root)).sort()).toEqual(["dangling.json", "folder.json", "mcp.json"]);
 });

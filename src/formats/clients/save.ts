@@ -8,7 +8,7 @@ import { PortolanError } from "../../errors/index.ts";
 import { CLIENT_FORMATS, clientOfPlace, formatOfPlace } from "./known/detect.ts";
 import { openDocument } from "../document/edit/index.ts";
 
-const UNWRITABLE = "Check the folder of the file, and the space on the disk.";
+const UNWRITABLE = "Check the permissions of the folder, and the space on the disk.";
 
 export interface WriteOptions {
   /** The text that the new one was made from: when the file has another by now, nothing is written. */
@@ -43,13 +43,17 @@ export async function writeClientFile(
 ): Promise<WrittenFile> {
   const target = await findTarget(file);
   const before = await readBefore(target);
-  checkParses(target, text, "the new text");
-  if (before !== undefined) checkParses(target, before.text, "the existing file");
+  checkParses(target, text, true);
+  if (before !== undefined) checkParses(target, before.text, false);
   if (options.basis !== undefined && (before?.text ?? "") !== options.basis)
-    throw failed(target, "was changed by another program meanwhile", "Run the command again.");
+    throw failed(
+      target,
+      "was changed by another program in the meantime; nothing was written",
+      "Run the command again.",
+    );
   if (before?.text === text) return { file: target, changed: false };
   await mkdir(dirname(target), { recursive: true }).catch(
-    rethrow(target, "has no folder and none can be made"),
+    rethrow(target, "has no folder, and Portolan cannot create it"),
   );
   const backup =
     before === undefined || options.backup === false
@@ -66,7 +70,11 @@ async function findTarget(file: string): Promise<string> {
   const link = await lstat(file).catch(() => undefined);
   if (link !== undefined)
     return realpath(file).catch(
-      rethrow(file, "is a link that leads nowhere", "Remove the link, or create what it leads to."),
+      rethrow(
+        file,
+        "is a symbolic link to a file that does not exist",
+        "Remove the link, or create its target.",
+      ),
     );
   const folder = await realpath(dirname(file)).catch(() => dirname(file));
   return join(folder, basename(file));
@@ -85,15 +93,21 @@ async function readBefore(file: string): Promise<Before | undefined> {
   }
 }
 
-function checkParses(file: string, text: string, what: string): void {
+function checkParses(file: string, text: string, isNew: boolean): void {
   const client = clientOfPlace(file);
   const format = formatOfPlace(file) ?? (client === undefined ? "json" : CLIENT_FORMATS[client]);
   const [problem] = text.trim() === "" ? [] : openDocument(format, text).problems;
   if (problem !== undefined)
-    throw new PortolanError("FILE_INVALID", `${what} of ${file} is ${problem.message}`, {
-      hint: "Correct it by hand first; nothing was written.",
-      data: { file, offset: problem.offset },
-    });
+    throw new PortolanError(
+      "FILE_INVALID",
+      `${isNew ? `the new content of ${file}` : file} cannot be parsed: ${problem.message}`,
+      {
+        hint: isNew
+          ? "Nothing was written. This is a bug in Portolan; please report it."
+          : "Nothing was written. Correct the file by hand, and run the command again.",
+        data: { file, offset: problem.offset },
+      },
+    );
 }
 
 async function saveBackup(file: string, { bytes, stats }: Before, now: Date): Promise<string> {

@@ -50,7 +50,7 @@ test.each<[ClientId, string, string[]]>([
   }
 }
 `,
-    ["github: Claude Code has no store for secrets: set github-pat in its environment"],
+    ["github: Claude Code has no secret store: set github-pat in its environment"],
   ],
   [
     "claude-desktop",
@@ -68,8 +68,8 @@ test.each<[ClientId, string, string[]]>([
 }
 `,
     [
-      "fs: Claude Desktop does not expand ${TOKEN} here and takes it as it stands",
-      "github: Claude Desktop has no http servers in its file: left out",
+      "fs: Claude Desktop does not expand ${TOKEN} here, and uses it as literal text",
+      "github: Claude Desktop does not support http servers: left out",
     ],
   ],
   [
@@ -119,7 +119,7 @@ LOG = "1"
 url = "https://api.example.com/mcp"
 bearer_token_env_var = "github-pat"
 `,
-    ["github: Codex has no store for secrets: set github-pat in its environment"],
+    ["github: Codex has no secret store: set github-pat in its environment"],
   ],
   [
     "gemini",
@@ -142,7 +142,7 @@ bearer_token_env_var = "github-pat"
   }
 }
 `,
-    ["github: Gemini CLI has no store for secrets: set github-pat in its environment"],
+    ["github: Gemini CLI has no secret store: set github-pat in its environment"],
   ],
   [
     "opencode",
@@ -166,7 +166,7 @@ bearer_token_env_var = "github-pat"
   }
 }
 `,
-    ["github: OpenCode has no store for secrets: set github-pat in its environment"],
+    ["github: OpenCode has no secret store: set github-pat in its environment"],
   ],
   [
     "axle",
@@ -216,14 +216,14 @@ test("what a client cannot have is left out with a note, and never written as if
   const { text, notes } = renderFor("cursor", odd);
   expect(JSON.parse(text)).toEqual({ mcpServers: { picky: { command: "x" } } });
   expect(notes.map(({ server: alias, message }) => `${alias}: ${message}`)).toEqual([
-    "ws: Cursor has no websocket servers in its file: left out",
-    "off: Cursor cannot have a server switched off in its file: left out",
-    "picky: Cursor has no place for a folder to start in, a time limit for the start, a list of tools to offer: left out",
+    "ws: Cursor does not support websocket servers: left out",
+    "off: Cursor cannot disable a server in its config file: this disabled server is left out",
+    "picky: Cursor does not support a folder to start in, a time limit for the start, a list of tools to offer: left out",
     "picky: Cursor does not know era, maxPages: left out",
   ]);
   expect(renderFor("codex", odd).notes.map(({ server: alias, message }) => `${alias}: ${message}`)).toEqual([
-    "ws: Codex has no websocket servers in its file: left out",
-    "picky: Codex takes names of tools literally, * too",
+    "ws: Codex does not support websocket servers: left out",
+    "picky: Codex does not support * in names of tools: it reads * literally",
     "picky: Codex does not know era, maxPages: left out",
   ]);
 });
@@ -237,8 +237,8 @@ test("text that the client would expand is told", () => {
   });
   const said = (client: ClientId): string[] =>
     renderFor(client, [literal]).notes.map(({ message }) => message);
-  expect(said("gemini")).toEqual(["Gemini CLI would expand a part of it that is meant literally"]);
-  expect(said("opencode")).toEqual(["OpenCode would expand a part of it that is meant literally"]);
+  expect(said("gemini")).toEqual(["Gemini CLI would expand a part of the value that is meant literally"]);
+  expect(said("opencode")).toEqual(["OpenCode would expand a part of the value that is meant literally"]);
   expect(said("cursor")).toEqual([]);
 });
 

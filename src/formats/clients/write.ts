@@ -42,7 +42,7 @@ export function mergeInto(
     const { line, column } = createLocator(document.text)(problem?.offset ?? 0);
     throw new PortolanError(
       "FILE_INVALID",
-      `the file of ${CLIENT_TITLES[client]} cannot be read: ${problem?.message ?? "it is not an object"} (line ${line}, column ${column})`,
+      `the config file of ${CLIENT_TITLES[client]} cannot be parsed: ${problem?.message ?? "it is not an object"} (line ${line}, column ${column})`,
       { data: { line, column, file: context.file } },
     );
   }
@@ -50,10 +50,16 @@ export function mergeInto(
   const entries = readEntries(document, client, reading, () => undefined);
   const { changes, notes } = plan(client, document.value, servers, entries, reading);
   const edited = document.edit(changes);
-  if (edited === undefined)
-    throw new PortolanError("NOT_SUPPORTED", "the file is written in a way that cannot be changed in place", {
-      hint: `Put the snippet in by hand: portolan export --for ${client} prints it.`,
-    });
+  if (edited === undefined) {
+    const printed = ["portolan export --for", client, ...servers.map(({ alias }) => alias)].join(" ");
+    throw new PortolanError(
+      "NOT_SUPPORTED",
+      `Portolan cannot edit ${context.file ?? "the config file"} without changing other parts of it. Nothing was written`,
+      {
+        hint: `Put each server on its own lines, remove keys that occur twice, and run the command again. Or add the servers by hand; this command prints them: ${printed}`,
+      },
+    );
+  }
   return { text: edited.render(), notes };
 }
 

@@ -18,7 +18,7 @@ export class TooMuch extends Error {}
 export function checkSize(text: string, diagnostics: Diagnostics): boolean {
   const bytes = Buffer.byteLength(text);
   if (bytes <= MAX_BYTES) return true;
-  diagnostics.add(ROOT, `the file has ${bytes} bytes; a config file has at most ${MAX_BYTES}`);
+  diagnostics.add(ROOT, `the file has ${bytes} bytes; a config file can have at most ${MAX_BYTES}`);
   return false;
 }
 
@@ -27,7 +27,7 @@ export function tooDeep(): TooMuch {
 }
 
 export function tooMany(): TooMuch {
-  return new TooMuch("the file contains more values than a config file has");
+  return new TooMuch("the file contains too many values for a config file");
 }
 
 /** Reports and drops repeated keys, and keys that would change the prototype of an object. */

@@ -33,7 +33,7 @@ export function readValue(value: unknown, file: string): ReadResult {
     const kind = typeof given === "object" ? "an object of a class" : `a ${typeof given}`;
     diagnostics.add(
       place,
-      `${kind} cannot stand in a configuration`,
+      `${kind} is not allowed in a configuration`,
       "Use texts, numbers, lists and plain objects.",
     );
     return { ...place, kind: "null", value: null, source: "" };

@@ -72,7 +72,7 @@ const CONFIG_BOUNDS: YamlBounds = {
   tooMany,
   tooDeep,
   tooManyDocuments: () =>
-    new TooMuch("the file contains several YAML documents; a config file is one document"),
+    new TooMuch("the file contains several YAML documents; a config file must contain exactly one"),
 };
 
 /**

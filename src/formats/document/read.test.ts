@@ -76,7 +76,7 @@ describe("YAML", () => {
     [
       "two documents",
       "a: 1\n---\nb: 2\n",
-      "1:1 the file contains several YAML documents; a config file is one document",
+      "1:1 the file contains several YAML documents; a config file must contain exactly one",
     ],
     [
       "a colon too many",
@@ -161,11 +161,11 @@ describe("hostile texts", () => {
       Array.from({ length: 500 }, (_, index) => `${" ".repeat(index)}a:`).join("\n"),
       "nested more than 64 deep",
     ],
-    ["many values", `[${"1,".repeat(million / 2 - 1)}]`, "more values than a config file has"],
-    ["many keys", Array.from({ length: 90_000 }, (_, index) => `k${index}: 1`).join("\n"), "more values"],
+    ["many values", `[${"1,".repeat(million / 2 - 1)}]`, "too many values for a config file"],
+    ["many keys", Array.from({ length: 90_000 }, (_, index) => `k${index}: 1`).join("\n"), "too many values"],
     ["many documents", "---\n".repeat(million / 4), "several YAML documents"],
-    ["many commas", `[${",".repeat(million - 1)}`, "more values"],
-    ["a huge file", "a".repeat(MAX_BYTES + 1), "bytes; a config file has at most"],
+    ["many commas", `[${",".repeat(million - 1)}`, "too many values"],
+    ["a huge file", "a".repeat(MAX_BYTES + 1), "bytes; a config file can have at most"],
   ])("%s ends soon and is a problem", (_, text, expected) => {
     const started = performance.now();
     const { root, diagnostics } = readYaml(text, "f.yaml");
@@ -177,7 +177,7 @@ describe("hostile texts", () => {
   test.each<[string, string, string]>([
     ["open brackets", "[".repeat(million), "nested more than 64 deep"],
     ["objects", '{"a":'.repeat(million / 5), "nested more than 64 deep"],
-    ["many values", `[${"1,".repeat(million / 2 - 2)}1]`, "more values"],
+    ["many values", `[${"1,".repeat(million / 2 - 2)}1]`, "too many values"],
     ["words", "x ".repeat(million / 4), "text needs double quotes"],
     ["a huge file", `"${"a".repeat(MAX_BYTES)}"`, "bytes"],
   ])("%s in JSON end soon and are a problem", (_, text, expected) => {

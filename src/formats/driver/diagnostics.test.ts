@@ -58,22 +58,22 @@ describe("refused", () => {
     [
       "a remote without a list of hosts",
       server("kind: remote, url: 'https://a.b'", "http"),
-      'says nothing about the network, so that it reaches no host, and its server is at "a.b"',
+      'has no network.egress, so it can reach no host, but its server is at "a.b"',
       "Add the line network: { egress: [a.b] }",
     ],
     [
       "a remote on this machine that is not listed",
       server("kind: remote, url: 'http://127.0.0.1:8000/mcp'", "http", "network: { egress: [] }"),
-      'network.egress leaves out "127.0.0.1:8000"',
+      'network.egress does not contain "127.0.0.1:8000"',
       "Add 127.0.0.1:8000 to network.egress.",
     ],
     [
       "a remote that it may not reach",
       server("kind: remote, url: 'https://a.b'", "http", "network: { egress: [c.d] }"),
-      'leaves out "a.b"',
+      'does not contain "a.b"',
       "Add a.b",
     ],
-    ["another kind of server", server("kind: nmp, package: a", "stdio"), 'no server of kind "nmp"', '"npm"'],
+    ["another kind", server("kind: nmp, package: a", "stdio"), '"nmp" is not a kind of server', '"npm"'],
     ["a server without a kind", server("package: a", "stdio"), "server has no kind"],
     ["an option for a package", server("kind: npm, package: --yes", "stdio"), "begins with -"],
     ["a package and more", server("kind: npm, package: a b", "stdio"), "contains a space"],
@@ -135,7 +135,7 @@ describe("refused", () => {
     [
       "an old word in an entry",
       bindings(`tool: a, mcp_tool_name: x, ${MCP}`),
-      "mcp_tool_name has no place in implements[0]",
+      "the key mcp_tool_name is not allowed in implements[0]",
       "metadata",
     ],
     [
@@ -241,7 +241,7 @@ describe("refused", () => {
     [
       "a host with a scheme",
       with_("network: { egress: ['https://a.b'] }"),
-      "is no host: it is a URL",
+      "is not a host: it is a URL",
       "Write a.b.",
     ],
     ["a range of addresses", with_("network: { egress: [10.0.0.0/8] }"), "range of addresses"],
@@ -259,10 +259,10 @@ describe("refused", () => {
     ],
     ["a sandbox that opens itself", with_("sandbox: { mode: off }"), "mode"],
     ["a terminal", with_("sandbox: { tty: { required: true } }"), "no terminal"],
-    ["the old word mcp_tools", with_("mcp_tools: {}"), "mcp_tools has no place here", "tool_name"],
-    ["the old word server_ref", with_("server_ref: a"), "server_ref has no place here", "server:"],
-    ["the old word prompts_ref", with_("prompts_ref: a"), "prompts_ref has no place here", "prompts:"],
-    ["the old word mcp_tool_name", with_("mcp_tool_name: a"), "mcp_tool_name has no place here", "metadata"],
+    ["the old word mcp_tools", with_("mcp_tools: {}"), "mcp_tools is not allowed here", "tool_name"],
+    ["the old word server_ref", with_("server_ref: a"), "server_ref is not allowed here", "server:"],
+    ["the old word prompts_ref", with_("prompts_ref: a"), "prompts_ref is not allowed here", "prompts:"],
+    ["the old mcp_tool_name", with_("mcp_tool_name: a"), "mcp_tool_name is not allowed here", "metadata"],
     [
       "a secret in the host of an address",
       server("kind: remote, url: 'https://${secrets.A}/mcp'", "http"),
@@ -287,28 +287,28 @@ describe("refused", () => {
     [
       "a variable of this machine",
       server("kind: npm, package: a, env: { B: '${HOME}' }", "stdio"),
-      "which a driver may not make",
+      "which is not allowed in a driver",
       "${secrets.HOME}",
     ],
     [
       "a file of this machine",
       server("kind: npm, package: a, env: { B: '${file:/etc/passwd}' }", "stdio"),
-      "which a driver may not make",
+      "which is not allowed in a driver",
     ],
     [
       "a file of this machine behind an escape",
       server("kind: npm, package: a, env: { B: '$${${file:/etc/passwd}' }", "stdio"),
-      "which a driver may not make",
+      "which is not allowed in a driver",
     ],
     [
       "a reference in args behind an escape",
       server("kind: npm, package: a, args: ['$${${HOME}']", "stdio"),
-      "which a driver may not make",
+      "which is not allowed in a driver",
     ],
     [
       "a reference in args",
       server("kind: npm, package: a, args: ['${HOME}']", "stdio"),
-      "which a driver may not make",
+      "which is not allowed in a driver",
     ],
     [
       "a variable with a strange name",
@@ -333,7 +333,7 @@ describe("refused", () => {
     [
       "an auth of two kinds",
       server("kind: remote, url: 'https://a.b', auth: { token: a, scopes: [b] }", "http", EGRESS),
-      "auth has a fixed token and settings of OAuth",
+      "auth has a fixed token or key, and settings of OAuth",
     ],
     [
       "a header without a name",
@@ -356,7 +356,7 @@ describe("refused", () => {
       with_("install: [{ method: curl, url: 'https://a.b', verify_sha256: abc }]"),
       "install[0].verify_sha256",
     ],
-    ["a tag twice", with_("tags: [a, a]"), "tags[1] says the same as tags[0]"],
+    ["a tag twice", with_("tags: [a, a]"), "tags[1] repeats tags[0]"],
     ["a long name", with_().replace("name: Demo", `name: ${"x".repeat(81)}`), "name is longer than 80"],
     ["an id with capitals", with_().replace("id: demo-mcp", "id: Demo"), 'id cannot be "Demo"'],
     ["kind unknown", with_().replace("kind: mcp", "kind: mpc"), 'kind cannot be "mpc"', '"mcp"'],
@@ -381,12 +381,12 @@ describe("told, and used all the same", () => {
       "warning",
       '"arg" in server is not known',
     ],
-    ["a discouraged word", with_("driver: a"), "warning", "driver has no place here"],
+    ["a discouraged word", with_("driver: a"), "warning", "driver is not allowed here"],
     [
       "an unknown way to install",
       with_("install: [{ method: nix, package: a }]"),
       "warning",
-      '"nix" is not known and is skipped',
+      'does not know the method "nix"',
     ],
     [
       "an experimental one",
@@ -398,7 +398,7 @@ describe("told, and used all the same", () => {
       "a download without a hash",
       with_("install: [{ method: curl, url: 'https://a.b' }]"),
       "warning",
-      "without a declared SHA-256 is not used",
+      "declares no SHA-256 hash",
     ],
     [
       "a skill for a raw prompt",
@@ -406,7 +406,7 @@ describe("told, and used all the same", () => {
       "warning",
       "has no effect",
     ],
-    ["a runner", with_("runner: ./RUNNER.md"), "info", "runner is not used"],
+    ["a runner", with_("runner: ./RUNNER.md"), "info", "Portolan ignores runner"],
   ])("%s", (_, text, severity, message) => {
     const { driver, diagnostics } = parseDriver(text, "DRIVER.md");
     expect(driver).toBeDefined();
@@ -433,7 +433,7 @@ test("a driver of another kind is skipped, and nothing is wrong with it", () => 
   const { driver, diagnostics } = parseDriver(with_().replace("kind: mcp", "kind: cli"), "DRIVER.md");
   expect(driver).toBeUndefined();
   expect(diagnostics).toMatchObject([
-    { severity: "info", message: "a driver of kind cli is skipped: it is for another host", line: 6 },
+    { severity: "info", message: "Portolan ignores this driver, because its kind is cli", line: 6 },
   ]);
 });
 

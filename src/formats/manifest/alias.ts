@@ -12,17 +12,28 @@ const HASH_LENGTH = 8;
 /** The error of an alias, and a hint with a legal one. Undefined for a legal alias. */
 export function aliasProblem(alias: string): { readonly message: string; readonly hint: string } | undefined {
   if (isLegalAlias(alias)) return undefined;
+  if (alias === "") return { message: "the alias is empty", hint: 'Use letters, digits, "_" and "-".' };
   const shown = JSON.stringify(alias.length > 60 ? `${alias.slice(0, 57)}...` : alias);
   const fixed = alias
     .normalize("NFKD")
     .replace(/[^A-Za-z0-9_-]+/g, "_")
     .replace(/^[-_]+|[-_]+$/g, "")
     .slice(0, MAX_ALIAS);
-  const hint = `Use letters, digits, "_" and "-"${fixed === "" ? "" : `, for example ${JSON.stringify(fixed)}`}.`;
+  const example = fixed === "" ? "" : `, for example ${JSON.stringify(fixed)}`;
   if (alias.length > MAX_ALIAS)
-    return { message: `alias ${shown} is longer than ${MAX_ALIAS} characters`, hint };
-  if (alias.startsWith("-")) return { message: `alias ${shown} starts with "-"`, hint };
-  return { message: `alias ${shown} contains characters that tool names cannot have`, hint };
+    return {
+      message: `alias ${shown} is longer than ${MAX_ALIAS} characters`,
+      hint: `Use at most ${MAX_ALIAS} letters, digits, "_" and "-"${example}.`,
+    };
+  if (alias.startsWith("-"))
+    return {
+      message: `alias ${shown} starts with "-"`,
+      hint: `Start it with a letter, a digit or "_"${example}.`,
+    };
+  return {
+    message: `alias ${shown} contains characters that tool names cannot have`,
+    hint: `Use letters, digits, "_" and "-"${example}.`,
+  };
 }
 
 export function isLegalAlias(name: string): boolean {

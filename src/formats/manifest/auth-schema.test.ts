@@ -32,16 +32,16 @@ test("logins of callers, and the exchange of their tokens", () => {
 });
 
 test.each([
-  ["{per_caller: true, token: x}", "auth has a fixed token and settings of OAuth"],
+  ["{per_caller: true, token: x}", "auth has a fixed token or key, and settings of OAuth"],
   [
     "{per_caller: true, grant: client_credentials, client_id: x}",
-    "auth.grant client_credentials does not fit beside per_caller",
+    "auth.grant client_credentials cannot be combined with per_caller",
   ],
   [
     `{exchange: {${EXCHANGE}}, grant: client_credentials, client_id: x}`,
-    "auth.grant client_credentials does not fit beside exchange",
+    "auth.grant client_credentials cannot be combined with exchange",
   ],
-  [`{exchange: {${EXCHANGE}}, client_id: x}`, "auth.exchange replaces the login"],
+  [`{exchange: {${EXCHANGE}}, client_id: x}`, "auth.exchange cannot be combined with other settings of auth"],
   [
     "{exchange: {token_endpoint: http://id.example/token, client_id: x}}",
     "auth.exchange.token_endpoint must begin with https://",

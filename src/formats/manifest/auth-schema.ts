@@ -5,38 +5,54 @@ import type { OAuthSettings } from "../../model/index.ts";
 import { entryOf, type Diagnostics, type ObjectNode } from "../document/index.ts";
 import { flag, list, object, oneOf, partialObject, text, type Value } from "../schema-builder/index.ts";
 
-const REFERENCE = "write a reference such as ${NAME}";
+const REFERENCE = "Use a reference such as ${NAME}.";
 
 export const AUTH = partialObject(
-  "How Portolan logs in to the server. Without it, portolan login is enough.",
+  "Fixed credentials or OAuth settings for the server. Most OAuth servers need no settings: run portolan login <server>.",
   {
-    token: text(`A fixed token, sent as Authorization: Bearer; ${REFERENCE}.`),
-    header: text("Another header for a fixed key, such as X-API-Key; its value is in key."),
-    key: text(`The fixed key for header; ${REFERENCE}.`),
+    token: text(`Fixed token that Portolan sends as Authorization: Bearer. ${REFERENCE}`),
+    header: text("Name of the header that contains key, such as X-API-Key. Requires key."),
+    key: text(`Fixed key that Portolan sends in the header named by header. ${REFERENCE}`),
     grant: oneOf(
-      "authorization_code (the default): a person logs in. client_credentials: Portolan acts for itself.",
+      "OAuth grant type. authorization_code (default): a person logs in. client_credentials: Portolan logs in with its own credentials, without a person.",
       ["authorization_code", "client_credentials"],
     ),
-    clientId: text("A client that is registered at the authorization server.").key("client_id"),
-    clientSecret: text(`The secret of the client; ${REFERENCE}.`).key("client_secret"),
-    privateKey: text(`The private key of the client (PKCS #8 in PEM); ${REFERENCE}.`).key("private_key"),
-    algorithm: text("The algorithm of private_key, such as RS256 (default ES256)."),
-    clientMetadataUrl: text("The address of a client ID metadata document.").key("client_metadata_url"),
-    issuer: text("The authorization server to use, if the server names several."),
-    scopes: list("Scopes to request in place of those that the server names.", text()),
-    account: text("One of several accounts at the same server."),
-    redirectUri: text("The redirect address of client_id, such as http://127.0.0.1:33418/callback.").key(
-      "redirect_uri",
+    clientId: text(
+      "OAuth client ID that is registered at the authorization server. Default: Portolan registers itself as a client.",
+    ).key("client_id"),
+    clientSecret: text(`OAuth client secret of client_id. ${REFERENCE}`).key("client_secret"),
+    privateKey: text(
+      `Private key of client_id (PKCS #8 in PEM), used in place of client_secret. ${REFERENCE}`,
+    ).key("private_key"),
+    algorithm: text("JWS algorithm of private_key, such as RS256. Default: ES256."),
+    clientMetadataUrl: text("URL of an OAuth client ID metadata document, used in place of client_id.").key(
+      "client_metadata_url",
     ),
-    perCaller: flag("Each caller of the gateway logs in itself (default false).").key("per_caller"),
+    issuer: text(
+      "Issuer URL of the authorization server to use. Default: the authorization server that the server names.",
+    ),
+    scopes: list("OAuth scopes to request. Default: the scopes that the server names.", text()),
+    account: text(
+      "Name of the account to use, if you have several logins at the same server. Log in to it with portolan login <server> --account <name>.",
+    ),
+    redirectUri: text(
+      "Redirect URI that is registered for client_id, such as http://127.0.0.1:33418/callback. It must be on this machine. Default: a free port.",
+    ).key("redirect_uri"),
+    perCaller: flag(
+      "If true, each caller of the gateway logs in to the server itself. Default: false, all callers use the login of the gateway's owner.",
+    ).key("per_caller"),
     exchange: object(
-      "In place of a login: the OAuth token of the caller of the gateway is exchanged for one of the server.",
+      "OAuth token exchange (RFC 8693), used in place of a login: the gateway exchanges the OAuth token of its caller for a token of the server.",
       {
-        tokenEndpoint: text("the token endpoint that exchanges it").key("token_endpoint").required(),
-        clientId: text("the client of the gateway there").key("client_id").required(),
-        clientSecret: text(`The secret of the client; ${REFERENCE}.`).key("client_secret"),
-        audience: text("The name of the server there (default: its URL, as resource)."),
-        scopes: list("Scopes to request.", text()),
+        tokenEndpoint: text("URL of the token endpoint that exchanges the token.")
+          .key("token_endpoint")
+          .required(),
+        clientId: text("OAuth client ID of the gateway at the token endpoint.").key("client_id").required(),
+        clientSecret: text(`OAuth client secret of client_id. ${REFERENCE}`).key("client_secret"),
+        audience: text(
+          "Audience of the requested token. Default: none; the request names the server's URL as resource.",
+        ),
+        scopes: list("OAuth scopes of the requested token.", text()),
       },
     ),
   },
@@ -70,7 +86,7 @@ export function checkAuth(auth: AuthValue | undefined, node: ObjectNode, diagnos
   const given = Object.entries(auth).flatMap(([name, value]) => (value === undefined ? [] : [name]));
   const fixed = given.filter((name) => FIXED.includes(name));
   if (fixed.length > 0 && fixed.length < given.length)
-    diagnostics.add(entry, "auth has a fixed token and settings of OAuth", "Keep one of both.");
+    diagnostics.add(entry, "auth has a fixed token or key, and settings of OAuth", "Keep one of the two.");
   else if (fixed.includes("token") && fixed.length > 1)
     diagnostics.add(entry, "auth has token and another header", "Keep token, or header and key.");
   else if (fixed.length === 1 && !fixed.includes("token"))
@@ -94,13 +110,17 @@ function checkCallers(
   if (grant === "client_credentials" && (perCaller === true || exchange !== undefined))
     diagnostics.add(
       entry,
-      `auth.grant client_credentials does not fit beside ${exchange === undefined ? "per_caller" : "exchange"}`,
+      `auth.grant client_credentials cannot be combined with ${exchange === undefined ? "per_caller" : "exchange"}`,
       "Portolan acts for itself or for each caller. Keep one of them.",
     );
   if (exchange === undefined) return;
   const others = given.filter((name) => name !== "exchange" && name !== "perCaller" && name !== "grant");
   if (others.length > 0 && !others.some((name) => FIXED.includes(name)))
-    diagnostics.add(entry, "auth.exchange replaces the login", "Write its client and scopes below exchange.");
+    diagnostics.add(
+      entry,
+      "auth.exchange cannot be combined with other settings of auth",
+      "Write the client and the scopes under exchange.",
+    );
   const url = parseUrl(exchange.tokenEndpoint);
   if (url === undefined || !isSecureUrl(url))
     diagnostics.add(

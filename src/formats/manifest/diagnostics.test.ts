@@ -28,7 +28,7 @@ describe("problems", () => {
         "  command: x",
         "- {transport: stdio, command: y, alias: a}",
       ),
-      ['6:45 alias "a" is declared here and at line 3, column 14; an alias is unique'],
+      ['6:45 alias "a" is declared here and at line 3, column 14; an alias must be unique'],
     ],
     [
       "an alias with spaces",
@@ -73,12 +73,12 @@ describe("problems", () => {
     [
       "a command for an address",
       servers("- alias: a", "  transport: http", "  command: x", "  url: http://x/"),
-      ["5:7 command does not fit here: transport streamable-http reaches a url"],
+      ["5:7 command is not allowed here: transport streamable-http needs a url"],
     ],
     [
       "a url for a program",
       servers("- alias: a", "  transport: stdio", "  command: x", "  url: http://x/"),
-      ["6:7 url does not fit here: transport stdio runs a command"],
+      ["6:7 url is not allowed here: transport stdio needs a command"],
     ],
     [
       "fields without effect",
@@ -155,7 +155,7 @@ describe("problems", () => {
       "id: mcp\nconfg:\n  servers: []",
       ['2:1 unknown key "confg"', "1:1 config is missing"].sort(),
     ],
-    ["naming without tool", 'config:\n  naming: "mcp_{alias}"', ["2:11 naming must hold {tool}"]],
+    ["naming without tool", 'config:\n  naming: "mcp_{alias}"', ["2:11 naming must contain {tool}"]],
     [
       "naming with an unknown part",
       'config:\n  naming: "{alis}_{tool}"',

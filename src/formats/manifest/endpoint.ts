@@ -41,7 +41,7 @@ export function toEndpoint(
   warnIgnored(["bin", "port", "path"], "without npm or docker", node, diagnostics);
   if (transport === "stdio") {
     requireField("command", "a stdio server is a program to run", server, node, diagnostics);
-    refuse("url", "transport stdio runs a command", node, diagnostics);
+    refuse("url", "transport stdio needs a command", node, diagnostics);
     warnIgnored(["headers", "auth"], "with transport stdio", node, diagnostics);
     checkCommand(server, node, diagnostics);
     checkEnv(server, node, diagnostics);
@@ -49,7 +49,7 @@ export function toEndpoint(
     return definedOnly<StdioEndpoint>({ transport: "stdio", command, args, env, cwd });
   }
   requireField("url", `a ${transport} server has an address`, server, node, diagnostics);
-  refuse("command", `transport ${transport} reaches a url`, node, diagnostics);
+  refuse("command", `transport ${transport} needs a url`, node, diagnostics);
   warnIgnored([...PROGRAM_FIELDS, ...LAUNCH_KEYS], `with transport ${transport}`, node, diagnostics);
   checkElsewhere(server.sandbox, transport, node, diagnostics);
   checkUrl(server.url, transport, node, diagnostics);
@@ -118,7 +118,7 @@ function refuse(name: "command" | "url", why: string, node: ObjectNode, diagnost
   const fitting = name === "url" ? "streamable-http" : "stdio";
   diagnostics.add(
     entry,
-    `${name} does not fit here: ${why}`,
+    `${name} is not allowed here: ${why}`,
     `Remove ${name}, or write transport: ${fitting}.`,
   );
 }
@@ -130,7 +130,7 @@ function checkOnlyOne(node: ObjectNode, diagnostics: Diagnostics): void {
   for (const entry of more)
     diagnostics.add(
       entry,
-      `${entry.key} does not fit beside ${first?.key}: a server has exactly one of ${TARGETS.join(", ")}`,
+      `${entry.key} cannot be combined with ${first?.key}: a server has exactly one of ${TARGETS.join(", ")}`,
       "Keep one of them.",
     );
 }

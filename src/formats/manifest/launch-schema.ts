@@ -35,16 +35,20 @@ const INSTALL_METHODS = [
 ] as const;
 
 const INSTALL_FIELDS = {
-  method: oneOf("how it is installed", INSTALL_METHODS).required(),
-  package: text("The package, with a version where the method has one."),
-  global: flag("For npm: for the whole machine."),
-  user: flag("For pip: for this user."),
-  url: text("For curl and download: the address."),
-  extractBin: text("For download: the program inside of the archive."),
-  sha256: text("For curl and download: the hash of what is downloaded.", {
+  method: oneOf("Install method.", INSTALL_METHODS).required(),
+  package: text(
+    "Package name, with a version if the package manager supports it. Not for curl, download and vendored.",
+  ),
+  global: flag(
+    "Only for npm. Portolan ignores it with a warning, because it installs npm packages into its own store.",
+  ),
+  user: flag("Only for pip: if true, install for the current user (pip install --user)."),
+  url: text("Only for curl and download: URL of the file. Requires verify_sha256."),
+  extractBin: text("Only for download: path of the executable inside the archive."),
+  sha256: text("Only for curl and download: SHA-256 of the file, as 64 hexadecimal digits.", {
     pattern: "^[0-9a-fA-F]{64}$",
   }).key("verify_sha256", "sha256"),
-  path: text("For vendored: the program; relative to this file.").transform(toAbsolutePath),
+  path: text("Only for vendored: path of the executable, relative to this file.").transform(toAbsolutePath),
 };
 
 type InstallField = Exclude<keyof typeof INSTALL_FIELDS, "method">;
@@ -81,20 +85,28 @@ const INSTALL = object("", INSTALL_FIELDS, {
       const entry = at.entry(field);
       const fits = field === "method" || required.includes(field) || optional.includes(field);
       if (entry !== undefined && !fits)
-        at.diagnostics.add(entry, `${entry.key} does not fit the method ${method}`, `Remove ${entry.key}.`);
+        at.diagnostics.add(
+          entry,
+          `${entry.key} is not a key of the method ${method}`,
+          `Remove ${entry.key}.`,
+        );
     }
-    if (name?.startsWith("-") === true) at.error("package", `${quoted(name)} is no package`);
+    if (name?.startsWith("-") === true) at.error("package", `${quoted(name)} is not a package`);
     const parsed = url === undefined ? undefined : parseUrl(url);
     if (url !== undefined && (parsed === undefined || !isHttpUrl(parsed)))
       at.error("url", "url is not a URL", "Write an address that begins with https://.");
     else if (url !== undefined && sha256 === undefined)
       at.error(
         "url",
-        "a download without a declared SHA-256 is not used",
+        "verify_sha256 is missing: a download needs the SHA-256 hash of its file",
         "Add verify_sha256 with the hash of the file: sha256sum FILE.",
       );
     if (sha256 !== undefined && !/^[0-9a-f]{64}$/i.test(sha256))
-      at.error("sha256", "verify_sha256 is no SHA-256", "Write its 64 digits, without sha256: before them.");
+      at.error(
+        "sha256",
+        "verify_sha256 is not a SHA-256 hash",
+        "Write its 64 digits, without sha256: before them.",
+      );
   },
 }).transform(
   ({ method, package: name = "", url = "", extractBin = "", path = "", ...rest }): InstallMethod => {
@@ -117,12 +129,14 @@ const INSTALL = object("", INSTALL_FIELDS, {
 );
 
 const VERSION_CHECK = object(
-  "How its version is found out, and which versions will do.",
+  "Checks the version of the program before the server starts. If the version is out of range, the server does not start.",
   {
-    command: text("a command that prints the version; no shell reads it").key("cmd").required(),
-    parse: text("a regular expression whose first group is the version").required(),
-    range: text("the versions that will do, as npm writes them").required(),
-    timeoutMs: duration("How long the command may take.").key("timeout"),
+    command: text("Command that prints the version. Portolan runs it without a shell.").key("cmd").required(),
+    parse: text(
+      "Regular expression for the output of cmd. Its first capture group is the version.",
+    ).required(),
+    range: text("Accepted versions, as an npm version range such as ^1.2.").required(),
+    timeoutMs: duration("Maximum time of cmd, such as 30s. Default: 10s.").key("timeout"),
   },
   {
     check: ({ command, parse, range }, at) => {
@@ -135,22 +149,28 @@ const VERSION_CHECK = object(
 
 /** Settings of a server about its program, beside the command. */
 export const LAUNCH_FIELDS = {
-  install: list("How the program is installed where it is missing, in order of preference.", INSTALL),
+  install: list(
+    "Methods to install the program if it is missing. Portolan tries npm, curl, download and vendored in this order. It never runs the other package managers, and only prints their commands.",
+    INSTALL,
+  ),
   versionCheck: VERSION_CHECK,
-  requires: object("The machines that it runs on.", {
-    os: list(
-      "Operating systems.",
-      oneOf("", ["linux", "darwin", "win32", "freebsd", "openbsd", "android", "aix", "sunos"], {
-        synonyms: { macos: "darwin", windows: "win32" },
-      }),
-    ),
-    arch: list(
-      "Processors.",
-      oneOf("", ["x64", "arm64", "arm", "ia32", "riscv64", "ppc64", "s390x", "loong64", "mips", "mipsel"], {
-        synonyms: { amd64: "x64", x86_64: "x64", aarch64: "arm64", x86: "ia32" },
-      }),
-    ),
-  }).transform(filled),
+  requires: object(
+    "Machines on which the server can run. On other machines, Portolan does not start the server.",
+    {
+      os: list(
+        "Supported operating systems. Default: all.",
+        oneOf("", ["linux", "darwin", "win32", "freebsd", "openbsd", "android", "aix", "sunos"], {
+          synonyms: { macos: "darwin", windows: "win32" },
+        }),
+      ),
+      arch: list(
+        "Supported processor architectures. Default: all.",
+        oneOf("", ["x64", "arm64", "arm", "ia32", "riscv64", "ppc64", "s390x", "loong64", "mips", "mipsel"], {
+          synonyms: { amd64: "x64", x86_64: "x64", aarch64: "arm64", x86: "ia32" },
+        }),
+      ),
+    },
+  ).transform(filled),
 };
 
 export type VersionCheckValue = Value<typeof VERSION_CHECK>;

@@ -44,7 +44,7 @@ function npmEndpoint(
     refuse(
       "npm",
       npm,
-      "is no package of npm",
+      "is not an npm package",
       "Write its name, with a version: @scope/server@^1.2.",
       node,
       diagnostics,
@@ -53,7 +53,7 @@ function npmEndpoint(
     refuse(
       "bin",
       bin,
-      "is no program of a package",
+      "is not the name of a program",
       "Write the name of the program alone.",
       node,
       diagnostics,
@@ -104,7 +104,7 @@ function dockerEndpoint(
     refuse(
       "docker",
       docker,
-      "is no image",
+      "is not a container image",
       "Write its name, best with its digest: name@sha256:….",
       node,
       diagnostics,
@@ -120,17 +120,18 @@ function dockerEndpoint(
       env,
     });
   }
+  warnIgnored(["auth"], "with docker", node, diagnostics);
   const usual = HTTP_PATHS[transport];
   if (usual === undefined) wrongTransport("docker", "stdio, streamable-http or sse", node, diagnostics);
   else if (port === undefined && entryOf(node, "port") === undefined)
     diagnostics.add(
       entryOf(node, "docker") ?? node,
-      `port is missing: transport ${transport} reaches the image by it`,
+      `port is missing: with transport ${transport}, Portolan connects to this port of the container`,
       "Write the port that it serves inside of its container: port: 8080.",
     );
   const path = server.path ?? usual ?? "/";
   if (!/^\/[^\s?#]*$/.test(path))
-    refuse("path", path, "is no path", "Write it from the slash on: path: /mcp.", node, diagnostics);
+    refuse("path", path, "is not a path", "Write it from the slash on: path: /mcp.", node, diagnostics);
   return definedOnly<UrlEndpoint>({
     transport: transport === "sse" ? "sse" : "http",
     // The launcher chooses the port of this machine when the container starts.
@@ -149,7 +150,7 @@ function dockerEndpoint(
 function wrongTransport(what: string, fitting: string, node: ObjectNode, diagnostics: Diagnostics): void {
   diagnostics.add(
     entryOf(node, "transport") ?? node,
-    `this transport does not fit ${what}`,
+    `this transport cannot be used with ${what}`,
     `Write transport: ${fitting}.`,
   );
 }

@@ -25,8 +25,9 @@ export function toAbsolutePath(
   if (/[*?]/.test(written))
     return refuse("is a pattern", `Name the folder itself${before === "" ? "" : `: ${before}`}.`);
   if (!written.startsWith("~")) return resolve(folder, written);
-  if (!/^~(\/|$)/.test(written)) return refuse("names the home of somebody else", "Write the whole path.");
+  if (!/^~(\/|$)/.test(written))
+    return refuse("is in the home folder of another user", "Write the full path.");
   const home = posix.normalize(written);
   if (home === "~") return "~/";
-  return home.startsWith("~/") ? home : refuse("leads out of your home", "Write the whole path.");
+  return home.startsWith("~/") ? home : refuse("is outside of your home folder", "Write the full path.");
 }

@@ -40,16 +40,18 @@ import {
 } from "./server-schema.ts";
 
 const MANIFEST_SERVER = partialObject("", {
-  alias: text("a short name, unique here: the prefix of its tools", { pattern: ALIAS_PATTERN }).required(),
+  alias: text("Short name of the server, unique in this file. Tool names begin with it.", {
+    pattern: ALIAS_PATTERN,
+  }).required(),
   ...SERVER_FIELDS,
-  transport: TRANSPORT.describe("how the server is reached").required(),
+  transport: TRANSPORT.required(),
 });
 
-const CONFIG = partialObject("its servers and settings", {
-  servers: list("The MCP servers.", MANIFEST_SERVER),
-  enabledServers: list("Only these servers are used, by alias.", text()),
+const CONFIG = partialObject("MCP servers of the bridge, and settings for all of them.", {
+  servers: list("MCP servers of the bridge.", MANIFEST_SERVER),
+  enabledServers: list("Aliases of the servers to use. Default: all servers.", text()),
   toolAllowlist: union(
-    "Only these tools are offered, for servers without a list of their own: one list for all, or a list for each alias.",
+    "Tools to offer, for servers that have no tool_allowlist themselves: one list for all servers, or an object with a list for each alias. * matches any text.",
     [list("", text()), map("", list("", text()))],
   ),
   naming: NAMING,
@@ -57,20 +59,26 @@ const CONFIG = partialObject("its servers and settings", {
   ...DEFAULT_FIELDS,
 });
 
-export const MANIFEST = partialObject("A bridge manifest: many MCP servers behind one extension.", {
-  id: text("The extension's id."),
-  name: text("Its name for people.", { scalars: true }),
-  version: text("Its version.", { scalars: true }),
-  description: text("What it is for.", { empty: true }),
+export const MANIFEST = partialObject("Bridge manifest: several MCP servers behind one extension.", {
+  id: text("ID of the extension."),
+  name: text("Display name of the extension.", { scalars: true }),
+  version: text("Version of the extension.", { scalars: true }),
+  description: text("Description of the extension.", { empty: true }),
   entrypoint: text(
-    "The class that implements the bridge elsewhere. Portolan loads no code; another class than McpBridgeExtension is reported.",
+    "Class that implements the bridge in other hosts. Portolan loads no code, and warns about any class except McpBridgeExtension.",
   ),
-  dependsOn: list("Extensions that it needs elsewhere. Portolan loads none, and reports them.", text()),
+  dependsOn: list(
+    "IDs of extensions that this extension needs in other hosts. Portolan loads no extensions, and warns about this field.",
+    text(),
+  ),
   config: CONFIG.required(),
-  setupInstructions: text("What a person has to do first. Shown when a server cannot be used.", {
-    empty: true,
-  }),
-  enabled: flag("false leaves out all servers.").default(true),
+  setupInstructions: text(
+    "Instructions for the user. Portolan shows them in the error if a server cannot start, for example because a secret is missing.",
+    {
+      empty: true,
+    },
+  ),
+  enabled: flag("If false, Portolan ignores all servers of this file.").default(true),
 });
 
 /** A manifest as its file writes it. */
@@ -154,7 +162,7 @@ function checkAliases({ servers = [] }: ManifestConfig, diagnostics: Diagnostics
     else if (first !== undefined)
       diagnostics.add(
         place,
-        `alias ${quoted(alias)} is declared here and at line ${first.line}, column ${first.column}; an alias is unique`,
+        `alias ${quoted(alias)} is declared here and at line ${first.line}, column ${first.column}; an alias must be unique`,
         "Give one of the two servers another alias.",
       );
     else seen.set(alias, place);
@@ -208,14 +216,14 @@ function noteExtensionFields(
   if (entry !== undefined && entrypoint !== undefined && !BRIDGE_CLASS.test(entrypoint))
     diagnostics.warn(
       entry,
-      `entrypoint ${quoted(entrypoint)} is not loaded: Portolan runs the servers of config.servers, and no code of an extension`,
+      `Portolan does not load the entrypoint ${quoted(entrypoint)}: it runs the servers of config.servers, but no code of an extension`,
       "Remove entrypoint, or keep the extension in the host that loads it.",
     );
   const list = nodeAt(root, "depends_on");
   if (list !== undefined && dependsOn.length > 0)
     diagnostics.warn(
       list,
-      `depends_on is not used: Portolan loads no extensions (${dependsOn
+      `Portolan ignores depends_on, because it loads no extensions (${dependsOn
         .map((id) => quoted(id))
         .slice(0, 10)
         .join(", ")})`,

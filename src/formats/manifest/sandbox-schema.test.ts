@@ -32,7 +32,9 @@ test.each<[string, string]>([
   const { sandbox, problems, notes } = sandboxOf(written);
   expect(sandbox).toEqual({ mode });
   expect(problems).toEqual([]);
-  expect(notes.join("\n")).toContain({ off: "sandbox is off", warn: "only warns", enforce: "" }[mode]);
+  expect(notes.join("\n")).toContain(
+    { off: "sandbox is off", warn: "sandbox: warn starts", enforce: "" }[mode],
+  );
 });
 
 test("the whole block", () => {
@@ -88,16 +90,16 @@ test.each<[string, string, string, string]>([
   ["3", "4:14", "servers.a.sandbox must be", ""],
   ["{ modes: off }", "4:16", 'unknown key "modes" in servers.a.sandbox', 'Did you mean "mode"?'],
   ["{ backend: podman }", "4:25", 'servers.a.sandbox.backend cannot be "podman"', "Write one of"],
-  ["{ network: [https://a.com/x] }", "4:26", '"https://a.com/x" is no host: it is a URL', "Write a.com."],
-  ["{ network: { egress: ['*a.com'] } }", "4:36", '"*a.com" is no host', "api.example.com"],
+  ["{ network: [https://a.com/x] }", "4:26", '"https://a.com/x" is not a host: it is a URL', "Write a.com."],
+  ["{ network: { egress: ['*a.com'] } }", "4:36", '"*a.com" is not a host', "api.example.com"],
   ["{ network: a.com }", "4:25", "servers.a.sandbox.network must be a list", ""],
   ["{ fs: { read: ['${HOME}/x'] } }", "4:29", '"${HOME}/x" contains a reference', "~/ is your home folder"],
   ["{ fs: { read: [./data/**] } }", "4:29", '"./data/**" is a pattern', "Name the folder itself: ./data."],
-  ["{ fs: { write: [~root/x] } }", "4:30", '"~root/x" names the home of somebody else', "whole path"],
-  ["{ fs: { write: [~/../x] } }", "4:30", '"~/../x" leads out of your home', "whole path"],
+  ["{ fs: { write: [~root/x] } }", "4:30", '"~root/x" is in the home folder of another user', "full path"],
+  ["{ fs: { write: [~/../x] } }", "4:30", '"~/../x" is outside of your home folder', "full path"],
   ["{ env: { pass: [A=b] } }", "4:30", '"A=b" is not the name of a variable', "use set"],
-  ["{ env: { set: { T: '${TOKEN}' } } }", "4:33", "env.set takes T as it is written", "server's own env"],
-  ["{ exec: { allow: [git log] } }", "4:32", '"git log" is no program', "without arguments"],
+  ["{ env: { set: { T: '${TOKEN}' } } }", "4:33", "T in env.set contains a reference", "env of the server"],
+  ["{ exec: { allow: [git log] } }", "4:32", '"git log" is not a program', "without arguments"],
   ["{ home: mine }", "4:22", 'servers.a.sandbox.home cannot be "mine"', "private, kept"],
   ["{ limits: { memory: much } }", "4:34", "servers.a.sandbox.limits.memory must be a size", "KiB"],
   ["{ limits: { processes: 0 } }", "4:37", "must be a whole number of at least 1", ""],

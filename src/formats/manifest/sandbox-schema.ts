@@ -20,8 +20,8 @@ import { filled } from "./defined.ts";
 import { toAbsolutePath } from "./paths.ts";
 
 const MODE_DESCRIPTION =
-  "enforce: the server starts only if every rule is enforced; warn: it starts, and rules that are not enforced are reported; off: no sandbox.";
-const PATHS = "relative to this file, absolute, or with ~/";
+  "Sandbox mode. enforce (default): the server starts only if every rule can be enforced. warn: it starts anyway, and Portolan reports the rules that are not enforced. off: no sandbox.";
+const PATHS = "Paths are absolute, relative to this file, or begin with ~/.";
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 const MODE = oneOf(MODE_DESCRIPTION, ["enforce", "warn", "off"]);
@@ -33,7 +33,7 @@ export const HOST = text().transform((written, node, { diagnostics }) => {
   const parsed = parseNetworkRule(written);
   if (parsed.ok) return parsed.rule.text;
   const reason = `${parsed.problem.charAt(0).toLowerCase()}${parsed.problem.slice(1).replace(/\.$/, "")}`;
-  diagnostics.add(node, `${quoted(written)} is no host: ${reason}`, parsed.hint);
+  diagnostics.add(node, `${quoted(written)} is not a host: ${reason}`, parsed.hint);
   return undefined;
 });
 
@@ -42,7 +42,7 @@ const PROGRAM = text().transform((written, node, context) => {
   if (/\s/.test(written.trim()) && !written.includes("/")) {
     context.diagnostics.add(
       node,
-      `${quoted(written)} is no program`,
+      `${quoted(written)} is not a program`,
       "Name the program alone, without arguments.",
     );
     return undefined;
@@ -58,7 +58,7 @@ const VARIABLE_NAME = text().transform((name, node, context) => {
 });
 
 const FIXED_VALUES = map(
-  "Variables with fixed values; what is secret belongs into env.",
+  "Environment variables with fixed values. References such as ${NAME} are not allowed here: write secrets into env of the server.",
   text("", { scalars: true, empty: true }),
 ).transform((values, node, context) => {
   for (const { key, value, ...place } of node.kind === "object" ? node.entries : []) {
@@ -66,15 +66,18 @@ const FIXED_VALUES = map(
     else if (values[key]?.includes("${") === true)
       context.diagnostics.add(
         value,
-        `env.set takes ${key} as it is written, and it contains a reference`,
-        "Write it in the server's own env, where references are resolved.",
+        `${key} in env.set contains a reference, but env.set does not resolve references`,
+        "Write it in env of the server, where references are resolved.",
       );
   }
   return values;
 });
 
 function reportVariable(name: string, place: Place, { diagnostics }: ReadContext): void {
-  const hint = name.indexOf("=") > 0 ? "To give it a value, use set." : "Use letters, digits and _.";
+  const hint =
+    name.indexOf("=") > 0
+      ? "To give it a value, use set."
+      : "Use letters, digits and _. Do not begin with a digit.";
   diagnostics.add(place, `${quoted(name)} is not the name of a variable`, hint);
 }
 
@@ -83,40 +86,51 @@ type ToPath = typeof toAbsolutePath;
 /** The `fs` rules. `toPath` makes a written path absolute. */
 export const createFsSchema = (toPath: ToPath) => {
   const path = text().transform(toPath);
-  return object("Files and folders beside its own.", {
-    read: list(`May be read; ${PATHS}.`, path),
-    write: list(`May be read and written; ${PATHS}.`, path),
-    deny: list(`Hidden, also inside of what is granted; ${PATHS}.`, path),
-  }).transform(filled);
+  return object(
+    "Files and folders that the program can access, in addition to its own folder and the default profile.",
+    {
+      read: list(`Readable files and folders. ${PATHS}`, path),
+      write: list(`Readable and writable files and folders. ${PATHS}`, path),
+      deny: list(`Files and folders to hide, also inside of folders in read and write. ${PATHS}`, path),
+    },
+  ).transform(filled);
 };
 
 /** Fields that a driver's own `sandbox` block has too. */
 export const SHARED_SANDBOX_FIELDS = {
-  env: object("Its environment, beside what the server's own env says.", {
-    pass: list("Variables that are passed on from here, by name.", VARIABLE_NAME),
+  env: object("Environment variables of the program, in addition to env of the server.", {
+    pass: list("Names of environment variables of the Portolan process to pass on.", VARIABLE_NAME),
     set: FIXED_VALUES,
   }).transform(filled),
-  home: oneOf("private: its HOME is forgotten when it stops; kept: it is there again at the next start.", [
-    "private",
-    "kept",
-  ]),
-  limits: object("How much of the machine it may use.", {
-    memoryBytes: size("Private memory of each process, such as 512MB; shared memory is not counted.").key(
-      "memory",
-    ),
-    processes: integer("How many processes and threads there may be.", { minimum: 1 }),
-    openFiles: integer("How many files each process may have open.", { minimum: 1 }).key(
+  home: oneOf(
+    "HOME folder of the program. private (default): empty at each start, and removed when the server stops. kept: the content is kept for the next start.",
+    ["private", "kept"],
+  ),
+  limits: object("Resource limits of the program.", {
+    memoryBytes: size(
+      "Maximum private memory of each process, such as 512MB. Shared memory does not count. Default: 4GiB.",
+    ).key("memory"),
+    processes: integer("Maximum number of processes and threads of the server together. Default: 256.", {
+      minimum: 1,
+    }),
+    openFiles: integer("Maximum number of open files of each process. Default: 1024.", { minimum: 1 }).key(
       "open_files",
       "openFiles",
     ),
-    cpuSeconds: duration("Processor time of each single process, such as 60s.")
+    cpuSeconds: duration("Maximum processor time of each process, such as 60s. Default: no limit.")
       .key("cpu")
       .transform((ms) => Math.ceil(ms / 1_000)),
-    fileBytes: size("The largest file that it may write, such as 100MB.").key("file_size", "fileSize"),
-    niceness: integer("How far it stands back behind other programs, 0 to 19.", { minimum: 0, maximum: 19 }),
+    fileBytes: size("Maximum size of a file that the program writes, such as 100MB. Default: no limit.").key(
+      "file_size",
+      "fileSize",
+    ),
+    niceness: integer("Scheduling priority (nice value) from 0 (default) to 19 (lowest priority).", {
+      minimum: 0,
+      maximum: 19,
+    }),
   }).transform(filled),
   pathArguments: map(
-    "Arguments that are paths or file URIs, by tool (* stands for anything): checked before a call is forwarded.",
+    "Names of tool arguments that are file paths or file URIs, by tool name (* matches any text). Portolan refuses a call if such a path is outside of the sandbox.",
     list("", text()),
   )
     .key("path_arguments", "pathArguments")
@@ -132,7 +146,7 @@ function warnOfNoArguments<T extends Readonly<Record<string, readonly string[]>>
     if (byTool[entry.key]?.length === 0)
       diagnostics.warn(
         entry,
-        `no argument of ${quoted(entry.key)} is named`,
+        `the list of arguments of ${quoted(entry.key)} is empty`,
         "Name the arguments that are paths.",
       );
   }
@@ -144,22 +158,27 @@ const { env, home, limits, pathArguments } = SHARED_SANDBOX_FIELDS;
 export const SANDBOX_BLOCK = object("", {
   mode: union(MODE_DESCRIPTION, [MODE, BOOLEAN_MODE]),
   backend: oneOf(
-    "Only this one; otherwise whichever the machine has.",
+    "Sandbox backend to use. Default: the first backend that works on this machine.",
     ["bubblewrap", "unshare", "sandbox-exec", "docker", "srt"],
     { synonyms: { bwrap: "bubblewrap", seatbelt: "sandbox-exec" } },
   ),
   network: union(
-    "Hosts that may be reached, none when absent: host, *.host, host:port, an address, or * for every public host.",
+    "Hosts that the program can reach: host, *.host, host:port, an IP address, or * for every public host. Default: none.",
     [
       list("", HOST),
-      object("", { egress: list("The hosts.", HOST) }).transform(({ egress }) => egress ?? []),
+      object("", { egress: list("Hosts that the program can reach.", HOST) }).transform(
+        ({ egress }) => egress ?? [],
+      ),
     ],
   ),
   fs: createFsSchema(toAbsolutePath),
   env,
-  exec: object("Which programs it may run.", {
-    allow: list("The only programs on the PATH beside itself, by name or path.", PROGRAM),
-    spawn: flag("false: it may start no other process."),
+  exec: object("Rules for other programs that the program starts.", {
+    allow: list(
+      "Programs on the PATH of the sandbox, by name or path, besides the server's own. Default: all programs of the system.",
+      PROGRAM,
+    ),
+    spawn: flag("If false, the program cannot start other processes. Default: true."),
   }).transform(filled),
   home,
   limits,
@@ -168,7 +187,7 @@ export const SANDBOX_BLOCK = object("", {
 
 /** `sandbox: off`, or a block with rules. */
 export const SANDBOX = union(
-  "What the program may touch: a mode, or a block with more. The default profile when absent.",
+  "Sandbox of the program: a mode (enforce, warn, off), or an object with rules. Default: the default profile, without network access and without access to your files.",
   [
     MODE.transform((mode): Sandbox => ({ mode })),
     BOOLEAN_MODE.transform((mode): Sandbox => ({ mode })),
@@ -189,15 +208,15 @@ export function noteRelaxedSandbox(
   if (sandbox.mode === "off")
     diagnostics.add(
       place,
-      "sandbox is off: the program gets every file, host and program that you have",
-      "Without this line it gets what portolan why --plan shows; grant what it needs beside that.",
+      "sandbox is off: the program can use every file, host and program that you can use",
+      "Remove this line to use the default sandbox, which portolan why --plan <server> shows. Then grant what the server needs in addition.",
       "info",
     );
   if (sandbox.mode === "warn")
     diagnostics.add(
       place,
-      "sandbox only warns: rules that this machine cannot enforce have no effect",
-      "See what that is with portolan why --plan, and what would help with portolan doctor.",
+      "sandbox: warn starts the server even if this machine cannot enforce all rules",
+      "To see the rules that are not enforced: portolan why --plan <server>. To see how to enforce them: portolan doctor.",
       "info",
     );
 }

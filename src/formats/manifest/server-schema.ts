@@ -20,13 +20,13 @@ import { AUTH } from "./auth-schema.ts";
 import { LAUNCH_FIELDS } from "./launch-schema.ts";
 import { SANDBOX } from "./sandbox-schema.ts";
 
-const REFERENCES = "may hold ${NAME} references, resolved when the server starts";
+const REFERENCES = "Can contain ${NAME} references, which Portolan resolves when the server starts.";
 
 /** A text in which `5` and `true` may stand without quotes. */
 const WORD = text("", { scalars: true, empty: true });
 
 export const TRANSPORT = oneOf(
-  "How the server is reached.",
+  "MCP transport of the server. http is another name for streamable-http.",
   ["stdio", "sse", "streamable-http", "websocket"],
   { synonyms: { http: "streamable-http" } },
 );
@@ -35,28 +35,43 @@ export type FileTransport = Value<typeof TRANSPORT>;
 /** Settings that a file can make once for many servers. */
 export const DEFAULT_FIELDS = {
   era: oneOf(
-    "The protocol era of the connection. auto (the default) prefers the modern era, and uses the era of each gateway client where the server speaks both.",
+    "MCP protocol era: legacy (revisions up to 2025-11-25), modern (2026-07-28), or auto (default). With auto, Portolan prefers modern; if the server supports both, a gateway uses the era of each client.",
     ["auto", "legacy", "modern"],
   ),
-  start: oneOf("eager: started with the workspace; lazy: started by the first call.", ["eager", "lazy"]),
-  idleStopMs: duration("A server that nobody used for this long is stopped; 0 means never.", {
-    zero: true,
-  }).key("idle_stop"),
-  timeouts: partialObject("How long this server may take.", {
-    startTimeoutMs: duration("From start until it answers.").key("start"),
-    requestTimeoutMs: duration("A request without answer or progress for this long fails.").key("request"),
-    maxRequestMs: duration("A request fails after this long, whatever progress it reports.").key("max"),
+  start: oneOf(
+    "When the server starts. eager (default): with the workspace. lazy: with the first call; if Portolan does not know its tools yet, it also starts once to list them.",
+    ["eager", "lazy"],
+  ),
+  idleStopMs: duration(
+    "Portolan stops the server after this time without use, such as 10m. Default: 0, never.",
+    {
+      zero: true,
+    },
+  ).key("idle_stop"),
+  timeouts: partialObject("Time limits for the server. A number without a unit is in seconds.", {
+    startTimeoutMs: duration(
+      "Maximum time from the start of the server to the end of the MCP handshake. Default: 60s.",
+    ).key("start"),
+    requestTimeoutMs: duration(
+      "Maximum time that a request waits without a response or a progress notification. Default: 60s.",
+    ).key("request"),
+    maxRequestMs: duration("Maximum total time of a request, even if it reports progress. Default: 1h.").key(
+      "max",
+    ),
   }),
 };
 
 export const DESCRIPTION_PREFIX = union(
-  "true puts [MCP: alias] before descriptions of tools, a text puts that text there.",
+  "Prefix of tool descriptions. true: [MCP: <alias>]. Text: this text. Default: no prefix.",
   [flag(), text()],
 );
 
-export const NAMING = text("How tools are named, for example mcp_{alias}_{tool}.", {
-  pattern: "^(?:[A-Za-z0-9_-]|\\{alias\\}|\\{tool\\})*\\{tool\\}(?:[A-Za-z0-9_-]|\\{alias\\}|\\{tool\\})*$",
-}).transform((template, node, { diagnostics }) => {
+export const NAMING = text(
+  "Template for tool names, with the placeholders {alias} and {tool}. Default: mcp_{alias}_{tool}.",
+  {
+    pattern: "^(?:[A-Za-z0-9_-]|\\{alias\\}|\\{tool\\})*\\{tool\\}(?:[A-Za-z0-9_-]|\\{alias\\}|\\{tool\\})*$",
+  },
+).transform((template, node, { diagnostics }) => {
   const placeholders = [...template.matchAll(/\{([^{}]*)\}/g)].map(([, name = ""]) => name);
   const unknown = placeholders.find((name) => name !== "alias" && name !== "tool");
   const forbidden = template.replace(/\{[^{}]*\}/g, "").match(/[^A-Za-z0-9_-]/u)?.[0];
@@ -64,10 +79,10 @@ export const NAMING = text("How tools are named, for example mcp_{alias}_{tool}.
     diagnostics.add(
       node,
       `naming has an unknown placeholder ${quoted(`{${unknown}}`)}`,
-      didYouMean(unknown, ["alias", "tool"]) ?? "There are {alias} and {tool}.",
+      didYouMean(unknown, ["alias", "tool"]) ?? "The placeholders are {alias} and {tool}.",
     );
   else if (!placeholders.includes("tool"))
-    diagnostics.add(node, "naming must hold {tool}", "Write for example mcp_{alias}_{tool}.");
+    diagnostics.add(node, "naming must contain {tool}", "Write for example mcp_{alias}_{tool}.");
   if (forbidden !== undefined)
     diagnostics.add(
       node,
@@ -78,55 +93,81 @@ export const NAMING = text("How tools are named, for example mcp_{alias}_{tool}.
 });
 
 export const PINS = oneOf(
-  "Whether tools are compared with the approved definitions in portolan.lock. enforce withholds other tools, warn reports them, off compares nothing. Default: a server with pins is enforced.",
+  "Comparison of tool definitions with the approved ones in portolan.lock. enforce: hide tools that differ. warn: only report them. off: no comparison. Default: enforce for servers that have pins in portolan.lock.",
   ["enforce", "warn", "off"],
 );
 
 export const SERVER_FIELDS = {
   transport: TRANSPORT,
-  command: text("The program to run, for stdio."),
-  npm: text("A package of npm to run in place of a command, such as @scope/server@^1.2."),
-  bin: text("For npm: which program of the package, when it has several."),
-  docker: text("A container image to run in place of a command, such as name@sha256:…."),
-  port: integer("For docker with transport http or sse: the port that it serves inside of its container.", {
-    minimum: 1,
-    maximum: 65_535,
-  }),
-  path: text("For docker with transport http or sse: the path of its endpoint (default /mcp, or /sse)."),
-  args: list(`Its arguments, one per word; ${REFERENCES}.`, WORD),
-  url: text(`The address, for the other transports; ${REFERENCES}.`),
-  headers: map(`HTTP headers; ${REFERENCES}.`, WORD),
+  command: text("Program to run for the transport stdio: a name on the PATH, or a path."),
+  npm: text("npm package to run in place of command, such as @scope/server@^1.2."),
+  bin: text("Executable of the npm package to run. Needed if the package has several executables."),
+  docker: text("Container image to run in place of command, such as name@sha256:<digest>."),
+  port: integer(
+    "Port of the server inside the container. Only for docker with the transport streamable-http or sse.",
+    {
+      minimum: 1,
+      maximum: 65_535,
+    },
+  ),
+  path: text(
+    "URL path of the MCP endpoint. Only for docker with the transport streamable-http or sse. Default: /mcp, or /sse for sse.",
+  ),
+  args: list(`Command-line arguments of the program, one list item for each argument. ${REFERENCES}`, WORD),
+  url: text(`URL of the server, for all transports except stdio. ${REFERENCES}`),
+  headers: map(`HTTP headers that Portolan sends with each request to the server. ${REFERENCES}`, WORD),
   auth: AUTH,
-  env: map(`Environment of the program, added to a minimal one; ${REFERENCES}.`, WORD),
-  cwd: text("The folder to run in; relative to this file."),
-  enabled: flag("false leaves the server out."),
+  env: map(
+    `Environment variables of the program. Portolan adds them to a minimal environment, and does not pass on its own. ${REFERENCES}`,
+    WORD,
+  ),
+  cwd: text("Working folder of the program, relative to this file. Default: the folder of the workspace."),
+  enabled: flag("If false, Portolan ignores the server. Default: true."),
   sandbox: SANDBOX,
   ...LAUNCH_FIELDS,
   ...DEFAULT_FIELDS,
   allowTools: list(
-    "Only these tools are offered, by the server's own names; * stands for anything.",
+    "Tools to offer, by the server's own tool names. * matches any text. Default: all tools.",
     text(),
   ).key("tool_allowlist"),
-  blockTools: list("These tools are left out, even when allowed.", text()).key("tool_blocklist"),
+  blockTools: list(
+    "Tools to hide, by the server's own tool names. * matches any text. Takes precedence over tool_allowlist.",
+    text(),
+  ).key("tool_blocklist"),
   pins: PINS,
   descriptionPrefix: DESCRIPTION_PREFIX,
-  resourceTools: flag("Offer its resources as tools.").key("resources_as_tools"),
-  promptTools: flag("Offer its prompts as tools.").key("prompts_as_tools"),
+  resourceTools: flag("If true, Portolan also offers the server's resources as tools. Default: false.").key(
+    "resources_as_tools",
+  ),
+  promptTools: flag("If true, Portolan also offers the server's prompts as tools. Default: false.").key(
+    "prompts_as_tools",
+  ),
   context: list(
-    "Resources that are read before a turn.",
+    "Resources that workspace.context() of the library reads, for the context of a model.",
     object("", {
-      uri: text("the URI of a resource, or a pattern with *").required(),
-      maxBytes: integer("How much of it is read.", { minimum: 1 }).default(65_536),
+      uri: text("URI of a resource, or a pattern with *.").required(),
+      maxBytes: integer("Maximum number of bytes to read from each resource.", { minimum: 1 }).default(
+        65_536,
+      ),
     }),
   ),
-  tags: list("Words to find it by.", text("", { scalars: true })),
-  maxMessageBytes: integer("The largest message accepted from the server.", { minimum: 1 }),
-  maxResultBytes: integer("The largest result that the gateway passes on whole; 0 is any.", { minimum: 0 }),
+  tags: list(
+    "Labels of the server, for rules of gateway callers and for gateway addresses.",
+    text("", { scalars: true }),
+  ),
+  maxMessageBytes: integer(
+    "Maximum size of a message from the server, in bytes. Default: 10485760 (10 MiB).",
+    { minimum: 1 },
+  ),
+  maxResultBytes: integer(
+    "Maximum size of a tool result that the gateway passes on completely, in bytes. 0: no limit. Default: gateway.max_result_bytes.",
+    { minimum: 0 },
+  ),
   shared: flag(
-    "false: a process or connection of its own. By default, servers with the same command or URL, environment, sandbox and timeouts share one.",
+    "If false, the server has its own process or connection. Default: true, servers with the same command or URL, environment, sandbox and timeouts share one process or connection.",
   ),
   lanes: integer(
-    "How many more processes of this server (over HTTP: sessions) the gateway may use at once for clients that answer server requests (default 15; over HTTP 256).",
+    "Maximum number of additional processes (for HTTP servers: sessions) that the gateway opens for one caller that supports server requests, such as elicitation. All callers together get a quarter more. Default: 15; for HTTP servers 256.",
     { minimum: 0 },
   ),
 };
@@ -134,7 +175,7 @@ export const SERVER_FIELDS = {
 /** A bridge manifest has no lock file beside it, so only portolan.yaml names packages of registries. */
 export const SERVER = partialObject("", {
   package: text(
-    "A package of a registry to run in place of a command, such as @user/name@^1.0.0; or mcpb: and a bundle. portolan.lock has its version and hash.",
+    "Package of a registry to run in place of command, such as @user/name@^1.0.0, or mcpb: with the path or URL of a bundle. portolan.lock pins its version and hash.",
   ),
   ...SERVER_FIELDS,
 });

@@ -150,7 +150,7 @@ function checkServer({ server, manifestVersion, dxtVersion }: ManifestValue, che
     if (command === undefined) continue;
     const inner = command.replace(/^\$\{__dirname\}/, ".");
     if (/(^|[/\\])\.\.([/\\]|$)/.test(inner))
-      error(check, at, `${quoted(command)} leads out of the bundle`, "Write a path inside of the bundle.");
+      error(check, at, `${quoted(command)} is outside of the bundle`, "Write a path inside of the bundle.");
     else if (!isInside(inner))
       warn(check, at, `${quoted(command)} is a program of the machine, not of the bundle`);
   }

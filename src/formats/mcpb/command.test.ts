@@ -76,8 +76,8 @@ describe("placeholders", () => {
       ok: false,
       missing: ["token"],
       problems: [
-        "The setting limit does not fit: it is 50, but the largest value is 10.",
-        "The setting dry does not fit: it must be a boolean.",
+        "The setting limit is not valid: it is 50, but the largest value is 10.",
+        "The setting dry is not valid: it must be a boolean.",
         "The setting token is missing.",
       ],
     });

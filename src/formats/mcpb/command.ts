@@ -50,7 +50,7 @@ export function mcpbProgram(
   for (const [name, setting] of Object.entries(userConfig)) {
     const given = Object.hasOwn(values, name) ? values[name] : undefined;
     const problem = given === undefined ? undefined : problemOf(given, setting);
-    if (problem !== undefined) problems.push(`The setting ${name} does not fit: it ${problem}.`);
+    if (problem !== undefined) problems.push(`The setting ${name} is not valid: it ${problem}.`);
     const preset = setting.default;
     const usual =
       preset === undefined || problemOf(preset, setting) !== undefined

@@ -22,122 +22,118 @@ export const MANIFEST_VERSIONS = ["0.1", "0.2", "0.3", "0.4"] as const;
 export const SYSTEMS = ["darwin", "linux", "win32"] as const;
 
 const AUTHOR = object(
-  "The author.",
+  "Author of the bundle.",
   {
-    name: text("The name of a person or organisation.").required(),
-    email: text("An e-mail address.", {
+    name: text("Name of a person or organisation.").required(),
+    email: text("E-mail address of the author.", {
       pattern: "^[^\\s@]+@[^\\s@]+$",
       patternHint: "Write an e-mail address, such as alice@example.com.",
     }),
-    url: text("A web page."),
+    url: text("Web page of the author."),
   },
   OPEN,
 );
 
 const REPOSITORY = object(
-  "The source code.",
+  "Source repository.",
   {
-    type: text("The kind of repository, such as git."),
-    url: text("The URL of the repository.").required(),
+    type: text("Kind of repository, such as git."),
+    url: text("URL of the repository.").required(),
   },
   OPEN,
 );
 
-const WORDS = list("Arguments of the program.", text("", { empty: true }));
+const WORDS = list("Command-line arguments of the program.", text("", { empty: true }));
 const VARIABLES = map("Environment variables of the program.", text("", { empty: true }));
 
 export const MCP_CONFIG = object(
-  "How the server is started.",
+  "Command that starts the server.",
   {
-    command: text("The program: a name, or a path inside of the bundle.").required(),
+    command: text("Program: a name on the PATH, or a path inside the bundle.").required(),
     args: WORDS,
     env: VARIABLES,
     platformOverrides: map(
-      "Other values on single platforms.",
-      object(
-        "The values of a platform.",
-        { command: text("The program."), args: WORDS, env: VARIABLES },
-        OPEN,
-      ),
+      "Values that replace the others on specific platforms, by platform.",
+      object("Values for one platform.", { command: text("Program."), args: WORDS, env: VARIABLES }, OPEN),
     ),
   },
   OPEN,
 );
 
 export const SERVER = object(
-  "The MCP server in this bundle.",
+  "MCP server of this bundle.",
   {
-    type: oneOf("The program that runs it.", ["node", "python", "binary", "uv"]).required(),
-    entryPoint: text("The file that is started, as a path inside of the bundle.").required(),
+    type: oneOf("Runtime of the server.", ["node", "python", "binary", "uv"]).required(),
+    entryPoint: text("File to start, as a path inside the bundle.").required(),
     mcpConfig: MCP_CONFIG,
   },
   OPEN,
 );
 
 const TOOL = object(
-  "A tool of the server.",
+  "Tool of the server.",
   {
-    name: text("The tool's name.").required(),
-    description: text("What the tool does.", { empty: true }),
+    name: text("Name of the tool.").required(),
+    description: text("Description of the tool.", { empty: true }),
   },
   OPEN,
 );
 
 const PROMPT = object(
-  "A prompt of the server.",
+  "Prompt of the server.",
   {
-    name: text("The prompt's name.").required(),
-    description: text("What the prompt is for.", { empty: true }),
-    arguments: list("The names of its arguments.", text()),
-    text: text("The text of the prompt.", { empty: true }),
+    name: text("Name of the prompt.").required(),
+    description: text("Description of the prompt.", { empty: true }),
+    arguments: list("Names of the prompt's arguments.", text()),
+    text: text("Text of the prompt.", { empty: true }),
   },
   OPEN,
 );
 
 const ICON = object(
-  "An icon.",
+  "Icon of the bundle.",
   {
-    src: text("A path inside of the bundle, or an https URL.").required(),
-    size: text("Width and height in pixels.", {
+    src: text("Path of the icon inside the bundle, or its https URL.").required(),
+    size: text("Width and height in pixels, such as 16x16.", {
       pattern: "^\\d+x\\d+$",
       patternHint: "Write width x height: 16x16.",
     }).required(),
-    theme: text("The theme that the icon is for."),
+    theme: text("Theme that the icon is for, such as dark."),
   },
   OPEN,
 );
 
 const SETTING = object(
-  "A setting that the user gives.",
+  "Setting that the user enters.",
   {
-    type: oneOf("The kind of value.", ["string", "number", "boolean", "directory", "file"]).required(),
-    title: text("The name that is shown."),
-    description: text("What the setting is for.", { empty: true }),
-    required: flag("Whether a value must be given."),
-    default: union("The value when none is given.", [
+    type: oneOf("Type of the value.", ["string", "number", "boolean", "directory", "file"]).required(),
+    title: text("Display name."),
+    description: text("Description of the setting.", { empty: true }),
+    required: flag("Whether a value is required."),
+    default: union("Default value.", [
       text("", { empty: true }),
       number(),
       flag(),
       list("", text("", { empty: true })),
     ]),
-    multiple: flag("Whether several values may be given."),
+    multiple: flag("Whether the setting can have several values."),
     sensitive: flag("Whether the value is a secret."),
-    min: number("The smallest number."),
-    max: number("The largest number."),
+    min: number("Minimum value of a number."),
+    max: number("Maximum value of a number."),
   },
   OPEN,
 );
 
 /** Clients add constraints under their own names. */
 const COMPATIBILITY = object(
-  "What the server needs of the machine.",
+  "Requirements of the server on the machine.",
   {
-    platforms: list("Operating systems.", oneOf("", SYSTEMS), { unique: true }),
+    platforms: list("Supported operating systems. Default: all.", oneOf("", SYSTEMS), { unique: true }),
     runtimes: object(
-      "Ranges of versions.",
+      "Version ranges of runtimes.",
       {
-        node: text("A range of versions of Node.js."),
-        python: text("A range of versions of Python."),
+        node: text("Version range of Node.js, such as >=20."),
+        python: text("Version range of Python, such as >=3.10."),
       },
       OPEN,
     ),
@@ -146,43 +142,45 @@ const COMPATIBILITY = object(
 );
 
 export const MANIFEST = partialObject(
-  "An MCPB bundle: a server with its files in one archive.",
+  "Manifest of an MCPB bundle: an MCP server with its files in one archive.",
   {
-    $schema: text("The JSON Schema of this file, for editors."),
-    manifestVersion: oneOf("The version of this format.", MANIFEST_VERSIONS),
-    dxtVersion: oneOf("The version of this format, as early bundles wrote it.", MANIFEST_VERSIONS),
-    name: text("The bundle's name.", { maxLength: 214 }).required(),
-    displayName: text("The name that is shown.", { maxLength: 500 }),
-    version: text("The version, by semantic versioning: 1.2.3.", { maxLength: 255 }).required(),
-    description: text("What the server is for.").required(),
-    longDescription: text("A longer description.", { empty: true }),
+    $schema: text("URL or path of the JSON Schema of this file, for editors."),
+    manifestVersion: oneOf("Version of the manifest format.", MANIFEST_VERSIONS),
+    dxtVersion: oneOf("Version of the manifest format, in early bundles (DXT).", MANIFEST_VERSIONS),
+    name: text("Name of the bundle.", { maxLength: 214 }).required(),
+    displayName: text("Display name.", { maxLength: 500 }),
+    version: text("Version of the bundle, as a semantic version such as 1.2.3.", {
+      maxLength: 255,
+    }).required(),
+    description: text("Short description of the server.").required(),
+    longDescription: text("Long description of the server.", { empty: true }),
     author: AUTHOR.required(),
     repository: REPOSITORY,
-    homepage: text("A URL."),
-    documentation: text("A URL."),
-    support: text("A URL."),
-    icon: text("A path inside of the bundle, or an https URL."),
+    homepage: text("URL of the home page."),
+    documentation: text("URL of the documentation."),
+    support: text("URL of the support page."),
+    icon: text("Path of the icon inside the bundle, or its https URL."),
     icons: list("Icons in several sizes.", ICON),
-    screenshots: list("Paths inside of the bundle.", text()),
+    screenshots: list("Paths of screenshots inside the bundle.", text()),
     localization: object(
-      "Where translated texts are.",
+      "Translations of the manifest.",
       {
-        resources: text("A path inside of the bundle with ${locale} in it."),
-        defaultLocale: text("The language of this file."),
+        resources: text("Path of the translation files inside the bundle, with the placeholder ${locale}."),
+        defaultLocale: text("Locale of this file, such as en-US."),
       },
       OPEN,
     ),
     server: SERVER.required(),
-    tools: list("The tools.", TOOL),
-    toolsGenerated: flag("Whether the server has further tools."),
-    prompts: list("The prompts.", PROMPT),
-    promptsGenerated: flag("Whether the server has further prompts."),
-    keywords: list("Words to find it by.", text()),
-    license: text("The licence, as an SPDX expression."),
+    tools: list("Tools of the server.", TOOL),
+    toolsGenerated: flag("Whether the server has tools that are not listed."),
+    prompts: list("Prompts of the server.", PROMPT),
+    promptsGenerated: flag("Whether the server has prompts that are not listed."),
+    keywords: list("Keywords for the search.", text()),
+    license: text("Licence, as an SPDX expression such as MIT."),
     privacyPolicies: list("URLs of privacy policies.", text()),
     compatibility: COMPATIBILITY,
-    userConfig: map("The settings that a user gives before the first start.", SETTING),
-    _meta: map("Data of single clients.", anyValue()).key("_meta"),
+    userConfig: map("Settings that the user enters before the first start, by name.", SETTING),
+    _meta: map("Data of specific clients.", anyValue()).key("_meta"),
   },
   OPEN,
 );

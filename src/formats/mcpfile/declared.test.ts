@@ -33,8 +33,7 @@ describe("the file beside an mcpfile", () => {
       {
         severity: "info",
         file: BESIDE,
-        message:
-          "portolan serve does not use basePath, stateless, auth, health, loggingConfig of the runtime",
+        message: "portolan serve ignores basePath, stateless, auth, health, loggingConfig of the runtime",
       },
     ]);
   });

@@ -44,7 +44,7 @@ export function readMcpfile(text: string, file: string, beside?: BesideFile): Mc
       notes.push({
         code: "NAME_AMBIGUOUS",
         severity: "error",
-        message: `server ${quoted(name)} becomes ${alias}, as ${quoted(first.server.info.name)} does`,
+        message: `the servers ${quoted(name)} and ${quoted(first.server.info.name)} would have the same alias, ${alias}`,
         server: name,
         file,
         line,
@@ -109,12 +109,12 @@ function unused(
     {
       code: "FILE_INVALID",
       severity: "info",
-      message: `portolan serve does not use ${names.join(", ")} of the runtime`,
+      message: `portolan serve ignores ${names.join(", ")} of the runtime`,
       server,
       file,
       line,
       column,
-      hint: "portolan.yaml and the options of portolan serve have settings of their own.",
+      hint: "Use the options of portolan serve, or serve the folder with a portolan.yaml that has these settings.",
     },
   ];
 }

@@ -55,22 +55,26 @@ describe("the file", () => {
     [
       "no version",
       "servers: []",
-      ["1:1 the version is missing: neither kind and schemaVersion nor mcpFileVersion is there"],
+      ["1:1 the version is missing: the file has neither kind and schemaVersion nor mcpFileVersion"],
     ],
     [
       "an unknown version",
       "servers: []\nmcpFileVersion: 0.0.2",
-      ['2:17 mcpFileVersion "0.0.2" is not known'],
+      ['2:17 mcpFileVersion "0.0.2" is not supported'],
     ],
-    ["a version as number", "mcpFileVersion: 0.1", ['1:17 mcpFileVersion "0.1" is not known']],
-    ["a new version by the old key", "mcpFileVersion: 0.2.0", ['1:17 mcpFileVersion "0.2.0" is not known']],
+    ["a version as number", "mcpFileVersion: 0.1", ['1:17 mcpFileVersion "0.1" is not supported']],
+    [
+      "a new version by the old key",
+      "mcpFileVersion: 0.2.0",
+      ['1:17 mcpFileVersion "0.2.0" is not supported'],
+    ],
     ["an unknown kind", "kind: MCPTools\nschemaVersion: 0.2.0", ['1:7 kind "MCPTools" is not known']],
     ["no kind", "schemaVersion: 0.2.0", ["1:1 kind is missing"]],
     ["no schemaVersion", "kind: MCPToolDefinitions", ["1:1 schemaVersion is missing"]],
     [
       "an unknown schemaVersion",
       "kind: MCPServerConfig\nschemaVersion: 0.3.0",
-      ['2:16 schemaVersion "0.3.0" is not known'],
+      ['2:16 schemaVersion "0.3.0" is not supported'],
     ],
     ["an unknown key", "mcpFileVersion: 0.0.1\nserver: []", ['2:1 unknown key "server"']],
     [
@@ -118,7 +122,7 @@ describe("the file", () => {
       "kind: MCPServerConfig\nschemaVersion: 0.2.0\nruntime: {transportProtocol: stdio, streamableHttpConfig: {port: 70000}, clientTlsConfig: {insecureSkipVerify: true}}",
       [
         "3:66 port 70000 is not a port",
-        "warning 3:112 certificates are not checked: anybody on the way can read and change requests",
+        "warning 3:112 certificates are not checked: anyone on the network can read and change requests",
       ],
     ],
     [
@@ -133,7 +137,7 @@ describe("the file", () => {
   test("an unknown version is told the known ones", () => {
     const [problem] = problems("mcpFileVersion: 9", true);
     expect(problem).toBe(
-      '1:17 mcpFileVersion "9" is not known | Known are mcpFileVersion 0.0.1, 0.1.0, 0.1.1, and schemaVersion 0.2.0, 0.2.1, 0.2.2, 0.2.3 with kind MCPToolDefinitions or MCPServerConfig.',
+      '1:17 mcpFileVersion "9" is not supported | Portolan supports mcpFileVersion 0.0.1, 0.1.0, 0.1.1, and schemaVersion 0.2.0, 0.2.1, 0.2.2, 0.2.3 with kind MCPToolDefinitions or MCPServerConfig.',
     );
   });
 });
@@ -214,12 +218,12 @@ test("all problems of one tool at once", () => {
   expect(problems(text).map((line) => line.replace(/^\d+:\d+ /, ""))).toEqual([
     '"a b" cannot be the name of a tool',
     'servers[0].tools[0].inputSchema.properties.a.type is not a type: "strin"',
-    "a lone {",
-    "a lone }",
+    "a single { that is not part of a placeholder",
+    "a single } that is not part of a placeholder",
     '"1" is not the name of a variable',
-    "a lone {",
+    "a single { that is not part of a placeholder",
     'servers[0].tools[0].invocation.cli.timeout must be a length of time such as 30, "500ms" or "2m", not "soon"',
-    "a lone {",
+    "a single { that is not part of a placeholder",
     'unknown key "y" in servers[0].tools[0].invocation',
   ]);
 });
@@ -254,7 +258,7 @@ describe("arguments that are used nowhere", () => {
     ["{cli: {command: 'echo {name} $((1 + {count}))', shell: true, ignoredArguments: [on]}}", []],
     ["{cli: {command: x, appendUnused: true}}", []],
     [`{cli: {command: x, ${all}}}`, []],
-    [`{cli: {command: 'x {name}', ${all}}}`, ['9:17 "name" is in ignoredArguments, and the command uses it']],
+    [`{cli: {command: 'x {name}', ${all}}}`, ['9:17 "name" is in ignoredArguments, but the command uses it']],
     [
       "{cli: {command: 'x {name} {on} {count}', ignoredArguments: [nam]}}",
       ['9:77 "nam" is not a property of the inputSchema'],
@@ -284,7 +288,7 @@ describe("arguments that are used nowhere", () => {
         `{http: {method: POST, url: "http://a.example", bodyRoot: data${more}}}`,
       );
     expect(problems(request(""), true)).toEqual([
-      '6:66 the request never uses the argument "dryRun" | Put {dryRun} into the url or into query, or leave the argument out. If it deliberately has no effect, write ignoredArguments: [dryRun].',
+      '6:66 the request never uses the argument "dryRun" | Put {dryRun} into the url or into a header, list it in query, or leave the argument out. If it deliberately has no effect, write ignoredArguments: [dryRun].',
     ]);
     expect(problems(request(", query: [dryRun]"))).toEqual([]);
     expect(problems(request(", headers: {X-Dry: '{dryRun}'}"))).toEqual([]);
@@ -320,11 +324,11 @@ describe("schemas", () => {
     ["{type: object, propertis: {}}", ['8:33 "propertis" is not a keyword of JSON Schema']],
     [
       "{type: object, properties: {a: {}}, required: [a, b]}",
-      ['8:68 "b" is required, and not among the properties'],
+      ['8:68 "b" is required, but not among the properties'],
     ],
     [
       "{type: object, properties: {a: {type: string, items: {}}}}",
-      ["warning 8:64 items says nothing about type: string"],
+      ["warning 8:64 items has no effect with type: string"],
     ],
     [
       "{type: object, required: a}",
@@ -364,8 +368,8 @@ describe("schemas", () => {
 describe("templates and commands", () => {
   test.each<[string, string[]]>([
     ["echo {name} {{literal}} }}", []],
-    ["echo {name", ["9:39 a lone {"]],
-    ["echo name}", ["9:43 a lone }"]],
+    ["echo {name", ["9:39 a single { that is not part of a placeholder"]],
+    ["echo name}", ["9:43 a single } that is not part of a placeholder"]],
     ["echo {}", ["9:39 a placeholder without a name"]],
     ["echo {nam}", ['9:39 "{nam}" is not a property of the inputSchema']],
     ["echo {name.first}", ['9:39 "{name.first}" is not a property of the inputSchema']],
@@ -381,12 +385,12 @@ describe("templates and commands", () => {
     ["echo \\| \\; \\$ \\{{", []],
     ["echo 'a", ["9:39 a ' that is not closed"]],
     ["echo a\\", ["9:40 a backslash at the end of the command"]],
-    ["{name} x", ["9:34 the program itself cannot be chosen by whoever calls the tool"]],
-    ["a{name} x", ["9:34 the program itself cannot be chosen by whoever calls the tool"]],
+    ["{name} x", ["9:34 the caller of the tool cannot choose the program itself"]],
+    ["a{name} x", ["9:34 the caller of the tool cannot choose the program itself"]],
     ["A=1 ls", ["9:34 a variable before the program needs a shell"]],
-    ["ls $HOME", ["warning 9:37 $HOME is passed on as it stands"]],
-    ["ls *.txt", ["warning 9:37 * is passed on as it stands"]],
-    ["ls ~/x", ["warning 9:37 ~ is passed on as it stands"]],
+    ["ls $HOME", ["warning 9:37 $HOME is passed to the program as literal text"]],
+    ["ls *.txt", ["warning 9:37 * is passed to the program as literal text"]],
+    ["ls ~/x", ["warning 9:37 ~ is passed to the program as literal text"]],
     [" ", ["9:34 the command is empty"]],
   ])("%j", (text, expected) => {
     expect(problems(command(text))).toEqual(expected);
@@ -432,7 +436,7 @@ describe("templates and commands", () => {
         "9:94 servers[0].tools[0].invocation.cli.templateVariables.name.omitIfFalse must be true or false, not text",
       ],
     ],
-    ["{on: {format: '--on now'}}", ['9:46 "{on}" becomes 2 words, and stands inside of one']],
+    ["{on: {format: '--on now'}}", ['9:46 "{on}" becomes 2 words, but it is a part of one word']],
   ])("templateVariables: %s", (variables, expected) => {
     const found = problems(command("echo {name} {on}x", `, templateVariables: ${variables}`));
     expect(found.map((problem) => problem.replaceAll(/\s+/g, " "))).toEqual(expected);
@@ -447,7 +451,7 @@ describe("templates and commands", () => {
 
 describe("scripts for a shell", () => {
   const calculates = (opener: string): string =>
-    `a value inside of ${opener} could run commands, since the shell calculates with it`;
+    `a value inside of ${opener} could run commands, because the shell evaluates it as arithmetic`;
   test.each<[string, string[]]>([
     ["ls | wc -l {name}", []],
     ['x="{name}"; echo \'{name}\' $(ls {name}) "$x" "$(ls {name})" `ls {name}` # {name}', []],
@@ -482,7 +486,7 @@ describe("scripts for a shell", () => {
 
   test("the program, and an unknown shell", () => {
     expect(problems(command("{name} x", ", shell: sh"))).toEqual([
-      "9:34 the program itself cannot be chosen by whoever calls the tool",
+      "9:34 the caller of the tool cannot choose the program itself",
     ]);
     expect(problems(command("x", ", shell: zsh"))).toEqual([
       '9:45 servers[0].tools[0].invocation.cli.shell cannot be "zsh"',

@@ -149,7 +149,9 @@ function checkDriverFiles(files: Readonly<Record<string, string>> | undefined, c
       "is not a file of a driver",
       "Its files are DRIVER.md and tools/<id>/TOOL.md.",
     );
-  if (!names.includes("DRIVER.md") || names.length < 2 || names.length > MAX_DRIVER_FILES)
+  if (names.length > MAX_DRIVER_FILES)
+    error(check, path, `has ${names.length} files; at most ${MAX_DRIVER_FILES} are allowed`);
+  else if (!names.includes("DRIVER.md") || names.length < 2)
     error(
       check,
       path,
@@ -192,6 +194,14 @@ export function variableOf(setting: string, env: Readonly<Record<string, string>
   );
 }
 
+/** The value of a setting in its environment variable. A list has commas between its items, or is JSON if that is ambiguous. */
+export function settingText(value: unknown): string {
+  if (typeof value === "string") return value;
+  const isPlain = (item: unknown): boolean =>
+    typeof item === "string" ? !item.includes(",") : ["number", "boolean"].includes(typeof item);
+  return Array.isArray(value) && value.every(isPlain) ? value.map(String).join(",") : JSON.stringify(value);
+}
+
 function checkConfiguration({ mcp }: PackageValue, check: PackageCheck): void {
   const { schema, env } = mcp?.configuration ?? {};
   const path = ["mcp", "configuration"];
@@ -202,8 +212,10 @@ function checkConfiguration({ mcp }: PackageValue, check: PackageCheck): void {
       error(
         check,
         [...path, "env", name],
-        "names no setting of the schema",
-        `Settings: ${properties.join(", ")}.`,
+        "is not a setting of the schema",
+        properties.length === 0
+          ? "The schema has no settings."
+          : `The settings are ${properties.join(", ")}.`,
       );
   const used = new Map<string, string>();
   for (const name of properties) {
@@ -267,7 +279,7 @@ function checkSource({ source, requirements }: PackageValue, check: PackageCheck
       check,
       ["source", "platforms"],
       `has no file for ${without.join(", ")}, so source.url is used there`,
-      "Add the files, or take the platforms out of requirements.",
+      "Add the files, or remove the platforms from requirements.",
     );
 }
 
@@ -291,7 +303,7 @@ function checkSourceUrl(check: PackageCheck, path: Path, type: string, url: stri
     error(
       check,
       path,
-      "names neither a commit nor a file of a release",
+      "points neither to a commit nor to a file of a release",
       "Use the URL with the full hash of the commit (40 digits), or of a release's file.",
     );
 }
@@ -317,7 +329,7 @@ function checkSecurity({ security }: PackageValue, check: PackageCheck): void {
         check,
         ["security", "permissions", index],
         `${quoted(name)} is not a known permission`,
-        "Known are network, filesystem, process and services such as github-api.",
+        "The permissions are network, filesystem, process, and services such as github-api.",
       );
   if (permissions.includes("process") && sandbox?.required !== true)
     unfinished(

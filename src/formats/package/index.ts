@@ -1,6 +1,6 @@
 // Public exports of the package format: the metadata of an MCP server in a registry.
 
-export { type LaterField, type PackageMode, variableOf } from "./check.ts";
+export { type LaterField, type PackageMode, settingText, variableOf } from "./check.ts";
 export {
   looksLikePackage,
   type PackageMetadata,

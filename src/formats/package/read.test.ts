@@ -121,13 +121,13 @@ test.each<[string, (value: Loose) => void, string]>([
     (v) => Object.assign(v["mcp"].configuration.schema.properties, { githubToken: {}, GITHUB_TOKEN: {} }),
     "uses the environment variable GITHUB_TOKEN, as github_token does",
   ],
-  ["unknown setting", (v) => (v["mcp"].configuration.env = { other: "X" }), "names no setting of the schema"],
+  ["unknown setting", (v) => (v["mcp"].configuration.env = { other: "X" }), "is not a setting of the schema"],
   ["source type", (v) => (v["source"].type = "ftp"), '/source/type: source.type cannot be "ftp"'],
   ["source URL", (v) => (v["source"].url = "http://a.example/x"), "is not an https URL"],
   [
     "moving branch",
     (v) => (v["source"].url = "https://github.com/a/b/raw/main/x"),
-    "names neither a commit nor",
+    "points neither to a commit nor",
   ],
   [
     "range of npm",

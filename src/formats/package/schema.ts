@@ -19,55 +19,55 @@ const CAMEL = { keys: "camelCase" } as const;
 const NAME_PATTERN = "^@[a-z0-9][a-z0-9-]*/[a-z0-9][a-z0-9-]*$";
 
 const AUTHOR = object(
-  "The author.",
+  "Author of the package.",
   {
-    name: text("The name of a person or organisation.").required(),
-    email: text("An e-mail address.", {
+    name: text("Name of a person or organisation.").required(),
+    email: text("E-mail address of the author.", {
       pattern: "^[^\\s@]+@[^\\s@]+$",
       patternHint: "Write an e-mail address, such as alice@example.com.",
     }),
-    github: text("A user name at GitHub.", {
+    github: text("GitHub user name of the author.", {
       pattern: "^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})$",
       patternHint: "Write the user name alone, without a URL.",
     }),
-    url: text("A web page."),
+    url: text("Web page of the author."),
   },
   CAMEL,
 );
 
 const TOOL = object(
-  "A tool of the server.",
+  "Tool of the server.",
   {
-    name: text("The tool's name, unique in this list.").required(),
-    description: text("What the tool does."),
-    parameters: anyValue("The JSON Schema of the arguments: an object."),
+    name: text("Name of the tool, unique in this list.").required(),
+    description: text("Description of the tool."),
+    parameters: anyValue("JSON Schema of the arguments. Its type must be object."),
   },
   CAMEL,
 );
 
 const RESOURCE = object(
-  "A resource of the server, or a pattern of resources.",
+  "Resource of the server, or a pattern of resources.",
   {
-    uri: text("A URI. * stands for any text, also with slashes.").required(),
-    description: text("What the resource is."),
-    mimeType: text("The type of its content."),
+    uri: text("URI of the resource. * matches any text, including slashes.").required(),
+    description: text("Description of the resource."),
+    mimeType: text("MIME type of the content."),
   },
   CAMEL,
 );
 
 const PROMPT = object(
-  "A prompt of the server.",
+  "Prompt of the server.",
   {
-    name: text("The prompt's name, unique in this list.").required(),
-    description: text("What the prompt is for."),
+    name: text("Name of the prompt, unique in this list.").required(),
+    description: text("Description of the prompt."),
     arguments: list(
-      "The prompt's arguments.",
+      "Arguments of the prompt.",
       object(
-        "An argument.",
+        "Argument of the prompt.",
         {
-          name: text("The argument's name.").required(),
-          description: text("What it is."),
-          required: flag("Whether a value must be given."),
+          name: text("Name of the argument.").required(),
+          description: text("Description of the argument."),
+          required: flag("Whether the argument is required."),
         },
         CAMEL,
       ),
@@ -82,37 +82,39 @@ export const DRIVER_FILE = "^(?:DRIVER\\.md|\\.?tools/[A-Za-z0-9][A-Za-z0-9._@-]
 export const TRANSPORTS = ["stdio", "websocket", "streamable-http", "sse"] as const;
 
 const MCP = partialObject(
-  "How the server speaks MCP.",
+  "MCP interface of the server: transports, program, capabilities and configuration.",
   {
-    version: text("The MCP revision that the server was made for; 0.1.0 means: negotiate.").required(),
-    transport: list("The transports, the preferred one first.", oneOf("", TRANSPORTS), {
+    version: text(
+      "MCP revision that the server supports, such as 2025-06-18. 0.1.0: negotiate the revision.",
+    ).required(),
+    transport: list("Transports of the server, in order of preference.", oneOf("", TRANSPORTS), {
       unique: true,
       minItems: 1,
     }).required(),
-    executable: text("The program: a name, or a path inside of the package.").required(),
-    args: list("Arguments of the program.", text("", { empty: true })),
+    executable: text("Program of the server: a name on the PATH, or a path inside the package.").required(),
+    args: list("Command-line arguments of the program.", text("", { empty: true })),
     capabilities: partialObject(
-      "What the server offers. A tool that is not listed here is denied until a person approves it.",
+      "Tools, resources and prompts of the server. Portolan denies a tool that is not listed here until a person approves it.",
       {
-        tools: list("The tools.", TOOL),
-        resources: list("The resources.", RESOURCE),
-        prompts: list("The prompts.", PROMPT),
+        tools: list("Tools of the server.", TOOL),
+        resources: list("Resources of the server.", RESOURCE),
+        prompts: list("Prompts of the server.", PROMPT),
       },
       CAMEL,
     ),
     driver: map(
-      "The driver of the server and its contracts: the text of DRIVER.md, and of each tools/<id>/TOOL.md.",
+      "Driver of the server and its contracts, as texts by file name: DRIVER.md, and tools/<id>/TOOL.md for each contract.",
       text("", { maxLength: 512 * 1024 }),
       { keyPattern: DRIVER_FILE },
     ),
     configuration: partialObject(
-      "The settings that a user gives before the first start.",
+      "Settings that the user enters before the first start.",
       {
         schema: anyValue(
-          "A JSON Schema of the settings: an object. `secret: true` marks a property as secret; `default` applies.",
+          "JSON Schema of the settings. Its type must be object. secret: true marks a property as secret; default sets its default value.",
         ),
         env: map(
-          "The environment variable of each setting. By default it is the setting's name in capitals.",
+          "Name of the environment variable of each setting. Default: the name of the setting in capitals.",
           text("", {
             pattern: "^[A-Za-z_][A-Za-z0-9_]*$",
             patternHint: "Write the name of an environment variable.",
@@ -125,18 +127,18 @@ const MCP = partialObject(
   CAMEL,
 );
 
-const HASH = text("The hash of the file: sha256-<base64>, sha256:<hex>, or 64 hexadecimal digits.");
+const HASH = text("SHA-256 of the file: sha256-<base64>, sha256:<hex>, or 64 hexadecimal digits.");
 
 const SOURCE = partialObject(
-  "Where the server's files come from.",
+  "Source of the server's files.",
   {
-    type: oneOf("The kind of source.", ["gist", "github", "npm", "binary"]).required(),
-    url: text("An https URL of the file, or npm:<package>@<version>."),
+    type: oneOf("Kind of source.", ["gist", "github", "npm", "binary"]).required(),
+    url: text("https URL of the file, or npm:<package>@<version>."),
     hash: HASH,
-    size: integer("The size of the file in bytes.", { minimum: 1 }),
+    size: integer("Size of the file in bytes.", { minimum: 1 }),
     platforms: map(
-      "Files for single platforms, by <os>-<arch> as Node.js names them.",
-      object("The file of a platform.", { url: text().required(), hash: HASH }, CAMEL),
+      "Files for specific platforms, by <os>-<arch> as in Node.js, such as linux-x64.",
+      object("File for one platform.", { url: text("https URL of the file.").required(), hash: HASH }, CAMEL),
       { keyPattern: "^(darwin|linux|win32)-(x64|arm64|ia32|arm)$" },
     ),
   },
@@ -146,10 +148,10 @@ const SOURCE = partialObject(
 export const SANDBOX_TYPES = ["process", "wasm", "docker"] as const;
 
 const SECURITY = partialObject(
-  "What the server may do, and who reviewed it.",
+  "Permissions of the server, and its security reviews.",
   {
     permissions: list(
-      "network, filesystem, process, or the permission of a service, such as github-api.",
+      "Permissions that the server needs: network, filesystem, process, or the permission of a service, such as github-api.",
       text("", {
         pattern: "^[a-z][a-z0-9-]*(:[a-z0-9-]+)?$",
         patternHint: "Write lower-case words joined by hyphens: network, filesystem, process, github-api.",
@@ -157,80 +159,89 @@ const SECURITY = partialObject(
       { unique: true },
     ).required(),
     sandbox: object(
-      "The sandbox that the server runs in.",
+      "Sandbox of the server.",
       {
-        required: flag("Whether the server must not run without its sandbox."),
-        type: oneOf("The kind of sandbox.", SANDBOX_TYPES),
+        required: flag("If true, the server never runs without a sandbox."),
+        type: oneOf("Kind of sandbox.", SANDBOX_TYPES),
       },
       CAMEL,
     ),
     audit: partialObject(
-      "The last review of the server by a person.",
+      "Last security review of the server.",
       {
-        lastReviewed: text("The date and time of the review, as in 2026-01-15T10:00:00Z."),
-        reviewer: text("Who reviewed it."),
-        report: text("The https URL of the report."),
+        lastReviewed: text("Date and time of the review, such as 2026-01-15T10:00:00Z."),
+        reviewer: text("Name of the reviewer."),
+        report: text("https URL of the review report."),
       },
       CAMEL,
     ),
     vulnerabilities: list(
-      "Known advisories.",
-      union("", [text("The id of an advisory."), map("An advisory.", anyValue())]),
+      "Known security advisories for the server.",
+      union("", [text("ID of an advisory."), map("Advisory.", anyValue())]),
     ),
   },
   CAMEL,
 );
 
 const REQUIREMENTS = partialObject(
-  "What the server needs of the machine.",
+  "Requirements of the server on the machine.",
   {
-    mlldVersion: text("A range of versions of mlld, for its users."),
+    mlldVersion: text("Version range of mlld, for mlld users."),
     runtime: partialObject(
-      "The program that runs it.",
+      "Runtime that the server needs.",
       {
-        node: text("A range of versions of Node.js."),
-        python: text("A range of versions of Python."),
-        binary: flag("The server is a program by itself."),
+        node: text("Version range of Node.js, such as >=20."),
+        python: text("Version range of Python, such as >=3.10."),
+        binary: flag("If true, the server is a native executable and needs no runtime."),
       },
       CAMEL,
     ),
-    os: list("Operating systems.", oneOf("", ["darwin", "linux", "win32"]), { unique: true, minItems: 1 }),
-    arch: list("Processor architectures.", oneOf("", ["x64", "arm64", "ia32", "arm"]), {
+    os: list("Supported operating systems. Default: all.", oneOf("", ["darwin", "linux", "win32"]), {
       unique: true,
       minItems: 1,
     }),
+    arch: list(
+      "Supported processor architectures. Default: all.",
+      oneOf("", ["x64", "arm64", "ia32", "arm"]),
+      {
+        unique: true,
+        minItems: 1,
+      },
+    ),
   },
   CAMEL,
 );
 
 const METADATA = partialObject(
-  "Facts for people and registries.",
+  "Information for users and registries.",
   {
-    publishedAt: text("When this version was published. A registry sets it."),
-    updatedAt: text("When these facts last changed. A registry sets it."),
-    downloads: integer("How often it was downloaded. A registry counts it.", { minimum: 0 }),
-    stars: integer("How many people like it. A registry counts it.", { minimum: 0 }),
-    keywords: list("Words to find it by.", text("", { maxLength: 50 }), { unique: true }),
-    license: text("The licence, as an SPDX expression."),
-    homepage: text("An https URL."),
-    bugs: text("An https URL."),
-    repository: text("An https URL."),
+    publishedAt: text("Publication time of this version. Set by the registry."),
+    updatedAt: text("Time of the last change of this document. Set by the registry."),
+    downloads: integer("Number of downloads. Set by the registry.", { minimum: 0 }),
+    stars: integer("Number of stars. Set by the registry.", { minimum: 0 }),
+    keywords: list("Keywords for the search in registries.", text("", { maxLength: 50 }), { unique: true }),
+    license: text("Licence, as an SPDX expression such as MIT."),
+    homepage: text("https URL of the home page."),
+    bugs: text("https URL of the bug tracker."),
+    repository: text("https URL of the source repository."),
   },
   CAMEL,
 );
 
 export const PACKAGE = partialObject(
-  "An MCP server as a package: what it is, where it comes from, and what it may do.",
+  "Metadata document of an MCP server package: its interface, source and permissions.",
   {
-    $schema: text("The JSON Schema of this file, for editors."),
-    name: text("The package's name: @user/name.", {
+    $schema: text("URL or path of the JSON Schema of this file, for editors."),
+    name: text("Name of the package: @user/name.", {
       pattern: NAME_PATTERN,
       patternHint: "Write @user/name in lower case, such as @alice/github-mcp.",
       maxLength: 214,
     }).required(),
-    type: oneOf("Always mcp-server.", ["mcp-server"]).required(),
-    version: text("The version, by semantic versioning: 1.2.3.").required(),
-    description: text("What the server is for, in fewer than 200 characters.", { maxLength: 199 }).required(),
+    type: oneOf("Type of the package. Always mcp-server.", ["mcp-server"]).required(),
+    version: text("Version of the package, as a semantic version such as 1.2.3.").required(),
+    description: text("Description of the server, in fewer than 200 characters.", {
+      maxLength: 199,
+    }).required(),
     author: AUTHOR.required(),
     mcp: MCP.required(),
     source: SOURCE.required(),

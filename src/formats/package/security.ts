@@ -50,12 +50,12 @@ export function impliesNetwork(name: string): boolean {
 export function sandboxFromPermissions(security: PackageSecurity): PermissionResult {
   const { required, type } = security.sandbox ?? {};
   const notes: PermissionNote[] = [];
-  const unsupported = unsupportedType(type);
+  const unsupported = unsupportedType(type, required === true ? "requires" : "suggests");
   if (unsupported !== undefined && required === true) return { ok: false, ...unsupported };
   if (unsupported !== undefined)
     notes.push({
       message: unsupported.problem,
-      hint: "The package does not require that type, so Portolan uses its default sandbox.",
+      hint: "Portolan uses its default sandbox for this package.",
     });
   const permissions = new Set(security.permissions ?? []);
   const services = [...permissions].filter((name) => Object.hasOwn(SERVICES, name));
@@ -63,13 +63,13 @@ export function sandboxFromPermissions(security: PackageSecurity): PermissionRes
   for (const name of permissions) {
     if (!["network", "filesystem", "process"].includes(name) && !services.includes(name))
       notes.push({
-        message: `the permission ${JSON.stringify(name)} is not known and opens nothing`,
-        hint: "Grant what it is about in the sandbox of the server: network, or fs.",
+        message: `Portolan does not know the permission ${JSON.stringify(name)}, so it grants nothing`,
+        hint: "Grant the access that the server needs in its sandbox: network, or fs.",
       });
   }
   if (permissions.has("filesystem"))
     notes.push({
-      message: "the permission filesystem names no folder, so it opens none",
+      message: "the permission filesystem names no folder, so it grants access to none",
       hint: "Grant folders in the sandbox of the server: fs.read and fs.write; or offer them as roots.",
     });
   const network = hosts.length > 0 ? hosts : permissions.has("network") ? ["*"] : [];
@@ -86,24 +86,27 @@ export function sandboxFromPermissions(security: PackageSecurity): PermissionRes
 }
 
 /** Programs of packages run in the sandbox of this machine, never in a container or a WebAssembly runtime. */
-function unsupportedType(type: string | undefined): { problem: string; hint: string } | undefined {
+function unsupportedType(
+  type: string | undefined,
+  verb: "requires" | "suggests",
+): { problem: string; hint: string } | undefined {
   switch (type) {
     case undefined:
     case "process":
       return undefined;
     case "wasm":
       return {
-        problem: "the package asks for a sandbox of type wasm, and Portolan runs no WebAssembly",
-        hint: "Use a version of it that asks for a sandbox of type process.",
+        problem: `the package ${verb} a sandbox of type wasm, but Portolan does not run WebAssembly`,
+        hint: "Use a version of the package that requires a sandbox of type process.",
       };
     case "docker":
       return {
-        problem: "the package asks for a sandbox of type docker, and Portolan uses docker for images only",
-        hint: "Use its image (docker: in portolan.yaml), or a version that asks for a sandbox of type process.",
+        problem: `the package ${verb} a sandbox of type docker, but Portolan uses docker for container images only`,
+        hint: "Use the container image of the server (docker: in portolan.yaml), or a version of the package that requires a sandbox of type process.",
       };
     default:
       return {
-        problem: `the package asks for a sandbox of type ${JSON.stringify(type)}, which is not known`,
+        problem: `the package ${verb} a sandbox of type ${JSON.stringify(type)}, which Portolan does not know`,
         hint: "The types are process, wasm and docker.",
       };
   }

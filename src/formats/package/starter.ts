@@ -11,7 +11,7 @@ export function packageTemplate(name = ""): string {
   "name": ${JSON.stringify(name)},
   "type": "mcp-server",
   "version": "0.1.0",
-  // What the server is for, in fewer than 200 characters.
+  // Description of the server, in fewer than 200 characters.
   "description": "",
   // Also: email, github, url.
   "author": { "name": "" },

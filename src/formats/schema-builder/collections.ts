@@ -53,7 +53,7 @@ function reportRepeated(
   else
     diagnostics.add(
       item,
-      `${toLabel(item.path)} says the same as ${toLabel(first.path)} at line ${first.line}`,
+      `${toLabel(item.path)} repeats ${toLabel(first.path)} at line ${first.line}`,
       "Keep one of them.",
     );
 }

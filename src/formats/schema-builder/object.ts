@@ -165,7 +165,7 @@ function entriesByName(
     else
       diagnostics.add(
         entry,
-        `${entry.key} says the same as ${first.key} at line ${first.line}, column ${first.column}`,
+        `${entry.key} and ${first.key} (line ${first.line}, column ${first.column}) are the same key`,
         "Keep one of them.",
       );
   }
@@ -176,8 +176,8 @@ function reportUnknownKey(entry: Entry, keys: ReadonlyMap<string, string>, diagn
   const known = [...keys.values()];
   const hint =
     entry.key === "<<"
-      ? "Merge keys are not read here; write the fields out."
-      : (didYouMean(entry.key, known) ?? `Known here: ${known.join(", ")}.`);
+      ? "Merge keys (<<) are not supported here. Write the keys themselves."
+      : (didYouMean(entry.key, known) ?? `The keys are ${known.join(", ")}.`);
   const where = toLabel(entry.path.slice(0, -1));
   diagnostics.add(entry, `unknown key ${quoted(entry.key)}${where && ` in ${where}`}`, hint);
 }
@@ -209,11 +209,11 @@ function reportMissing(
 ): void {
   const isEmpty = "key" in place;
   const where = toLabel(isEmpty ? place.path.slice(0, -1) : place.path);
-  const about = rules.description === "" ? "" : ` (${rules.description})`;
+  const about = rules.description === "" ? "" : ` ${rules.description}`;
   diagnostics.add(
     place,
     `${key} is ${isEmpty ? "empty" : "missing"}${where && ` in ${where}`}`,
-    `Write ${key}: ${rules.expected}${about}.`,
+    `Write ${key}: ${rules.expected}.${about}`,
   );
 }
 
@@ -250,7 +250,7 @@ function objectJsonSchema(
     const key = keys.get(name) ?? name;
     properties[key] = schema.toJsonSchema();
     for (const alias of aliases)
-      properties[alias] = { ...schema.toJsonSchema(), description: `The same as ${key}.` };
+      properties[alias] = { ...schema.toJsonSchema(), description: `Alias of ${key}.` };
     // An editor cannot know that an alias stands for the key, so it requires only keys without one.
     if (isRequired === true && aliases.length === 0) required.push(key);
   }

@@ -177,7 +177,7 @@ export function duration(
   description = "",
   { zero = false }: { readonly zero?: boolean } = {},
 ): Schema<number, number | string> {
-  const hint = `Write seconds, or a number with ms, s, m or h; at most 24 days${zero ? "" : ", more than nothing"}.`;
+  const hint = `Write seconds, or a number with ms, s, m or h; at most 24 days${zero ? "" : ", and more than 0"}.`;
   return withUnit(
     description,
     { expected: 'a length of time such as 30, "500ms" or "2m"', hint },

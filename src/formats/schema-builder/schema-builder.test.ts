@@ -23,7 +23,7 @@ import {
 
 const PART = object("", { id: text().required().key("id", "key") });
 const THING = partialObject("A thing.", {
-  name: text("what it is called").required(),
+  name: text("Name of the part.").required(),
   kind: oneOf("", ["small", "large"], { synonyms: { big: "large" } }).default("small"),
   size: integer("", { minimum: 1 }),
   isOn: flag().key("on"),
@@ -111,7 +111,7 @@ test("all diagnostics at once, each with its place and a hint; right fields and 
     "7:9 /prefix prefix must be true or false or text, not the number 5",
     "9:5 /parts/0 id is missing in parts[0]",
     "10:9 /parts/1/id parts[1].id must be text, not the number 5",
-    "12:5 /parts/2/key key says the same as id at line 11, column 5",
+    "12:5 /parts/2/key key and id (line 11, column 5) are the same key",
     '13:5 /parts/3/nme unknown key "nme" in parts[3]',
     "13:5 /parts/3 id is missing in parts[3]",
     '15:1 /siez unknown key "siez"',
@@ -119,22 +119,22 @@ test("all diagnostics at once, each with its place and a hint; right fields and 
     '17:1 /<< unknown key "<<"',
   ]);
   expect(hints).toEqual([
-    "Write name: text (what it is called).",
+    "Write name: text. Name of the part.",
     'Did you mean "large"?',
     undefined,
     "Write true.",
-    "Write seconds, or a number with ms, s, m or h; at most 24 days, more than nothing.",
+    "Write seconds, or a number with ms, s, m or h; at most 24 days, and more than 0.",
     "Write a list: [one, two], or a line with - for each.",
     undefined,
     undefined,
     "Write id: text.",
     'Put it into quotes: "5".',
     "Keep one of them.",
-    "Known here: id.",
+    "The keys are id.",
     "Write id: text.",
     'Did you mean "size"?',
-    "Known here: name, kind, size, on, wait, words, table, prefix, parts.",
-    "Merge keys are not read here; write the fields out.",
+    "The keys are name, kind, size, on, wait, words, table, prefix, parts.",
+    "Merge keys (<<) are not supported here. Write the keys themselves.",
   ]);
 });
 
@@ -210,7 +210,7 @@ describe("patterns, lengths, unique and filled lists, open objects", () => {
     ["id: AB", '1:5 /id id cannot be "AB"', "Use small letters."],
     ["id: abcde", "1:5 /id id is longer than 4 characters", "Make it shorter."],
     ["tags: []", "1:7 /tags tags is empty", "Write at least one item."],
-    ["tags: [a, b, a]", "1:14 /tags/2 tags[2] says the same as tags[0] at line 1", "Keep one of them."],
+    ["tags: [a, b, a]", "1:14 /tags/2 tags[2] repeats tags[0] at line 1", "Keep one of them."],
   ])("%j is not", (yaml, message, hint) => {
     expect(read(MORE, yaml)).toMatchObject({ found: [message], hints: [hint] });
   });
@@ -287,7 +287,7 @@ test("the JSON Schema says the same", () => {
     type: "object",
     required: ["name"],
     properties: {
-      name: { description: "what it is called", type: "string", minLength: 1 },
+      name: { description: "Name of the part.", type: "string", minLength: 1 },
       kind: { default: "small", enum: ["small", "large", "big"] },
       size: { type: "integer", minimum: 1 },
       on: { type: "boolean" },
@@ -301,7 +301,7 @@ test("the JSON Schema says the same", () => {
           type: "object",
           properties: {
             id: { type: "string", minLength: 1 },
-            key: { type: "string", minLength: 1, description: "The same as id." },
+            key: { type: "string", minLength: 1, description: "Alias of id." },
           },
           patternProperties: { "^x-": {} },
           additionalProperties: false,

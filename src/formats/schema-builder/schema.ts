@@ -15,6 +15,7 @@ type NodeKind = TextNode["kind"];
 
 /** The behaviour of a schema. Builders such as `text()` and `object()` create it. */
 export interface SchemaRules<Out> {
+  /** Whole sentences, for editors and for the hint about a missing key: what the field sets, its unit, its default. */
   readonly description: string;
   /** Names the right kind of value in messages: "text", "a list". */
   readonly expected: string;

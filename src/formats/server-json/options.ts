@@ -143,14 +143,14 @@ function toPackageOption(entry: PackageEntry): ServerOption {
       if (!/^(@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/i.test(identifier))
         return unsupported("its identifier is not the name of an npm package");
       if (version === undefined) return unsupported("it names no version");
-      if (parseVersion(version) === undefined) return unsupported("its version is not one of npm");
+      if (parseVersion(version) === undefined) return unsupported("its version is not a valid npm version");
       return { kind: "npm", name: identifier, version, ...toPackaged(entry) };
     case "pypi":
       if (!/^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(identifier))
         return unsupported("its identifier is not the name of a Python package");
       if (version === undefined) return unsupported("it names no version");
       if (!/^[A-Za-z0-9][A-Za-z0-9._!+-]*$/.test(version))
-        return unsupported("its version is not one of a Python package");
+        return unsupported("its version is not a valid version of a Python package");
       return { kind: "pypi", name: identifier, version, ...toPackaged(entry) };
     case "oci":
       return /^[A-Za-z0-9][A-Za-z0-9._/:@-]*$/.test(identifier)
@@ -161,7 +161,7 @@ function toPackageOption(entry: PackageEntry): ServerOption {
     case "nuget":
       return unsupported("NuGet packages run with the .NET tool dnx, which Portolan does not install");
     default:
-      return unsupported("this kind of package is not known");
+      return unsupported("Portolan does not support this kind of package");
   }
 }
 

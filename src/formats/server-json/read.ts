@@ -58,8 +58,8 @@ function check(
   )
     error(
       [],
-      "the document has the form before September 2025, which is not supported",
-      "Use the present form.",
+      "the document has the schema before September 2025, which is not supported",
+      "Use the current schema.",
     );
   if (description !== undefined && Array.from(description).length > MAX_DESCRIPTION)
     warn(["description"], `is longer than ${MAX_DESCRIPTION} characters`);
@@ -73,7 +73,7 @@ function check(
     if (one !== undefined && isRange(one))
       error([...path, "version"], `${quoted(one)} is not an exact version`, "Write one version: 1.2.3.");
     if (registryType === "mcpb" && fileSha256 === undefined)
-      warn(path, "is a bundle without fileSha256, so nothing says which bytes belong to it");
+      warn(path, "is a bundle without fileSha256, so its content cannot be verified");
     const url = parseUrl(identifier);
     if (registryType === "mcpb" && (url === undefined || !isSecureUrl(url)))
       error(
@@ -99,7 +99,7 @@ function check(
   for (const { input, path } of inputs)
     for (const [whole, name = ""] of (input.value ?? "").matchAll(GAP))
       if (!Object.hasOwn(input.variables ?? {}, name))
-        warn([...path, "value"], `has ${whole}, which variables does not define, so it stays as it is`);
+        warn([...path, "value"], `has ${whole}, which variables does not define, so it is not replaced`);
   for (const [index, { url }] of remotes.entries())
     if (!/^https?:\/\/|^\{/i.test(url)) error(["remotes", index, "url"], `${quoted(url)} is not an http URL`);
   if (packages.length === 0 && remotes.length === 0 && !diagnostics.hasErrorIn(root))

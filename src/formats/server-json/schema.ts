@@ -18,35 +18,42 @@ const OPEN = { keys: "camelCase", open: true } as const;
 const ANY_TEXT = { scalars: true, empty: true } as const;
 
 const INPUT_FIELDS = {
-  description: text("What the value is for.", { empty: true }),
-  isRequired: flag("Whether a value must be given."),
+  description: text("Description of the value.", { empty: true }),
+  isRequired: flag("Whether a value is required."),
   isSecret: flag("Whether the value is a secret."),
-  format: oneOf("The kind of value.", ["string", "number", "boolean", "filepath"]),
-  value: text("The value, which the user does not change. {name} stands for a variable.", ANY_TEXT),
-  default: text("The value when none is given.", ANY_TEXT),
-  placeholder: text("An example.", ANY_TEXT),
-  choices: list("The possible values.", text("", ANY_TEXT)),
+  format: oneOf("Type of the value.", ["string", "number", "boolean", "filepath"]),
+  value: text(
+    "Fixed value, which the user cannot change. {name} is replaced by the variable name.",
+    ANY_TEXT,
+  ),
+  default: text("Default value.", ANY_TEXT),
+  placeholder: text("Example value.", ANY_TEXT),
+  choices: list("Possible values.", text("", ANY_TEXT)),
 };
 
-const INPUT = object("A value that the user gives.", INPUT_FIELDS, OPEN);
+const INPUT = object("Value that the user enters.", INPUT_FIELDS, OPEN);
 
-const VARIABLES = map("The variables of the value, by name.", INPUT);
+const VARIABLES = map("Variables of the value, by name.", INPUT);
 
 const NAMED_VALUE = object(
-  "An environment variable or a header.",
-  { ...INPUT_FIELDS, variables: VARIABLES, name: text("Its name.").required() },
+  "Environment variable or HTTP header.",
+  {
+    ...INPUT_FIELDS,
+    variables: VARIABLES,
+    name: text("Name of the environment variable or header.").required(),
+  },
   OPEN,
 );
 
 const ARGUMENT = object(
-  "A word of the command line.",
+  "Command-line argument.",
   {
     ...INPUT_FIELDS,
     variables: VARIABLES,
-    type: oneOf("The kind of argument.", ["positional", "named"]).required(),
-    name: text("The name of a named argument, with its dashes."),
-    valueHint: text("The name of a positional argument, for people."),
-    isRepeated: flag("Whether it may be given several times."),
+    type: oneOf("Kind of argument: positional, or named (an option).", ["positional", "named"]).required(),
+    name: text("Name of a named argument with its dashes, such as --port."),
+    valueHint: text("Display name of a positional argument."),
+    isRepeated: flag("Whether the argument can be repeated."),
   },
   {
     ...OPEN,
@@ -60,29 +67,29 @@ const ARGUMENT = object(
 );
 
 const TRANSPORT = object(
-  "How clients talk to the server.",
+  "MCP transport of the server.",
   {
-    type: oneOf("The transport.", ["stdio", "streamable-http", "sse"]).required(),
-    url: text("The URL. {name} stands for a variable."),
-    headers: list("Headers of each request.", NAMED_VALUE),
+    type: oneOf("MCP transport.", ["stdio", "streamable-http", "sse"]).required(),
+    url: text("URL of the server. {name} is replaced by the variable name."),
+    headers: list("HTTP headers of each request.", NAMED_VALUE),
   },
   OPEN,
 );
 
 const PACKAGE = object(
-  "A package that contains the server.",
+  "Package that contains the server.",
   {
-    registryType: text("npm, pypi, oci, nuget or mcpb.").required(),
-    identifier: text("The name of the package, or the URL of a file.", { maxLength: 2_000 }).required(),
-    version: text("The exact version.", { scalars: true, maxLength: 255 }),
-    registryBaseUrl: text("The registry of the package."),
-    fileSha256: text("The hash of the file.", {
+    registryType: text("Kind of package: npm, pypi, oci, nuget or mcpb.").required(),
+    identifier: text("Name of the package, or URL of a file.", { maxLength: 2_000 }).required(),
+    version: text("Exact version of the package.", { scalars: true, maxLength: 255 }),
+    registryBaseUrl: text("URL of the package registry."),
+    fileSha256: text("SHA-256 of the file, as 64 hexadecimal digits.", {
       pattern: "^[0-9a-fA-F]{64}$",
       patternHint: "Write the 64 hexadecimal digits of the SHA-256.",
     }),
-    runtimeHint: text("The program that runs it, such as npx."),
+    runtimeHint: text("Program that runs the package, such as npx."),
     transport: TRANSPORT.required(),
-    runtimeArguments: list("Arguments of the program that runs it.", ARGUMENT),
+    runtimeArguments: list("Arguments of the program that runs the package.", ARGUMENT),
     packageArguments: list("Arguments of the server.", ARGUMENT),
     environmentVariables: list("Environment variables of the server.", NAMED_VALUE),
   },
@@ -90,42 +97,42 @@ const PACKAGE = object(
 );
 
 const REMOTE = object(
-  "A server at a URL.",
+  "Remote server at a URL.",
   {
-    type: oneOf("The transport.", ["streamable-http", "sse"]).required(),
-    url: text("The URL. {name} stands for a variable.").required(),
-    headers: list("Headers of each request.", NAMED_VALUE),
+    type: oneOf("MCP transport.", ["streamable-http", "sse"]).required(),
+    url: text("URL of the server. {name} is replaced by the variable name.").required(),
+    headers: list("HTTP headers of each request.", NAMED_VALUE),
     variables: VARIABLES,
   },
   OPEN,
 );
 
 export const SERVER_JSON = partialObject(
-  "An MCP server as the official registry lists it.",
+  "Document of an MCP server in the official registry.",
   {
-    $schema: text("The JSON Schema of this file."),
-    name: text("The server's name: a reversed domain, a slash, and a name.", {
+    $schema: text("URL of the JSON Schema of this file."),
+    name: text("Name of the server: a reversed domain, a slash, and a name, such as io.github.alice/notes.", {
       pattern: "^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$",
       patternHint: "Write it as io.github.alice/notes.",
       maxLength: 200,
     }).required(),
-    description: text("What the server is for, in at most 100 characters.").required(),
-    title: text("The name that is shown.", { empty: true }),
-    version: text("The exact version.", { scalars: true, maxLength: 255 }).required(),
-    websiteUrl: text("A web page.", { empty: true }),
-    icons: list("Icons.", anyValue()),
+    description: text("Description of the server, in at most 100 characters.").required(),
+    title: text("Display name.", { empty: true }),
+    version: text("Exact version of the server.", { scalars: true, maxLength: 255 }).required(),
+    websiteUrl: text("URL of the server's web page.", { empty: true }),
+    icons: list("Icons of the server.", anyValue()),
     repository: object(
-      "The source code.",
+      "Source repository.",
       {
-        url: text("The URL of the repository.", { empty: true }),
-        source: text("The service that hosts it.", { empty: true }),
-        id: text("The id of the repository at that service.", ANY_TEXT),
-        subfolder: text("The folder of the server.", { empty: true }),
+        url: text("URL of the repository.", { empty: true }),
+        source: text("Service that hosts the repository, such as github.", { empty: true }),
+        id: text("ID of the repository at this service.", ANY_TEXT),
+        subfolder: text("Folder of the server in the repository.", { empty: true }),
       },
       OPEN,
     ),
-    packages: list("Packages; each of them contains the whole server.", PACKAGE),
-    remotes: list("URLs; each of them is the whole server.", REMOTE),
+    packages: list("Packages of the server. Each of them contains the whole server.", PACKAGE),
+    remotes: list("Remote endpoints of the server. Each of them offers the whole server.", REMOTE),
     _meta: map("Data of registries and publishers.", anyValue()).key("_meta"),
   },
   OPEN,

@@ -100,7 +100,7 @@ describe("a document", () => {
     const { document: read, diagnostics } = parse(document());
     expect(read?.repository?.id).toBe("42");
     expect(diagnostics.map(({ severity, message }) => `${severity} ${message}`)).toEqual([
-      "warning packages[0].environmentVariables[2].value has {other}, which variables does not define, so it stays as it is",
+      "warning packages[0].environmentVariables[2].value has {other}, which variables does not define, so it is not replaced",
     ]);
   });
 

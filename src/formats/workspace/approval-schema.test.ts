@@ -34,6 +34,23 @@ test("a rule has everything that it can say", () => {
   ]);
 });
 
+test("unknown callers and servers of one rule are all reported, with the similar names", () => {
+  const { settings, diagnostics } = parseWorkspace(
+    `${SERVERS}gateway:
+  callers: [{ name: agent, token: "\${A}" }]
+  approval: [{ callers: [agnet], servers: [fles] }]
+  budgets: { few: { callers: [agnt], calls: 1/h } }
+`,
+    "portolan.yaml",
+  );
+  expect(diagnostics.map(({ message, hint }) => `${message} ${hint}`)).toEqual([
+    'no caller has the name "agnet" Did you mean "agent"?',
+    'no caller is named "agnt" Did you mean "agent"?',
+  ]);
+  // The catalog compares these names with the servers of all files.
+  expect(settings.gatewayServers).toMatchObject([{ text: "fles" }]);
+});
+
 test.each([
   ["callers: [agnet]", 'no caller has the name "agnet"'],
   ["by: []", "by names no way to approve a call"],

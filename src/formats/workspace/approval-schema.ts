@@ -7,11 +7,11 @@ import { duration, flag, list, object, oneOf, type ReadContext, text } from "../
 
 /** The kinds of entries that select tools. */
 export const TOOL_RULE_FIELDS = {
-  tools: list("Names that the gateway offers, or alias.tool; * stands for anything.", text()),
-  servers: list("Aliases of servers.", text()),
-  tags: list("Tags of servers.", text()),
+  tools: list("Tools: names at the gateway, or <alias>.<tool>. * matches any text.", text()),
+  servers: list("Servers, by alias.", text()),
+  tags: list("Servers, by tag.", text()),
   annotations: list(
-    "What the server itself says about its tools.",
+    "Annotations of tools. They are claims of the server, which Portolan cannot verify.",
     oneOf("", [
       "read-only",
       "not-read-only",
@@ -32,18 +32,20 @@ export const APPROVAL_RULE = object(
   {
     ...TOOL_RULE_FIELDS,
     contract: flag(
-      "true: only calls for which a contract, or the policy of contracts, asks for approval (default false).",
+      "If true, the rule matches only contract calls for which the contract or the contracts policy requires approval. Default: false.",
     ),
-    callers: list("Names of callers; * stands for anything (default: every caller).", text()),
+    callers: list("Names of callers. * matches any text. Default: every caller.", text()),
     by: list(
-      "Who decides (default: a person in the console or terminal, and a program that embeds the gateway). caller is an elicitation that the calling client answers.",
+      "Places where the call can be approved: the web console, the terminal, the calling client (caller, by elicitation), or the program that embeds the gateway. Default: console and terminal, and program if the embedding program approves calls.",
       oneOf("", ["console", "terminal", "caller", "program"]),
     ),
     forMs: duration(
-      "The longest time for which a person may approve repetitions of the same call (default: one call only).",
+      "Maximum time for which a person can approve repetitions of the same call, such as 10m. Default: approval is for one call only.",
     ).key("for"),
-    timeoutMs: duration(`How long a call waits (default ${MINUTES}m).`).key("timeout"),
-    reason: text("The reason that the person reads."),
+    timeoutMs: duration(
+      `Maximum time that a call waits for approval; then it is refused. Default: ${MINUTES}m.`,
+    ).key("timeout"),
+    reason: text("Reason that is shown to the person who approves the call."),
   },
   {
     check({ by }, at) {

@@ -1,5 +1,6 @@
 // Schema of `gateway.budgets` and `gateway.loops`: how much callers may use tools, and how often they may repeat a call.
 
+import { didYouMean } from "../../errors/index.ts";
 import type { BudgetAmount } from "../../model/index.ts";
 import { nodeAt, quoted, type TextNode, toLabel } from "../document/index.ts";
 import {
@@ -19,7 +20,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_60
 const MAX_PERIOD_MS = 366 * 86_400_000;
 const BUDGET_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/;
 
-const TOOL_PATTERNS = "Names that the gateway offers, or alias.tool; * stands for anything.";
+const TOOL_PATTERNS = "Names at the gateway, or <alias>.<tool>. * matches any text.";
 
 /** `100/h`, `500/d`, `20/30m` */
 function amount(description: string, { whole }: { readonly whole: boolean }): Schema<BudgetAmount, string> {
@@ -45,11 +46,17 @@ function amount(description: string, { whole }: { readonly whole: boolean }): Sc
 const BUDGET = object(
   "",
   {
-    callers: list("Names of callers (default: every caller); each has an amount of its own.", text()),
-    tools: list(`${TOOL_PATTERNS} Default: every tool.`, text()),
-    calls: amount("How many calls in which time, such as 100/h or 1000/7d.", { whole: true }),
-    cost: amount("How many cost units in which time, such as 500/d; drivers declare them.", { whole: false }),
-    unitsPerCall: number("Cost units of a call that declares none itself (default 0).", {
+    callers: list(
+      "Names of callers that the budget applies to. Each caller has its own amount. Default: every caller.",
+      text(),
+    ),
+    tools: list(`Tools that the budget applies to. ${TOOL_PATTERNS} Default: every tool.`, text()),
+    calls: amount("Maximum number of calls in a period, such as 100/h or 1000/7d.", { whole: true }),
+    cost: amount(
+      "Maximum number of cost units in a period, such as 500/d. A DRIVER.md declares the cost units of its calls.",
+      { whole: false },
+    ),
+    unitsPerCall: number("Cost units of a call whose driver declares none. Default: 0. Requires cost.", {
       minimum: 0,
     }),
   },
@@ -58,28 +65,38 @@ const BUDGET = object(
       if (at.entry("calls") === undefined && at.entry("cost") === undefined)
         at.diagnostics.add(
           at.node,
-          `${toLabel(at.node.path)} says neither calls nor cost`,
+          `${toLabel(at.node.path)} has neither calls nor cost`,
           "Write how much is allowed, such as calls: 100/h.",
         );
       if (unitsPerCall !== undefined && cost === undefined && at.entry("cost") === undefined)
         at.error(
           "unitsPerCall",
-          "units_per_call counts only for cost",
-          "Write cost, or take units_per_call out.",
+          "units_per_call has no effect without cost",
+          "Add cost, or remove units_per_call.",
         );
     },
   },
 );
 
-export const BUDGETS = map("How much each caller may use tools, by the name of the budget.", BUDGET, {
+export const BUDGETS = map("Limits on the number or cost of tool calls, by budget name.", BUDGET, {
   keyPattern: BUDGET_NAME.source,
 });
 
-export const LOOPS = object("Refuses a call that a caller repeats with the same arguments.", {
-  identical: integer("How many identical calls are sent within the time.", { minimum: 1 }).required(),
-  withinMs: duration("The time, such as 1m.").key("within").required(),
-  except: list(`Tools that may be repeated. ${TOOL_PATTERNS}`, text()),
-});
+export const LOOPS = object(
+  "Loop breaker: the gateway refuses a call that a caller repeats too often with the same arguments. Default: off.",
+  {
+    identical: integer(
+      "Maximum number of identical calls within the time. Further identical calls are refused.",
+      { minimum: 1 },
+    ).required(),
+    withinMs: duration(
+      "Time in which identical calls are counted, such as 1m. It begins with the first of these calls.",
+    )
+      .key("within")
+      .required(),
+    except: list(`Tools that callers can repeat without a limit. ${TOOL_PATTERNS}`, text()),
+  },
+);
 
 /** Reports names of budgets that a message cannot show, and callers that do not exist: such a budget would never count. */
 export function checkBudgets(
@@ -100,7 +117,7 @@ export function checkBudgets(
       diagnostics.add(
         value,
         `${quoted(key)} cannot be the name of a budget`,
-        'Use up to 64 letters, digits, "_", "-" and ".".',
+        'Use up to 64 letters, digits, "_", "-" and ".". Begin with a letter, a digit or "_".',
       );
     const named = nodeAt(value, "callers");
     for (const item of named?.kind === "list" ? named.items : [])
@@ -108,7 +125,8 @@ export function checkBudgets(
         diagnostics.add(
           item,
           `no caller is named ${quoted(String(item.value))}`,
-          `Write a name of gateway.callers, or ${[...reserved].join(", ")}.`,
+          didYouMean(String(item.value), known) ??
+            `Write a name of gateway.callers, or ${[...reserved].join(", ")}.`,
         );
   }
 }

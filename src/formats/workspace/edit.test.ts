@@ -97,7 +97,7 @@ servers:
       FILE,
       "a",
       {},
-      "FILE_INVALID the server a would not be valid: servers.a says neither command nor url (line 17)",
+      "FILE_INVALID the server a would not be valid: servers.a has neither command nor url (line 17)",
     ],
     [
       "a bad address",
@@ -157,7 +157,7 @@ describe("remove", () => {
     expect(refusal(() => removeServer(FILE, "x"))).toBe("SERVER_UNKNOWN portolan.yaml declares no server x");
     const shared = "servers:\n  a: {command: x, env: &e {A: b}}\n  b: {command: y, env: *e}\n";
     expect(refusal(() => removeServer(shared, "a"))).toContain(
-      "FILE_INVALID portolan.yaml cannot be changed",
+      "FILE_INVALID Portolan cannot edit portolan.yaml",
     );
   });
 });

@@ -62,9 +62,9 @@ function toText(edited: TextDocument | undefined): string {
   if (edited !== undefined) return edited.render();
   throw new PortolanError(
     "FILE_INVALID",
-    "portolan.yaml cannot be changed automatically: other values would change too",
+    "Portolan cannot edit portolan.yaml: the edit would change other values, too. Nothing was written",
     {
-      hint: "Edit the file by hand. Another part of it may use an anchor (&name) of this server.",
+      hint: "Edit the file by hand. Check whether another part of the file uses an anchor (&name) of this server.",
     },
   );
 }
@@ -78,7 +78,7 @@ function readForEdit(text: string): TextNode | undefined {
   if (!usable(root) || !usable(servers))
     throw new PortolanError(
       "FILE_INVALID",
-      "portolan.yaml is not valid: servers must be an object with keys",
+      `portolan.yaml is not valid: ${usable(root) ? "servers" : "the file"} must be an object with keys`,
     );
   return root;
 }

@@ -122,6 +122,22 @@ servers:
   expect(parsed.servers[0]).toMatchObject({ maxResultBytes: 5, lanes: 0 });
 });
 
+test("a caller has one token, or a list of them", () => {
+  const callers = (caller: string): unknown =>
+    settings(`gateway: {callers: [{name: a, ${caller}}]}`)?.callers;
+  expect(callers('token: ["${A}", "${B}"]')).toEqual([{ name: "a", token: ["${A}", "${B}"] }]);
+  expect(callers(`token_sha256: [${HASH}]`)).toEqual([{ name: "a", tokenSha256: [HASH] }]);
+  const problems = (text: string): string =>
+    parseWorkspace(`gateway: {callers: [${text}]}`, FILE)
+      .diagnostics.map(({ message }) => message)
+      .join();
+  expect(problems("{name: a, token: []}")).toContain("is empty");
+  expect(problems('{name: a, token: ["${A}", plain]}')).toContain("the token is written out");
+  expect(problems(`{name: a, token_sha256: [${HASH}]}, {name: b, token_sha256: ${HASH}}`)).toContain(
+    "the same token_sha256 is already at",
+  );
+});
+
 test("a low rate lets a client connect, unless its burst is written", () => {
   const burst = (rate: string): unknown =>
     settings(`gateway: {limits: {rate: ${rate}}}`)?.limits?.rate?.burst;
@@ -149,7 +165,7 @@ test.each([
   ["gateway: {oauth: {scopes: [a]}}", "1:18 issuer is missing in gateway.oauth"],
   ["gateway: {oauth: {issuer: a}}", "1:27 gateway.oauth.issuer is not a URL"],
   ["gateway: {oauth: {issuer: 'http://a'}}", "1:27 gateway.oauth.issuer must begin with https://"],
-  ["gateway: {oauth: {issuer: 'https://a?b'}}", "1:27 gateway.oauth.issuer has a part after its path"],
+  ["gateway: {oauth: {issuer: 'https://a?b'}}", "1:27 gateway.oauth.issuer contains a query or a fragment"],
   ["gateway: {oauth: {issuer: 'https://a', scopes: ['a b']}}", '1:49 "a b" is not a scope'],
   [
     "gateway: {host: 0.0.0.0, oauth: {issuer: 'https://a'}}",
@@ -172,10 +188,13 @@ test.each([
     "gateway: {budgets: {a: {cost: 5/400d}}}",
     '1:31 gateway.budgets.a.cost must say how much in which time, not "5/400d"',
   ],
-  ["gateway: {budgets: {a: {callers: [local]}}}", "1:24 gateway.budgets.a says neither calls nor cost"],
+  ["gateway: {budgets: {a: {callers: [local]}}}", "1:24 gateway.budgets.a has neither calls nor cost"],
   ["gateway: {budgets: {a: {callers: [nobody], calls: 1/h}}}", '1:35 no caller is named "nobody"'],
   ["gateway: {budgets: {'a b': {calls: 1/h}}}", '1:28 "a b" cannot be the name of a budget'],
-  ["gateway: {budgets: {a: {calls: 1/h, units_per_call: 3}}}", "1:53 units_per_call counts only for cost"],
+  [
+    "gateway: {budgets: {a: {calls: 1/h, units_per_call: 3}}}",
+    "1:53 units_per_call has no effect without cost",
+  ],
   ["gateway: {loops: {identical: 5}}", "1:18 within is missing in gateway.loops"],
   [
     "gateway: {loops: {identical: 0, within: 1m}}",
@@ -191,10 +210,7 @@ test.each([
     '1:34 gateway.limits.session_idle must be a length of time such as 30, "500ms" or "2m", not "never"',
   ],
   ["gateway: {callers: [{token: '${A}'}]}", "1:21 name is missing in gateway.callers[0]"],
-  [
-    "gateway: {callers: [{name: a}]}",
-    "1:21 gateway.callers[0] says neither token nor token_sha256 nor oauth",
-  ],
+  ["gateway: {callers: [{name: a}]}", "1:21 gateway.callers[0] has neither token nor token_sha256 nor oauth"],
   ["gateway: {callers: [{name: 'a b', token: '${A}'}]}", '1:28 "a b" cannot be the name of a caller'],
   ["gateway: {callers: [{name: local, token: '${A}'}]}", '1:28 the gateway itself uses the name "local"'],
   [
@@ -208,16 +224,19 @@ test.each([
   ],
   [
     `gateway: {callers: [{name: a, token: '\${A}', token_sha256: ${HASH}}]}`,
-    "1:60 token_sha256 says the same as token",
+    "1:60 a caller cannot have both token and token_sha256",
   ],
-  ["gateway: {callers: [{name: a, oauth: {}}]}", "1:38 there is no issuer whose tokens this could be about"],
+  [
+    "gateway: {callers: [{name: a, oauth: {}}]}",
+    "1:38 oauth of a caller has no effect without gateway.oauth",
+  ],
   [
     "gateway: {callers: [{name: a, token: '${A}', allow: {annotations: [readonly]}}]}",
     '1:68 gateway.callers[0].allow.annotations[0] cannot be "readonly"',
   ],
   [
     `gateway: {auth: none, callers: [${CALLER}]}`,
-    "1:32 gateway.callers does not fit here: auth: none lets everyone in without a token",
+    "1:32 gateway.callers cannot be combined with auth: none, which lets everyone in without a token",
   ],
 ])("%j is a problem at its place, and no half of it is used", (text, expected) => {
   expect(problems(text)).toEqual([expected]);
@@ -232,7 +251,7 @@ test("all problems at once, with hints", () => {
   expect(diagnostics.map(({ line, hint }) => [line, hint])).toEqual([
     [2, 'Did you mean "port"?'],
     [3, 'Did you mean "rate"?'],
-    [5, 'Use up to 64 letters, digits, "_", "-", "." and "@".'],
+    [5, 'Use up to 64 letters, digits, "_", "-", "." and "@". Begin with a letter, a digit or "_".'],
   ]);
 });
 

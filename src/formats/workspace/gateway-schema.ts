@@ -1,7 +1,7 @@
 // Schema of the `gateway` section of portolan.yaml: where it listens, who may use it, and how much.
 
 import { isHttpUrl, isSecureUrl, parseUrl } from "../../base/net/urls.ts";
-import { GATEWAY_DEFAULTS, type GatewayRate } from "../../model/index.ts";
+import { GATEWAY_DEFAULTS, type GatewayRate, LOG_FORMATS } from "../../model/index.ts";
 import { BUDGETS, checkBudgets, LOOPS } from "./budget-schema.ts";
 import { nodeAt, type Place, quoted, type TextNode, toLabel } from "../document/index.ts";
 import {
@@ -70,10 +70,10 @@ const RATE_TEXT = text("", { pattern: RATE.source.replaceAll("\\/", "/") }).tran
 const RATE_BLOCK = object(
   "",
   {
-    perSecond: number("requests in a second, on average").required(),
+    perSecond: number("Average number of requests per second.").required(),
     burst: count(
       1,
-      "How many may come at once after a silence. Default: the number of the rate, and at least 10.",
+      "Maximum number of requests at once after a pause. Default: per_second, and at least 10.",
     ),
   },
   {
@@ -88,32 +88,56 @@ const RATE_BLOCK = object(
 }));
 
 const CALLER_LIMITS = {
-  rate: union("How many requests a caller may make, such as 100/s, 600/m, or {per_second: 10, burst: 50}.", [
-    RATE_TEXT,
-    RATE_BLOCK,
-  ]),
-  concurrency: count(1, "How many requests of a caller may run at the same time."),
+  rate: union(
+    "Maximum request rate of a caller, such as 100/s, 600/m, or {per_second: 10, burst: 50}. Requests above it get HTTP 429. Default: no limit.",
+    [RATE_TEXT, RATE_BLOCK],
+  ),
+  concurrency: count(
+    1,
+    "Maximum number of requests of a caller that run at the same time. Further requests get HTTP 429. Default: no limit.",
+  ),
 };
 
 const TOOL_RULES = object("", TOOL_RULE_FIELDS);
 
+// Scalars are accepted, because a hash may consist of digits alone.
+const TOKEN_HASH = text("", { scalars: true, pattern: SHA256.source }).transform(checkHash);
+
 const CALLER = object(
   "",
   {
-    name: text("what logs call this caller", { pattern: CALLER_NAME.source }).required(),
-    token: text("Its bearer token; a ${NAME} reference, so that it stands elsewhere."),
-    // Scalars are accepted, because a hash may consist of digits alone.
-    tokenSha256: text("In place of the token: its SHA-256 in hex.", { scalars: true, pattern: SHA256.source })
-      .key("token_sha256")
-      .transform(checkHash),
-    oauth: object("Which tokens of the OAuth issuer are this caller's; {} is any.", {
-      subject: text("The claim sub.", { scalars: true }),
-      scope: text("A scope that the token has, or several with spaces between."),
-      claim: map("Claims by name; one that is a list must hold the value.", text("", { scalars: true })),
-    }),
-    allow: TOOL_RULES.describe("Only these tools are offered: every kind that is given must match."),
-    deny: TOOL_RULES.describe("These tools are not offered, even when allowed: one match is enough."),
-    limits: object("Limits of this caller.", CALLER_LIMITS),
+    name: text("Name of the caller, used in logs and in other rules.", {
+      pattern: CALLER_NAME.source,
+    }).required(),
+    token: union(
+      "Bearer token of the caller, or a list of tokens that are valid at the same time. Use references such as ${NAME}, so that this file does not contain the tokens.",
+      [text(), list("", text(), { minItems: 1 })],
+    ),
+    tokenSha256: union(
+      "SHA-256 of the bearer token, as 64 hexadecimal digits, or a list of them. Use it in place of token.",
+      [TOKEN_HASH, list("", TOKEN_HASH, { minItems: 1 })],
+    ).key("token_sha256"),
+    oauth: object(
+      "OAuth tokens of gateway.oauth that identify this caller: all given fields must match. {} matches every token.",
+      {
+        subject: text("Value of the claim sub.", { scalars: true }),
+        scope: text("Scopes that the token must have, separated by spaces."),
+        claim: map(
+          "Required values of claims, by claim name. A claim that is a list must contain the value.",
+          text("", { scalars: true }),
+        ),
+      },
+    ),
+    allow: TOOL_RULES.describe(
+      "Tools that the caller sees. For each field in the rule, the tool must match at least one entry. Default: all tools.",
+    ),
+    deny: TOOL_RULES.describe(
+      "Tools that the caller does not see, even if allow permits them. A match with one entry of any field is enough.",
+    ),
+    limits: object(
+      "Limits of this caller. A limit that is set here replaces the one in gateway.limits.",
+      CALLER_LIMITS,
+    ),
   },
   {
     check({ name, token }, at) {
@@ -121,7 +145,7 @@ const CALLER = object(
         at.error(
           "name",
           `${quoted(name)} cannot be the name of a caller`,
-          'Use up to 64 letters, digits, "_", "-", "." and "@".',
+          'Use up to 64 letters, digits, "_", "-", "." and "@". Begin with a letter, a digit or "_".',
         );
       else if (name !== undefined && RESERVED_NAMES.has(name))
         at.error("name", `the gateway itself uses the name ${quoted(name)}`, "Choose another name.");
@@ -129,12 +153,12 @@ const CALLER = object(
       if (credentials.every((entry) => entry === undefined))
         at.diagnostics.add(
           at.node,
-          `${toLabel(at.node.path)} says neither token nor token_sha256 nor oauth`,
-          "Write how this caller shows who it is.",
+          `${toLabel(at.node.path)} has neither token nor token_sha256 nor oauth`,
+          "Add one of them: it identifies the caller.",
         );
       if (at.entry("token") !== undefined && at.entry("tokenSha256") !== undefined)
-        at.error("tokenSha256", "token_sha256 says the same as token", "Keep one of them.");
-      if (token !== undefined && !token.includes("${"))
+        at.error("tokenSha256", "a caller cannot have both token and token_sha256", "Keep one of them.");
+      if ([token ?? []].flat().some((one) => !one.includes("${")))
         at.warn(
           "token",
           "the token is written out, so everyone who can read this file has it",
@@ -172,10 +196,11 @@ function checkCallers(gateway: TextNode, hasIssuer: boolean, { diagnostics }: Re
           "Give one of the two another name.",
         );
     }
-    const hash = nodeAt(caller, "token_sha256");
-    const digits = hash !== undefined && "source" in hash ? hash.source.toLowerCase() : "";
-    const sameHash = hashes.get(digits);
-    if (hash !== undefined && SHA256.test(digits)) {
+    const written256 = nodeAt(caller, "token_sha256");
+    for (const hash of written256?.kind === "list" ? written256.items : [written256 ?? []].flat()) {
+      const digits = "source" in hash ? hash.source.toLowerCase() : "";
+      const sameHash = hashes.get(digits);
+      if (!SHA256.test(digits)) continue;
       if (sameHash === undefined) hashes.set(digits, hash);
       else
         diagnostics.add(
@@ -188,8 +213,8 @@ function checkCallers(gateway: TextNode, hasIssuer: boolean, { diagnostics }: Re
     if (oauth !== undefined && oauth.kind !== "null" && !hasIssuer)
       diagnostics.add(
         oauth,
-        "there is no issuer whose tokens this could be about",
-        "Write gateway.oauth with an issuer.",
+        "oauth of a caller has no effect without gateway.oauth",
+        "Add gateway.oauth with an issuer.",
       );
   }
 }
@@ -199,10 +224,16 @@ function checkUrl(secure: boolean) {
   return (url: string, node: TextNode, { diagnostics }: ReadContext): string => {
     const parsed = parseUrl(url);
     const label = toLabel(node.path);
-    if (parsed === undefined || !isHttpUrl(parsed) || parsed.username !== "")
+    if (parsed === undefined || !isHttpUrl(parsed))
       diagnostics.add(node, `${label} is not a URL`, "Write an address that begins with https://.");
+    else if (parsed.username !== "")
+      diagnostics.add(node, `${label} contains a user name`, "Remove the part before the @, and the @.");
     else if (parsed.hash !== "" || (parsed.search !== "" && !label.endsWith("jwks_url")))
-      diagnostics.add(node, `${label} has a part after its path`, "Leave out what begins with ? or #.");
+      diagnostics.add(
+        node,
+        `${label} contains a query or a fragment`,
+        "Remove the part that begins with ? or #.",
+      );
     else if (secure && !isSecureUrl(parsed))
       diagnostics.add(
         node,
@@ -217,79 +248,105 @@ const { host, port, bodyBytes, sessions, suspended, pageSize, maxResultBytes } =
 
 /** A gateway with an error in it is not used at all: half of the access rules is worse than none. */
 export const GATEWAY = object(
-  "The gateway: where it listens, who may use it, and how much of it.",
+  "Settings of the gateway (portolan serve): address, access control, limits.",
   {
-    host: text(`The address to listen at (default ${host}).`),
-    port: count(0, `The port to listen at; 0 is any free one (default ${port}).`),
+    host: text(`Host name or IP address to listen on. Default: ${host}.`),
+    port: count(0, `TCP port to listen on. 0: any free port. Default: ${port}.`),
     allowedHosts: words(
-      "Names under which the gateway may be reached, with or without a port; *.name is every name below it.",
+      "Host names that the gateway accepts in the Host header, with or without a port. *.example.com matches all subdomains.",
       HOST,
       "is not the name of a host",
       'Write a name such as tools.example.com, with a port if it matters, or "*.example.com".',
     ).transform(lowerCase),
     allowedOrigins: words(
-      "Web pages that may use the gateway, such as https://app.example.com.",
+      "Origins of web pages that can use the gateway, such as https://app.example.com.",
       ORIGIN,
       "is not an origin",
       "Write the scheme, the host and nothing after it, such as https://app.example.com.",
     ).transform(lowerCase),
-    tls: object("Serve HTTPS.", {
-      cert: text("a file in PEM, relative to this folder").required(),
-      key: text("a file in PEM, relative to this folder").required(),
+    tls: object("Certificate and key, to serve HTTPS. Default: plain HTTP.", {
+      cert: text("Path of the certificate file (PEM), relative to this folder.").required(),
+      key: text("Path of the private key file (PEM), relative to this folder.").required(),
     }),
-    auth: oneOf("token: who calls must show one (the default); none: everyone who can reach it may use it.", [
-      "token",
-      "none",
-    ]),
-    oauth: object("Take the tokens of an OAuth issuer too.", {
-      issuer: text("the URL that the issuer calls itself").required().transform(checkUrl(true)),
-      audience: text("Whom tokens are made for (default: resource)."),
-      jwksUrl: text("Where the issuer's keys are (default: as its metadata says).").transform(checkUrl(true)),
+    auth: oneOf(
+      "Authentication of callers. token (default): each request needs a bearer token. none: everyone who can reach the gateway can use it.",
+      ["token", "none"],
+    ),
+    oauth: object("OAuth issuer whose tokens the gateway accepts, in addition to its own token.", {
+      issuer: text("Issuer URL, as in the issuer's metadata and the claim iss.")
+        .required()
+        .transform(checkUrl(true)),
+      audience: text("Required audience (claim aud) of tokens. Default: resource."),
+      jwksUrl: text(
+        "URL of the issuer's JSON Web Key Set. Default: jwks_uri of the issuer's metadata.",
+      ).transform(checkUrl(true)),
       scopes: words(
-        "Scopes that every token must have.",
+        "Scopes that every token must have. Default: none.",
         SCOPE,
         "is not a scope",
         "Write one scope per entry, without spaces.",
       ),
-      resource: text("The URL under which clients reach the gateway.").transform(checkUrl(false)),
-      clientId: text("The gateway's own client at the issuer, for logins of callers at servers."),
-      clientSecret: text("The secret of that client; write a reference such as ${NAME}."),
+      resource: text(
+        "URL of the gateway's MCP endpoint, as clients use it. Default: the address that the gateway listens on.",
+      ).transform(checkUrl(false)),
+      clientId: text(
+        "OAuth client ID of the gateway at the issuer, for the sign-in of people who open a login link. Default: the gateway registers itself as a client.",
+      ),
+      clientSecret: text("OAuth client secret of client_id. Use a reference such as ${NAME}."),
     }),
     publicUrl: text(
-      "The URL under which browsers reach the gateway, before /mcp; links to logins use it.",
+      "URL of the gateway as browsers reach it, without /mcp. Login links begin with it.",
     ).transform(checkUrl(false)),
+    logFormat: oneOf(
+      "Form of the log of portolan serve, which the option --log-format overrides. Default: pretty at a terminal, text otherwise.",
+      LOG_FORMATS,
+    ),
     console: oneOf(
-      "local: browsers of this computer reach the console (the default); off: nobody; all: everybody who reaches the gateway.",
+      "Access to the web console. local (default): from browsers on this computer. all: from every address that can reach the gateway. off: no console.",
       ["local", "off", "all"],
     ),
-    callers: list("Who else may use the gateway, and which tools they see.", CALLER),
+    callers: list(
+      "Callers with their own credentials, in addition to the gateway's own token. Each sees only the tools that its rules allow.",
+      CALLER,
+    ),
     approval: list(
-      "Calls that wait for a person before they run; the first rule that matches applies.",
+      "Rules for calls that wait until a person approves them. The first rule that matches a call applies.",
       APPROVAL_RULE,
     ),
-    limits: object("rate and concurrency hold for each caller that says nothing itself.", {
-      ...CALLER_LIMITS,
-      bodyBytes: count(1, `The largest request (default ${bodyBytes}).`),
-      sessions: count(1, `Sessions of legacy clients, all together (default ${sessions}).`),
-      sessionIdleMs: duration("A session that is silent for this long ends (default 30m).").key(
-        "session_idle",
-      ),
-      suspended: count(
-        1,
-        `Calls of one caller that wait for an answer to a question (default ${suspended}).`,
-      ),
-      suspendedForMs: duration("How long such a call waits (default 10m).").key("suspended_for"),
-    }),
+    limits: object(
+      "Limits of the gateway. rate and concurrency apply to each caller that does not set them itself.",
+      {
+        ...CALLER_LIMITS,
+        bodyBytes: count(1, `Maximum size of a request body, in bytes. Default: ${bodyBytes}.`),
+        sessions: count(
+          1,
+          `Maximum number of open sessions of clients of the legacy protocol era. Default: ${sessions}.`,
+        ),
+        sessionIdleMs: duration(
+          "The gateway ends a session after this time without a request, unless a call runs or a stream is open. Default: 30m.",
+        ).key("session_idle"),
+        suspended: count(
+          1,
+          `Maximum number of calls of one caller that wait for the client's answer to a server request. Default: ${suspended}.`,
+        ),
+        suspendedForMs: duration(
+          "Maximum time that a call waits for the client's answer to a server request. Default: 10m.",
+        ).key("suspended_for"),
+      },
+    ),
     budgets: BUDGETS,
     loops: LOOPS,
-    transports: object("Older ways to reach the gateway, beside Streamable HTTP.", {
-      sse: flag("HTTP+SSE (default false)."),
-      websocket: flag("WebSocket (default false)."),
+    transports: object("Transports that the gateway serves in addition to Streamable HTTP.", {
+      sse: flag("If true, serve HTTP+SSE. Default: false."),
+      websocket: flag("If true, serve WebSocket. Default: false."),
     }),
-    pageSize: count(1, `How many entries one page of a list has (default ${pageSize}).`),
+    pageSize: count(
+      1,
+      `Maximum number of entries in one page of a list, such as tools/list. Default: ${pageSize}.`,
+    ),
     maxResultBytes: count(
       0,
-      `The largest result that is passed on whole; 0 is any (default ${maxResultBytes}). A server may say its own.`,
+      `Maximum size of a tool result that the gateway passes on completely, in bytes. 0: no limit. Default: ${maxResultBytes}. max_result_bytes of a server overrides it.`,
     ),
   },
   {
@@ -315,8 +372,8 @@ export const GATEWAY = object(
         if (at.entry(name) !== undefined)
           at.error(
             name,
-            `gateway.${name} does not fit here: auth: none lets everyone in without a token`,
-            `Take out auth: none, or ${name}.`,
+            `gateway.${name} cannot be combined with auth: none, which lets everyone in without a token`,
+            `Remove auth: none, or remove ${name}.`,
           );
     },
   },

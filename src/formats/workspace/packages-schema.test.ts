@@ -38,10 +38,13 @@ packages:
 test.each([
   ["registries: [ftp://a]", '1:14 "ftp://a/" is not the URL of a registry'],
   ["registries: [{scopes: [a]}]", "1:14 url is missing in registries[0]"],
-  ["registries: ['https://u:p@a/']", "1:14 the URL of the registry https://a/ has more than a path"],
+  [
+    "registries: ['https://u:p@a/']",
+    "1:14 the URL of the registry https://a/ contains a user name, a password, a query or a fragment",
+  ],
   [
     "registries: [{url: 'https://a', token: abc}]",
-    "1:40 the token stands here for everyone who can read this file",
+    "1:40 the token is written out, so everyone who can read this file has it",
   ],
   [
     "registries: [{url: 'https://a', api: official, key: abc}]",

@@ -18,7 +18,7 @@ const AGE_MS: Readonly<Record<string, number>> = {
 const MAX_AGE_MS = 3_653 * 86_400_000;
 
 const URL_TEXT = text(
-  "The URL of the registry, or a folder with a copy of it, relative to this one.",
+  "URL of the registry, or path of a folder with a copy of it, relative to this folder.",
 ).transform(checkUrl);
 
 const REGISTRY = object(
@@ -26,40 +26,44 @@ const REGISTRY = object(
   {
     url: URL_TEXT.required(),
     scopes: list(
-      "These scopes come only from this registry, and nothing else comes from it.",
+      "Package scopes of this registry, such as @alice. These scopes come only from this registry, and other packages do not.",
       text("", { pattern: SCOPE, patternHint: "Write the part of a name before the slash, such as @alice." }),
       { minItems: 1 },
     ),
-    token: text("The token of the registry; a ${NAME} reference, so that it stands elsewhere."),
-    key: text("The public key of the registry. Without it, the first key that is seen is remembered."),
-    api: oneOf("official: the registry speaks only the official MCP registry API. By default, portolan.", [
-      "portolan",
-      "official",
-    ]),
+    token: text(
+      "Bearer token for the registry. Use a reference such as ${NAME}, so that this file does not contain the token.",
+    ),
+    key: text(
+      "Public key that signs the registry's index. Default: Portolan stores the first key that it sees, and requires this key later.",
+    ),
+    api: oneOf(
+      "API of the registry. portolan (default): registry of Portolan packages. official: official MCP registry API.",
+      ["portolan", "official"],
+    ),
   },
   {
     check({ token, key, scopes, api }, at) {
       if (token !== undefined && !token.includes("${"))
         at.warn(
           "token",
-          "the token stands here for everyone who can read this file",
+          "the token is written out, so everyone who can read this file has it",
           "Write ${NAME}, and set it with: portolan secrets set NAME.",
         );
       if (api !== "official") return;
       if (key !== undefined)
-        at.error("key", "a registry with the official API signs nothing, so it has no key", "Leave it out.");
+        at.error("key", "a registry with the official API signs nothing, so it has no key", "Remove key.");
       if (scopes !== undefined)
         at.error(
           "scopes",
           "names of a registry with the official API have no scope",
-          "Leave it out; such names look like io.github.alice/server.",
+          "Remove scopes. Such names look like io.github.alice/server.",
         );
     },
   },
 );
 
 export const REGISTRIES = list(
-  "The registries of packages, in the order in which they are searched.",
+  "Package registries. Portolan searches them in this order.",
   union("", [URL_TEXT.transform((url): RegistrySetting => ({ url })), REGISTRY]),
 );
 
@@ -81,32 +85,41 @@ const ageText = (name: string, description: string) =>
   );
 
 export const PACKAGES = object(
-  "The policy for packages: what is refused when a package is added or started.",
+  "Policy for packages. Portolan refuses to add or start a package that does not meet it.",
   {
     require: list(
-      "Proofs that every package must have. provenance: who built it; signature: who signed it; audit: who reviewed it.",
+      "Proofs that every package must have: provenance (a verified build), signature (a verified signer), audit (a review). Default: none.",
       oneOf("", ["provenance", "signature", "audit"]),
       { unique: true },
     ),
-    trust: object("Files with what is trusted when an origin is checked, relative to this folder.", {
-      certificates: list(
-        "Certificates of those who sign MCPB bundles, or of their authorities, in PEM form.",
-        text(),
-        { unique: true },
-      ),
-      sigstoreRoot: text("The trusted_root.json of another Sigstore; it replaces the built-in root."),
-      npmKeys: text("The keys of another npm registry; they replace the built-in ones."),
-    }),
+    trust: object(
+      "Trusted certificates and keys for the verification of packages. Paths are relative to this folder.",
+      {
+        certificates: list(
+          "PEM files with certificates of trusted signers of MCPB bundles, or of their certificate authorities.",
+          text(),
+          { unique: true },
+        ),
+        sigstoreRoot: text(
+          "Path of the trusted_root.json of another Sigstore instance. Replaces the built-in root.",
+        ),
+        npmKeys: text(
+          "Path of a file with the signing keys of another npm registry. Replaces the built-in keys.",
+        ),
+      },
+    ),
     minReleaseAgeMs: ageText(
       "min_release_age",
-      "A version that was published more recently is refused: 12h, 3d, 1w.",
+      "Minimum age of a package version, such as 12h, 3d or 1w. Portolan refuses versions that were published more recently. Default: 0.",
     ).key("min_release_age"),
-    advisories: object("What happens to a version with a known vulnerability, by its severity.", {
-      warn: THRESHOLD("Warn from this severity on. By default medium."),
-      refuse: THRESHOLD("Refuse to add or start the server from this severity on. By default critical."),
+    advisories: object("Handling of package versions with known vulnerabilities, by severity.", {
+      warn: THRESHOLD("Warn about vulnerabilities of this severity or higher. Default: medium."),
+      refuse: THRESHOLD(
+        "Refuse to add or start a server with a vulnerability of this severity or higher. Default: critical.",
+      ),
       maxAgeMs: ageText(
         "max_age",
-        "A start renews the stored index in the background if it was checked longer ago. By default 1d.",
+        "Maximum age of the stored registry index, such as 12h or 1d. If it is older when a server starts, Portolan refreshes it in the background. Default: 1d.",
       ).key("max_age"),
     }),
   },
@@ -128,8 +141,8 @@ function checkUrl(written: string, node: TextNode, { diagnostics }: ReadContext)
   if (url.username + url.password + url.search + url.hash === "") return written;
   diagnostics.add(
     node,
-    `the URL of the registry ${publicPart(url)} has more than a path`,
-    "Leave out the user name, the password and the query. Give a token with token.",
+    `the URL of the registry ${publicPart(url)} contains a user name, a password, a query or a fragment`,
+    "Remove them from the URL. Write a token under token.",
   );
   return undefined;
 }

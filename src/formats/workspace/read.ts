@@ -1,6 +1,6 @@
 // Reads portolan.yaml: text in, settings, servers and diagnostics out.
 
-import type { Diagnostic } from "../../errors/index.ts";
+import { type Diagnostic, suggest } from "../../errors/index.ts";
 import {
   type ContractPolicy,
   type GatewaySettings,
@@ -125,19 +125,24 @@ function checkAlias(entry: Entry, diagnostics: Diagnostics): void {
   if (problem !== undefined) diagnostics.add(entry, problem.message, problem.hint);
 }
 
+/** Keys of which a server has one. */
+const TARGETS = ["transport", "command", "npm", "docker", "package", "url"];
+
 function toServer(entry: Entry, workspace: WorkspaceValue, context: ReadContext): ServerConfig | undefined {
   const { diagnostics } = context;
   const { key: alias, value: node } = entry;
   const server = workspace.servers?.[alias];
   if (node.kind !== "object" || server === undefined) return undefined;
-  const reachable = ["transport", "command", "npm", "docker", "package", "url"].some((name) => {
+  const reachable = TARGETS.some((name) => {
     const given = nodeAt(node, name);
     return given !== undefined && given.kind !== "null";
   });
-  if (!reachable)
+  // A misspelt key is reported by itself, as an unknown key.
+  const isMisspelt = node.entries.some(({ key }) => suggest(key, TARGETS).length > 0);
+  if (!reachable && !isMisspelt)
     diagnostics.add(
       entry,
-      `${toLabel(entry.path)} says neither command nor url`,
+      `${toLabel(entry.path)} has neither command nor url`,
       "Write command (or npm, docker or package) for a program to run, or url for a server to reach.",
     );
   const { file } = diagnostics;
@@ -151,8 +156,9 @@ function toServer(entry: Entry, workspace: WorkspaceValue, context: ReadContext)
 }
 
 function toSettings(workspace: WorkspaceValue, root: TextNode): WorkspaceSettings {
-  const { naming, descriptionPrefix, pins, envFile, defaults, gateway, contracts, registries, packages } =
-    workspace;
+  const { naming, descriptionPrefix, pins, envFile, defaults, contracts, registries, packages } = workspace;
+  // Also used if it has errors, so that all of its mistakes are reported together.
+  const section = nodeAt(root, "gateway");
   return {
     sources: placed(nodeAt(root, "sources")),
     naming,
@@ -165,10 +171,8 @@ function toSettings(workspace: WorkspaceValue, root: TextNode): WorkspaceSetting
     contracts,
     registries,
     packages,
-    gatewayServers:
-      gateway && serversNamedByGateway(nodeAt(root, "gateway")).flatMap((node) => placed(node) ?? []),
-    gatewayTools:
-      gateway && toolsNamedByGateway(nodeAt(root, "gateway")).flatMap((node) => placed(node) ?? []),
+    gatewayServers: section && serversNamedByGateway(section).flatMap((node) => placed(node) ?? []),
+    gatewayTools: section && toolsNamedByGateway(section).flatMap((node) => placed(node) ?? []),
   };
 }
 

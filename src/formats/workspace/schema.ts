@@ -25,55 +25,75 @@ import { GATEWAY } from "./gateway-schema.ts";
 import { PACKAGES, REGISTRIES } from "./packages-schema.ts";
 import { AUDIT, TELEMETRY } from "./telemetry-schema.ts";
 
-const CONTRACTS = partialObject("Which drivers may serve contracts, and which calls are approved first.", {
-  allowTags: list("Only drivers with one of these policy tags may serve.", text()),
-  denyTags: list("Drivers with one of these policy tags never serve.", text()),
-  region: text("Where data may go: drivers of other regions do not serve."),
-  strictRegion: flag("A driver that is global is in no region. By default it is in every one."),
-  approval: oneOf("Which calls are approved first, beyond what contracts ask for.", [
-    "auto",
-    "on-mutate",
-    "always",
-  ]),
-  approveFromRisk: integer("Calls of contracts with this risk level or more are approved first.", {
-    minimum: 0,
-  }),
-  unattended: oneOf("What happens to a call that needs approval where nobody can give it (default refuse).", [
-    "refuse",
-    "allow",
-  ]),
-  fallback: flag("An idempotent call that failed for a passing reason may go to the next driver."),
-  sandbox: map(
-    "The sandbox mode of single drivers, by their id; a DRIVER.md can only ask for one.",
-    oneOf("", ["enforce", "warn", "off"]),
-  ),
-});
-
-export const WORKSPACE = partialObject(
-  "A Portolan workspace: which servers belong to it, and how they are offered.",
+const CONTRACTS = partialObject(
+  "Policy for contracts: which drivers can serve them, and which calls need approval.",
   {
-    version: oneOfNumbers("The version of this format.", [1]).default(1),
-    sources: union(
-      "Other config files to read: files, or patterns with * and **, relative to this folder. When absent, the usual names are looked for.",
-      [text(), list("", text())],
+    allowTags: list(
+      "Only drivers with at least one of these policy tags can serve contracts. Default: all drivers.",
+      text(),
     ),
-    naming: NAMING,
-    pins: PINS,
-    descriptionPrefix: DESCRIPTION_PREFIX,
-    envFile: text("A .env file that values of ${NAME} references may come from; relative to this folder."),
-    defaults: partialObject("Defaults for every server that does not set them itself.", DEFAULT_FIELDS),
-    servers: map("Servers of this workspace, by alias. The transport follows from command or url.", SERVER, {
-      keyPattern: ALIAS_PATTERN,
-    }),
-    enabledServers: list("Only these servers are used, by alias, wherever they are declared.", text()),
-    contracts: CONTRACTS,
-    gateway: GATEWAY,
-    telemetry: TELEMETRY,
-    audit: AUDIT,
-    registries: REGISTRIES,
-    packages: PACKAGES,
+    denyTags: list("Drivers with any of these policy tags cannot serve contracts.", text()),
+    region: text(
+      "Region that data must not leave, such as eu-west-1. Drivers of other regions cannot serve contracts.",
+    ),
+    strictRegion: flag(
+      "If true, drivers with the region global do not match region. Default: false, they match every region.",
+    ),
+    approval: oneOf(
+      "Contract calls that need approval, in addition to those that their contract requires. auto (default): none. on-mutate: calls of contracts with mutates. always: all calls.",
+      ["auto", "on-mutate", "always"],
+    ),
+    approveFromRisk: integer(
+      "Calls of contracts with this risk_level or higher need approval. Default: none.",
+      {
+        minimum: 0,
+      },
+    ),
+    unattended: oneOf(
+      "Handling of a call that needs approval if no one can be asked: refuse it (default) or allow it.",
+      ["refuse", "allow"],
+    ),
+    fallback: flag(
+      "If true, an idempotent call that failed with a temporary error goes to the next driver. Default: false.",
+    ),
+    sandbox: map(
+      "Sandbox modes of drivers, by driver ID. A DRIVER.md can only request a mode; this setting grants it.",
+      oneOf("", ["enforce", "warn", "off"]),
+    ),
   },
 );
+
+export const WORKSPACE = partialObject("Portolan workspace: its MCP servers, its gateway and its policies.", {
+  version: oneOfNumbers("Version of this file format.", [1]).default(1),
+  sources: union(
+    "Other config files to read: paths, or patterns with * and **, relative to this folder. Default: the usual config files, such as .mcp.json and mcpfile.yaml.",
+    [text(), list("", text())],
+  ),
+  naming: NAMING,
+  pins: PINS,
+  descriptionPrefix: DESCRIPTION_PREFIX,
+  envFile: text(
+    "Path of a .env file with values for ${NAME} references, relative to this folder. Default: none.",
+  ),
+  defaults: partialObject(
+    "Default values of server fields, for servers that do not set them.",
+    DEFAULT_FIELDS,
+  ),
+  servers: map(
+    "MCP servers of this workspace, by alias. Default of transport: streamable-http for a server with url (websocket for ws:// and wss://), otherwise stdio.",
+    SERVER,
+    {
+      keyPattern: ALIAS_PATTERN,
+    },
+  ),
+  enabledServers: list("Aliases of the servers to use, from all config files. Default: all servers.", text()),
+  contracts: CONTRACTS,
+  gateway: GATEWAY,
+  telemetry: TELEMETRY,
+  audit: AUDIT,
+  registries: REGISTRIES,
+  packages: PACKAGES,
+});
 
 export type WorkspaceValue = Value<typeof WORKSPACE>;
 

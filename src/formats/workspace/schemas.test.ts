@@ -1,7 +1,7 @@
 // The committed JSON Schemas are those of the formats. This writes them anew:
 // PORTOLAN_WRITE_SCHEMAS=1 npx vitest run src/formats/workspace/schemas.test.ts && npx oxfmt schemas
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { createValidator } from "../../schema/index.ts";
 import { MANIFEST } from "../manifest/index.ts";
@@ -58,3 +58,23 @@ test.each<[string, string, boolean]>([
   const validator = await createValidator(schema, { budgetMs: 10_000 });
   expect(validator.check(root && toPlain(root)).valid).toBe(valid);
 });
+
+/** Words that leave open what a description is about. */
+const VAGUE = /^(?:what|who|whom|whoever|where|how|those|these|it|its)\b/i;
+
+function descriptionsIn(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    key === "description" && typeof inner === "string" ? [inner] : descriptionsIn(inner),
+  );
+}
+
+test.each(readdirSync(new URL("../../../schemas/", import.meta.url)))(
+  "every description in schemas/%s is a sentence that names its subject",
+  (name) => {
+    const url = new URL(`../../../schemas/${name}`, import.meta.url);
+    const descriptions = descriptionsIn(JSON.parse(readFileSync(url, "utf8")));
+    expect(descriptions.length).toBeGreaterThan(0);
+    expect(descriptions.filter((one) => !one.endsWith(".") || VAGUE.test(one))).toEqual([]);
+  },
+);

@@ -16,53 +16,78 @@ import {
   union,
 } from "../schema-builder/index.ts";
 
-const PROMETHEUS = union("Serve /metrics for Prometheus: true, or who may read it (default false).", [
-  flag().transform((wanted): PrometheusSettings | undefined => (wanted ? {} : undefined)),
-  object("", {
-    auth: oneOf("token: the token of the gateway or of one of callers (the default); none: everyone.", [
-      "token",
-      "none",
-    ]),
-    callers: list("Callers of gateway.callers that may read it too, by name.", text()),
-  }),
-]);
+const PROMETHEUS = union(
+  "Metrics for Prometheus at /metrics of the gateway: true, or an object with access rules. Default: false.",
+  [
+    flag().transform((wanted): PrometheusSettings | undefined => (wanted ? {} : undefined)),
+    object("", {
+      auth: oneOf(
+        "Authentication of readers. token (default): the gateway's own token, or the token of a caller in callers. none: everyone can read the metrics.",
+        ["token", "none"],
+      ),
+      callers: list(
+        "Names of callers in gateway.callers that can read the metrics with their token.",
+        text(),
+      ),
+    }),
+  ],
+);
 
 export const TELEMETRY = object(
-  "What the gateway reports to OpenTelemetry and Prometheus. OTEL_* variables work too, without this section.",
+  "Traces and metrics of the gateway for OpenTelemetry and Prometheus. The environment variables OTEL_* work without this section.",
   {
-    endpoint: text("The URL of an OTLP receiver, such as http://localhost:4318.").transform(
-      (url, node, { diagnostics }) => {
-        const parsed = parseUrl(url);
-        if (parsed === undefined || !isHttpUrl(parsed) || parsed.search !== "" || parsed.hash !== "")
-          diagnostics.add(
-            node,
-            `${toLabel(node.path)} is not the URL of a receiver`,
-            "Write an address such as http://localhost:4318, without /v1/traces.",
-          );
-        return url;
+    endpoint: text(
+      "Base URL of an OTLP receiver, such as http://localhost:4318. Default: OTEL_EXPORTER_OTLP_ENDPOINT.",
+    ).transform((url, node, { diagnostics }) => {
+      const parsed = parseUrl(url);
+      if (parsed === undefined || !isHttpUrl(parsed) || parsed.search !== "" || parsed.hash !== "")
+        diagnostics.add(
+          node,
+          `${toLabel(node.path)} is not the URL of a receiver`,
+          "Write an address such as http://localhost:4318, without /v1/traces.",
+        );
+      return url;
+    }),
+    protocol: oneOf("OTLP protocol. Default: OTEL_EXPORTER_OTLP_PROTOCOL, otherwise http/protobuf.", [
+      "http/protobuf",
+      "http/json",
+    ]),
+    headers: map("HTTP headers for the OTLP receiver. Use ${NAME} references for tokens.", text()),
+    traces: flag(
+      "If true, send traces. Default: true if endpoint or an OTEL_* variable for the export is set.",
+    ),
+    metrics: flag(
+      "If true, send metrics. Default: true if endpoint or an OTEL_* variable for the export is set.",
+    ),
+    sample: number(
+      "Fraction of new traces to send, from 0 to 1. Default: OTEL_TRACES_SAMPLER, otherwise 1.",
+      {
+        minimum: 0,
+        maximum: 1,
       },
     ),
-    protocol: oneOf("How it is sent (default http/protobuf).", ["http/protobuf", "http/json"]),
-    headers: map("Headers for the receiver; ${NAME} references keep tokens elsewhere.", text()),
-    traces: flag("Send spans (default true if there is an endpoint)."),
-    metrics: flag("Send metrics (default true if there is an endpoint)."),
-    sample: number("The share of new traces that are sent (default 1, or OTEL_TRACES_SAMPLER).", {
-      minimum: 0,
-      maximum: 1,
-    }),
-    serviceName: text("The name of this gateway (default portolan, or OTEL_SERVICE_NAME)."),
-    arguments: flag("Put the arguments of calls on spans; they may be private (default false)."),
-    results: flag("Put the results of tool calls on spans; they may be private (default false)."),
+    serviceName: text("Service name of this gateway. Default: OTEL_SERVICE_NAME, otherwise portolan."),
+    arguments: flag(
+      "If true, spans contain the arguments of tool calls, which may be private. Default: false.",
+    ),
+    results: flag("If true, spans contain the results of tool calls, which may be private. Default: false."),
     prometheus: PROMETHEUS,
   },
 );
 
-export const AUDIT = union("Write every call to a tamper-evident log: true, or how (default false).", [
-  flag().transform((wanted): AuditSettings | undefined => (wanted ? {} : undefined)),
-  object("", {
-    folder: text("The folder of the log, relative to this one (default: in your data folder)."),
-    anchors: text("The folder of its anchors, better on another disk (default: in your config folder)."),
-    maxBytes: size("A new file begins at this size (default 64MiB).").key("max_size"),
-    keep: integer("How many full files are kept (default: all).", { minimum: 1 }),
-  }),
-]);
+export const AUDIT = union(
+  "Tamper-evident audit log of all calls: true, or an object with settings. Default: false.",
+  [
+    flag().transform((wanted): AuditSettings | undefined => (wanted ? {} : undefined)),
+    object("", {
+      folder: text(
+        "Folder of the audit log, relative to this folder. Default: a folder in your data folder.",
+      ),
+      anchors: text(
+        "Folder of the anchors of the audit log, preferably on another disk. Default: a folder in your config folder.",
+      ),
+      maxBytes: size("Size at which a new log file begins. Default: 64MiB.").key("max_size"),
+      keep: integer("Number of full log files to keep. Default: all.", { minimum: 1 }),
+    }),
+  ],
+);

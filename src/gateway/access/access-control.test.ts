@@ -55,6 +55,36 @@ test("no token, and a wrong one", () => {
   }
 });
 
+test("a caller can have two tokens, and only the sessions of a removed one end", () => {
+  const [old, next] = ["old-token-of-the-agent", "next-token-of-the-agent"];
+  const sha256 = (token: string): string => createHash("sha256").update(token).digest("hex");
+  const admitted = (access: AccessControl, token: string) => {
+    const admission = admit(access, `Bearer ${token}`);
+    if ("refusal" in admission) throw new Error("refused");
+    return admission.caller;
+  };
+  for (const key of ["token", "tokenSha256"] as const) {
+    const at = (...tokens: string[]): AccessControl => {
+      const written = key === "token" ? tokens : tokens.map(sha256);
+      return open({ callers: [{ name: "agent", [key]: written.length === 1 ? written[0] : written }] });
+    };
+    const [before, both, after] = [at(old), at(old, next), at(next)];
+    const [first, second] = [admitted(both, old), admitted(both, next)];
+    expect([first.name, second.name]).toEqual(["agent", "agent"]);
+    expect(first.limits).toBe(second.limits);
+    expect(both.isCurrent(admitted(before, old))).toBe(true);
+    expect([first, second].map(after.isCurrent)).toEqual([false, true]);
+    expect(admit(after, `Bearer ${old}`)).toMatchObject({ refusal: { status: 401 } });
+  }
+  // Both references may have the same value for a while; another caller must not.
+  expect(who(admit(open({ callers: [{ name: "a", token: [old, old] }] }), `Bearer ${old}`))).toBe("a");
+  const shared = [
+    { name: "a", token: [next, old] },
+    { name: "b", token: old },
+  ];
+  expect(() => open({ callers: shared })).toThrow("the callers a and b have the same token");
+});
+
 test("a gateway without a token lets nobody in by an empty one", () => {
   const access = open({}, { token: undefined });
   for (const header of ["Bearer undefined", "Bearer ", undefined])

@@ -2,7 +2,7 @@
 
 import { isLoopbackHost, isUnspecifiedAddress } from "../../base/net/addresses.ts";
 import { PortolanError, type Report } from "../../errors/index.ts";
-import type { GatewayCaller, GatewaySettings } from "../../model/index.ts";
+import type { GatewaySettings } from "../../model/index.ts";
 import { bearerOf, hashToken, indexTokens } from "./bearer-tokens.ts";
 import { claimsFingerprint, createCaller } from "./callers.ts";
 import { createHostRules } from "./hosts.ts";
@@ -33,8 +33,8 @@ export function createAccessControl(options: AccessControlOptions): AccessContro
     options.report({
       code: "CONFIG_INVALID",
       severity: "warning",
-      message: `auth is "none": everyone who can reach ${boundHost} can use the gateway`,
-      hint: "Remove auth: none from portolan.yaml, or listen at 127.0.0.1.",
+      message: `the gateway listens at ${boundHost} and needs no token: everyone who can reach this machine can use it`,
+      hint: "Remove auth: none from portolan.yaml (or the option --no-auth), or listen at 127.0.0.1.",
     });
   const { authenticate, fingerprints } =
     settings.auth === "none" ? authenticateAnyone(settings, now) : authenticateByToken(options, issuer, now);
@@ -73,10 +73,13 @@ function authenticateByToken(
   const callers = new Map<string, AuthenticatedCaller>();
   for (const config of settings.callers ?? [])
     if (config.token !== undefined || config.tokenSha256 !== undefined)
-      callers.set(config.name, createCaller(config.name, config, settings, now, credentialsOf(config)));
-  const local = { token, caller: createCaller("local", {}, settings, now, token) };
+      callers.set(config.name, createCaller(config.name, config, settings, now, config.oauth));
+  const local = { token, caller: createCaller("local", {}, settings, now) };
   const results = new Map(
-    [...indexTokens(settings, local, callers, report)].map(([hash, caller]) => [hash, { caller }]),
+    [...indexTokens(settings, local, callers, report)].map(([hash, caller]) => [
+      hash,
+      { caller: withToken(caller, hash) },
+    ]),
   );
   const authenticateSubject = issuer?.createAuthenticator(callers);
   const challenge = (path: string | undefined): Challenge => issuer?.challenge(path) ?? { scopes: [] };
@@ -90,14 +93,16 @@ function authenticateByToken(
     if (known !== undefined) return known;
     if (authenticateSubject !== undefined && bearer.split(".", 4).length === 3)
       return authenticateSubject(bearer, hash, path);
-    return { refusal: badToken(challenge(path), "no caller has this token") };
+    return { refusal: badToken(challenge(path), "no caller of this gateway has it") };
   };
-  const fingerprints = new Set([local.caller, ...callers.values()].map(({ fingerprint }) => fingerprint));
+  const all = [...callers.values(), ...Array.from(results.values(), ({ caller }) => caller)];
+  const fingerprints = new Set(all.map(({ fingerprint }) => fingerprint));
   return { authenticate, fingerprints: fingerprints.add(claimsFingerprint(settings)) };
 }
 
-function credentialsOf({ token, tokenSha256, oauth }: GatewayCaller): unknown {
-  return [token, tokenSha256, oauth];
+/** The caller with one of its tokens. Sessions end with the token that opened them, not with another one of the caller. */
+function withToken(caller: AuthenticatedCaller, tokenHash: string): AuthenticatedCaller {
+  return { ...caller, fingerprint: hashToken(`${caller.fingerprint} ${tokenHash}`) };
 }
 
 function createIssuer(options: AccessControlOptions, now: () => number): OAuthIssuer | undefined {
@@ -107,9 +112,9 @@ function createIssuer(options: AccessControlOptions, now: () => number): OAuthIs
   if (oauth.resource === undefined && isUnspecifiedAddress(boundHost))
     throw new PortolanError(
       "CONFIG_INVALID",
-      "gateway.oauth needs resource, because the gateway listens at every address",
+      "gateway.oauth.resource is missing; a gateway that listens at every address needs it",
       {
-        hint: "Set it to the URL under which clients reach it, such as resource: https://tools.example.com/mcp.",
+        hint: "Set gateway.oauth.resource to the URL that clients use, such as https://tools.example.com/mcp.",
       },
     );
   const resource = (): string => {
@@ -117,8 +122,10 @@ function createIssuer(options: AccessControlOptions, now: () => number): OAuthIs
     if (found !== undefined) return found;
     throw new PortolanError(
       "CONFIG_INVALID",
-      "gateway.oauth has no resource, and the gateway does not listen at an address of its own",
-      { hint: "Set resource to the URL under which clients reach the gateway." },
+      "gateway.oauth.resource is missing; a gateway inside of another HTTP server needs it",
+      {
+        hint: "Set gateway.oauth.resource to the URL that clients use, such as https://tools.example.com/mcp.",
+      },
     );
   };
   return createOAuthIssuer({ settings, oauth, resource, now, report });

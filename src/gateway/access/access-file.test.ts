@@ -73,11 +73,10 @@ test.each([
   ["", "it is not JSON"],
   ["{", "it is not JSON"],
   ["[]", "it contains no object"],
-  ["{}", "its token is malformed"],
-  ['{"version": 2}', "its version is 2, but this program supports 1"],
+  ["{}", "it has no valid version"],
   [`{"version": 1, "token": "short", "key": "${"a".repeat(43)}"}`, "its token is malformed"],
   [`{"version": 1, "token": "ptl_${"a".repeat(43)}", "key": ""}`, "its key is malformed"],
-  ["x".repeat(70_000), "it has 70000 bytes"],
+  ["x".repeat(70_000), "it has 70000 bytes, but the limit is 65536"],
 ])("a damaged file is reported and left as it is (%#)", async (content, reason) => {
   const { file } = await openAccess(workspace, { folder });
   await writeFile(file, content);
@@ -88,6 +87,15 @@ test.each([
   });
   expect(await readFile(file, "utf8")).toBe(content);
   expect((await openAccess(workspace, { folder, renew: true })).created).toBe(true);
+});
+
+test("a file of a newer version is not called damaged", async () => {
+  const { file } = await openAccess(workspace, { folder });
+  await writeFile(file, '{"version": 2}');
+  await expect(openAccess(workspace, { folder })).rejects.toMatchObject({
+    code: "FILE_FAILED",
+    message: `the gateway's access file ${file} has the version 2, but this version of Portolan supports only 1`,
+  });
 });
 
 test("a folder that cannot be is an error that names the file", async () => {

@@ -109,7 +109,7 @@ async function read(file: string, report: Report): Promise<Kept | undefined> {
   }
   try {
     const { size, mode } = await handle.stat();
-    if (size > MAX_BYTES) throw damaged(file, `it has ${size} bytes`);
+    if (size > MAX_BYTES) throw damaged(file, `it has ${size} bytes, but the limit is ${MAX_BYTES}`);
     const kept = parse(await handle.readFile("utf8"), file);
     if (isWide(mode)) {
       await handle.chmod(0o600);
@@ -135,17 +135,24 @@ function parse(text: string, file: string): Kept {
   }
   if (!isObject(value)) throw damaged(file, "it contains no object");
   const { version, token, key } = value;
-  if (typeof version === "number" && version > VERSION)
-    throw damaged(file, `its version is ${version}, but this program supports ${VERSION}`);
-  if (version !== VERSION || typeof token !== "string" || !TOKEN.test(token))
-    throw damaged(file, "its token is malformed");
+  if (typeof version === "number" && version > VERSION) throw tooNew(file, version);
+  if (version !== VERSION) throw damaged(file, "it has no valid version");
+  if (typeof token !== "string" || !TOKEN.test(token)) throw damaged(file, "its token is malformed");
   if (typeof key !== "string" || !KEY.test(key)) throw damaged(file, "its key is malformed");
   return { token, key: Buffer.from(key, "base64url") };
 }
 
 function damaged(file: string, reason: string): PortolanError {
   return new PortolanError("FILE_FAILED", `the gateway's access file ${file} is damaged: ${reason}`, {
-    hint: "Restore the file, or remove it: the next start creates a new token, which every client then needs.",
+    hint: "Restore the file from a backup, or remove it. Without it, the next start creates a new token, and you must give the new token to every client.",
+    data: { file },
+  });
+}
+
+function tooNew(file: string, version: number): PortolanError {
+  const message = `the gateway's access file ${file} has the version ${version}, but this version of Portolan supports only ${VERSION}`;
+  return new PortolanError("FILE_FAILED", message, {
+    hint: "A newer version of Portolan wrote the file. Use that version, or remove the file: the next start creates a new token, and you must give the new token to every client.",
     data: { file },
   });
 }
@@ -154,7 +161,7 @@ async function narrowFolder(folder: string, report: Report): Promise<void> {
   const { mode } = await stat(folder);
   if (!isWide(mode)) return;
   await chmod(folder, 0o700);
-  report(narrowed(folder, "No action is needed."));
+  report(narrowed(folder, "No action is needed.", "folder"));
 }
 
 /** True if other users can read it. Windows does not use these mode bits. */
@@ -162,8 +169,8 @@ function isWide(mode: number): boolean {
   return process.platform !== "win32" && (mode & 0o077) !== 0;
 }
 
-function narrowed(file: string, hint: string): Parameters<Report>[0] {
-  const message = "other users could read this; the gateway has restricted the permissions";
+function narrowed(file: string, hint: string, noun = "file"): Parameters<Report>[0] {
+  const message = `other users of this computer could read this ${noun}; the gateway has restricted its permissions`;
   return { code: "FILE_FAILED", severity: "warning", message, file, hint };
 }
 

@@ -28,6 +28,7 @@ test("references are replaced, everything else stays", async () => {
       { name: "b", token: "x-${file:token}" },
       { name: "c", token: "${NOBODY:-default}" },
       { name: "d", tokenSha256: "00" },
+      { name: "e", token: ["${NOBODY:-one}", "${NOBODY:-two}"] },
     ],
   };
   const resolved = await resolveCallerTokens(settings, store, folder);
@@ -38,6 +39,7 @@ test("references are replaced, everything else stays", async () => {
       { name: "b", token: "x-from-a-file" },
       { name: "c", token: "default" },
       { name: "d", tokenSha256: "00" },
+      { name: "e", token: ["one", "two"] },
     ],
   });
   expect(resolved.secrets.map((secret) => secret.reveal())).toEqual(["from-the-environment", "from-a-file"]);
@@ -51,7 +53,7 @@ test("without tokens there is nothing to do", async () => {
 test("all that is missing is said at once, in the words of the config", async () => {
   const callers = [
     { name: "a", token: "${MISSING_A}" },
-    { name: "b", token: "${MISSING_B}" },
+    { name: "b", token: ["${NOBODY:-x}", "${MISSING_B}"] },
   ];
   await expect(resolveCallerTokens({ callers }, store, folder)).rejects.toMatchObject({
     code: "SECRET_MISSING",
@@ -60,9 +62,23 @@ test("all that is missing is said at once, in the words of the config", async ()
   });
 });
 
-test("a token that is empty after all is an error", async () => {
-  const callers = [{ name: "a", token: "${NOBODY:-}" }];
+test("one reason for several tokens is reported once", async () => {
+  const callers = ["a", "b"].map((name) => ({ name, token: "${file:no-such-file}" }));
   await expect(resolveCallerTokens({ callers }, store, folder)).rejects.toMatchObject({
+    message: expect.stringMatching(
+      /^the token of gateway caller a, the token of gateway caller b: (?:(?!caller).)*no-such-file(?:(?!caller).)*$/,
+    ) as string,
+  });
+});
+
+test("a token that is empty after all is an error", async () => {
+  const resolve = (token: string) => resolveCallerTokens({ callers: [{ name: "a", token }] }, store, folder);
+  await expect(resolve("${NOBODY:-}")).rejects.toMatchObject({
     code: "CONFIG_INVALID",
+    message: "The token of the caller a in gateway.callers is an empty text.",
+    hint: "Set the secret that the field token of this caller refers to: portolan secrets set NOBODY",
+  });
+  await expect(resolve("${env:NOBODY:-}")).rejects.toMatchObject({
+    hint: "Set the field token of this caller to a secret reference such as ${NAME}.",
   });
 });

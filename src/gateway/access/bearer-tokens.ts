@@ -2,7 +2,7 @@
 
 import { hash } from "node:crypto";
 import { type Diagnostic, PortolanError, type Report } from "../../errors/index.ts";
-import type { GatewaySettings } from "../../model/index.ts";
+import { type GatewaySettings, parseReferences } from "../../model/index.ts";
 import {
   resolveEndpoint,
   type Secret,
@@ -39,20 +39,26 @@ export function indexTokens(
   const index = new Map<string, AuthenticatedCaller>();
   const add = (key: string, caller: AuthenticatedCaller): void => {
     const other = index.get(key);
-    if (other !== undefined)
-      throw new PortolanError("CONFIG_INVALID", `${other.name} and ${caller.name} have the same token`, {
-        hint: "Give each caller of the gateway a token of its own.",
-      });
+    // During a rotation, both references of a caller may have the same value.
+    if (other !== undefined && other !== caller)
+      throw new PortolanError(
+        "CONFIG_INVALID",
+        `the callers ${other.name} and ${caller.name} have the same token`,
+        {
+          hint: "Give each caller in gateway.callers a different token.",
+        },
+      );
     index.set(key, caller);
   };
   if (local.token !== undefined) add(hashToken(local.token), local.caller);
   for (const { name, token, tokenSha256 } of settings.callers ?? []) {
     const caller = callers.get(name);
     if (caller === undefined) continue;
-    if (tokenSha256 !== undefined) add(tokenSha256.toLowerCase(), caller);
-    if (token === undefined) continue;
-    checkToken(name, token, report);
-    add(hashToken(token), caller);
+    for (const one of [tokenSha256 ?? []].flat()) add(one.toLowerCase(), caller);
+    for (const one of [token ?? []].flat()) {
+      checkToken(name, one, report);
+      add(hashToken(one), caller);
+    }
   }
   return index;
 }
@@ -60,14 +66,14 @@ export function indexTokens(
 function checkToken(name: string, token: string, report: Report): void {
   if (!TOKEN.test(token))
     throw new PortolanError("CONFIG_INVALID", `the token of the caller ${name} is not a legal bearer token`, {
-      hint: "A token consists of letters, digits and - . _ ~ + /, without spaces.",
+      hint: "A token consists of letters, digits and - . _ ~ + /, without spaces. It can end with =.",
     });
   if (token.length < SHORT)
     report({
       code: "CONFIG_INVALID",
       severity: "warning",
       message: `the token of the caller ${name} is shorter than ${SHORT} characters and can be guessed`,
-      hint: "Create one from 32 random bytes: openssl rand -base64 32.",
+      hint: "Create a token from 32 random bytes: openssl rand -base64 32",
     });
 }
 
@@ -89,14 +95,16 @@ export async function resolveCallerTokens(
 ): Promise<ResolvedCallers> {
   const { callers = [], oauth } = settings;
   const clientSecret = oauth?.clientSecret;
-  const tokens = callers.flatMap(({ name, token }) => (token === undefined ? [] : [[name, token] as const]));
+  const tokens = callers.flatMap(({ name, token }) =>
+    [token ?? []].flat().map((text, index) => ({ name, text, header: headerOf(name, index) })),
+  );
   if (tokens.length === 0 && clientSecret === undefined) return { settings, secrets: [], warnings: [] };
   // Tokens travel in headers, so they are resolved like the headers of an endpoint.
   const endpointLike = {
     transport: "http",
     url: "http://localhost",
     headers: Object.fromEntries([
-      ...tokens,
+      ...tokens.map(({ header, text }) => [header, text]),
       ...(clientSecret === undefined ? [] : [[CLIENT_SECRET, clientSecret]]),
     ]),
   } as const;
@@ -104,22 +112,38 @@ export async function resolveCallerTokens(
   if (!resolved.ok) throw toSecretError(renamed(resolved));
   const { endpoint, secrets, warnings } = resolved;
   const headers = endpoint.transport === "stdio" ? {} : (endpoint.headers ?? {});
-  for (const [name] of tokens)
-    if (headers[name] === "")
-      throw new PortolanError("CONFIG_INVALID", `the token of the caller ${name} is empty`, {
-        hint: `Set the secret that gateway.callers names as the token of ${name}.`,
-      });
+  for (const { name, text, header } of tokens) if (headers[header] === "") throw emptyToken(name, text);
+  const resolvedToken = (name: string, token: string | readonly string[]): string | readonly string[] =>
+    typeof token === "string"
+      ? (headers[name] ?? "")
+      : token.map((_, index) => headers[headerOf(name, index)] ?? "");
   return {
     settings: {
       ...settings,
       oauth: oauth && { ...oauth, clientSecret: headers[CLIENT_SECRET] },
       callers: callers.map((caller) =>
-        caller.token === undefined ? caller : { ...caller, token: headers[caller.name] },
+        caller.token === undefined ? caller : { ...caller, token: resolvedToken(caller.name, caller.token) },
       ),
     },
     secrets,
     warnings: warnings.map((warning) => ({ ...warning, message: inGateway(warning.message) })),
   };
+}
+
+/** The header that stands for a token of a caller while secrets are resolved. */
+function headerOf(name: string, index: number): string {
+  return index === 0 ? name : `${name}|${index}`;
+}
+
+function emptyToken(caller: string, token: string): PortolanError {
+  const { parts } = parseReferences(token);
+  const reference = parts.find(({ kind }) => kind === "any" || kind === "secret");
+  const hint =
+    reference === undefined || !("name" in reference)
+      ? "Set the field token of this caller to a secret reference such as ${NAME}."
+      : `Set the secret that the field token of this caller refers to: portolan secrets set ${reference.name}`;
+  const message = `The token of the caller ${caller} in gateway.callers is an empty text.`;
+  return new PortolanError("CONFIG_INVALID", message, { hint });
 }
 
 /** Replaces the header names in messages with the names of callers. */
@@ -134,5 +158,5 @@ function renamed({ missing, problems, ...others }: UnresolvedEndpoint): Unresolv
 function inGateway(text: string): string {
   return text
     .replace(`headers.${CLIENT_SECRET}`, "client_secret of gateway.oauth")
-    .replace(/^headers\.([\w.@-]+)/, "the token of gateway caller $1");
+    .replace(/^headers\.([\w.@-]+)(?:\|\d+)?/, "the token of gateway caller $1");
 }

@@ -14,7 +14,11 @@ test("as many at once as concurrency says", () => {
   expect(limits.startRequests()).toMatchObject({
     status: 429,
     headers: { "Retry-After": "1" },
-    error: { code: "BUSY", message: "this caller already has 2 requests running" },
+    error: {
+      code: "BUSY",
+      message:
+        "the gateway did not run the request: this caller may have at most 2 requests running at the same time",
+    },
   });
   limits.endRequests();
   expect(limits.startRequests()).toBeUndefined();

@@ -65,23 +65,33 @@ export function createCallerLimits(limits: LimitSettings | undefined, now: () =>
 }
 
 function tooMany(concurrency: number, setting: string): Refusal {
-  const message = `this caller already has ${concurrency} request${concurrency === 1 ? "" : "s"} running`;
-  return busy("BUSY", message, `Wait for one of them to end; ${setting} sets the limit.`, 1);
+  const message = `the gateway did not run the request: this caller may have at most ${concurrency} request${concurrency === 1 ? "" : "s"} running at the same time`;
+  return busy(
+    "BUSY",
+    message,
+    `Send the request again when another one has ended; ${setting} sets the limit.`,
+    1,
+  );
 }
 
 function tooMuch(): Refusal {
   const hint =
-    "Wait for a response before you send more; the limit is 32 MiB, or eight times gateway.limits.body_bytes if that is more.";
-  return busy("BUSY", "this caller has too many bytes of requests in progress", hint, 1);
+    "Wait for a response, then send the request again. The limit is 32 MiB, or eight times gateway.limits.body_bytes if that is more.";
+  return busy(
+    "BUSY",
+    "the gateway did not run the request: the running requests of this caller are too large together",
+    hint,
+    1,
+  );
 }
 
 function tooFast(seconds: number, setting: string): Refusal {
   const wait = Math.max(1, Math.ceil(seconds));
-  const message = `this caller exceeds its rate limit; the next request is accepted in ${wait} s`;
+  const message = "the gateway did not run the request: this caller exceeds its rate limit";
   return busy(
     "RATE_LIMITED",
     message,
-    `Wait for the seconds in Retry-After; ${setting} sets the limit.`,
+    `Send the request again in ${wait} s; ${setting} sets the limit.`,
     wait,
   );
 }

@@ -19,7 +19,7 @@ type CallerRules = Partial<Pick<GatewayCaller, "name" | "allow" | "deny" | "limi
 const MAX_SUBJECTS = 10_000;
 const MIN_RESERVED_BYTES = 32 * 1024 * 1024;
 
-/** The limits of the gateway apply where the caller has none of its own. `credentials` identify the caller. */
+/** The limits of the gateway apply where the caller has none of its own. `credentials` are a part of the fingerprint. */
 export function createCaller(
   name: string,
   rules: CallerRules,
@@ -34,7 +34,6 @@ export function createCaller(
     name,
     toolFilter: createToolFilter(rules),
     limits: createCallerLimits({ ...limits, settings: limitSettings(rules) }, now),
-    // Hashed, because it contains a token.
     fingerprint: hash("sha256", JSON.stringify([name, credentials, allow, deny, limits])),
   };
 }

@@ -54,8 +54,8 @@ export function createIssuerKeys(options: IssuerKeysOptions): FindKey {
         report({
           code: "HTTP_ERROR",
           severity: "error",
-          message: `tokens of ${oauth.issuer} cannot be checked: ${reason}`,
-          hint: "The gateway refuses them until it can fetch the keys.",
+          message: `the gateway cannot check tokens of ${oauth.issuer}: ${reason}`,
+          hint: `The gateway refuses these tokens until it can fetch the keys of the issuer, and tries again by itself. If the problem persists, ${oauth.jwksUrl === undefined ? "check gateway.oauth.issuer, or set gateway.oauth.jwks_url" : "check gateway.oauth.jwks_url"}.`,
         });
       reported = reason;
       throw new KeysUnavailable(PAUSE_MS);
@@ -132,9 +132,10 @@ async function discoverKeys(issuer: string): Promise<URL> {
     if (typeof found !== "string") return found;
     reasons.push(`${url}: ${found}`);
   }
-  throw new PortolanError("HTTP_ERROR", `no usable metadata of ${issuer} (${reasons.join("; ")})`, {
-    hint: "Check gateway.oauth.issuer, or set gateway.oauth.jwks_url.",
-  });
+  throw new PortolanError(
+    "HTTP_ERROR",
+    `the issuer ${issuer} has no usable OAuth metadata (${reasons.join("; ")})`,
+  );
 }
 
 /** The metadata URLs of an issuer, in the order in which they are tried. */
@@ -160,7 +161,8 @@ async function readMetadata(url: string, issuer: string): Promise<URL | string> 
   }
   if (!isObject(metadata)) return "the metadata is not an object";
   // The metadata of another issuer would lead to the keys of another issuer.
-  if (metadata.issuer !== issuer) return `the metadata belongs to ${JSON.stringify(metadata.issuer)}`;
+  if (metadata.issuer !== issuer)
+    return `the metadata is of another issuer, ${JSON.stringify(metadata.issuer)}`;
   const { jwks_uri: keys } = metadata;
   const keysUrl = typeof keys === "string" ? parseUrl(keys) : undefined;
   if (keysUrl === undefined) return "the metadata has no jwks_uri";

@@ -90,7 +90,7 @@ function toReason({ code, claim }: { readonly code: string; readonly claim?: unk
     case "ERR_JOSE_ALG_NOT_ALLOWED":
       return "its signature algorithm is not accepted";
     case "ERR_JWKS_NO_MATCHING_KEY":
-      return "the issuer has no such key";
+      return "the issuer does not publish the key that signed it";
     case "ERR_JWS_SIGNATURE_VERIFICATION_FAILED":
       return "its signature does not match the key of the issuer";
     default:

@@ -124,7 +124,7 @@ test.each(["RS256", "PS384", "ES384", "EdDSA"])("%s is accepted", async (alg) =>
 test("the gateway's own token works beside the issuer's, and others are still refused", async () => {
   const access = open();
   expect(await outcome(access, "ptl_own-token-of-the-gateway")).toBe("local");
-  expect(await outcome(access, "ptl_another")).toBe(`${INVALID} no caller has this token`);
+  expect(await outcome(access, "ptl_another")).toBe(`${INVALID} no caller of this gateway has it`);
   expect(visits).toEqual([]);
 });
 
@@ -244,7 +244,7 @@ test("challenges lead to the document, and the document to the issuer", async ()
 test("a gateway that listens everywhere needs its URL in the settings", () => {
   const options = { token: undefined, boundHost: "0.0.0.0", url: () => undefined, report: () => {} };
   expect(() => createAccessControl({ ...options, settings: { oauth: { issuer } } })).toThrow(
-    "needs resource",
+    "resource is missing",
   );
 });
 
@@ -256,12 +256,14 @@ test("a new key of the issuer is found, an old one is no longer trusted", async 
   const second = await createSigner("second");
   keys = [second.jwk];
   // Right after a fetch an unknown key is not a reason for another.
-  expect(await outcome(access, await sign({}, second))).toBe(`${INVALID} the issuer has no such key`);
+  expect(await outcome(access, await sign({}, second))).toBe(
+    `${INVALID} the issuer does not publish the key that signed it`,
+  );
   vi.setSystemTime(Date.now() + 31_000);
   expect(await outcome(access, await sign({}, second))).toContain("ada");
   expect(visits.filter((path) => path === "/keys")).toHaveLength(2);
   clock += 60_001;
-  expect(await outcome(access, old)).toBe(`${INVALID} the issuer has no such key`);
+  expect(await outcome(access, old)).toBe(`${INVALID} the issuer does not publish the key that signed it`);
 });
 
 test("a token that does not name its key is tried with all that fit", async () => {
@@ -319,9 +321,15 @@ test("tokens become the first caller whose rule fits, with its view", async () =
   );
   const own = (sub: string): string => `oauth:${issuer}|${sub}`;
   expect(await outcome(access, await sign({ sub: "ci" }))).toBe("ci");
-  expect(await admit(access, await sign({ sub: "ci" }))).toMatchObject(
+  const [byClaim, byToken] = [
+    await admit(access, await sign({ sub: "ci" })),
     await admit(access, "ci-token-0123456789"),
-  );
+  ];
+  if (!("caller" in byClaim && "caller" in byToken)) throw new Error("refused");
+  // Each credential has sessions of its own, which end with it.
+  const { fingerprint, ...same } = byToken.caller;
+  expect(byClaim).toMatchObject({ caller: same });
+  expect(byClaim.caller.fingerprint).not.toBe(fingerprint);
   expect(await outcome(access, await sign({ groups: ["users", "admins"], level: 3 }))).toBe(
     `admins|${own("ada")}`,
   );
@@ -357,8 +365,8 @@ test("without keys no token is good: refused for now, reported once, and tried a
     {
       code: "HTTP_ERROR",
       severity: "error",
-      message: `tokens of ${issuer} cannot be checked: ${issuer}/keys returned status 500`,
-      hint: "The gateway refuses them until it can fetch the keys.",
+      message: `the gateway cannot check tokens of ${issuer}: ${issuer}/keys returned status 500`,
+      hint: "The gateway refuses these tokens until it can fetch the keys of the issuer, and tries again by itself. If the problem persists, check gateway.oauth.issuer, or set gateway.oauth.jwks_url.",
     },
   ]);
   clock += 5_000;
@@ -413,5 +421,5 @@ test.each([
   const body = JSON.stringify({ issuer, ...metadata });
   broken.set("/.well-known/oauth-authorization-server", { status: 200, body });
   expect(await outcome(open(), await sign())).toMatch(/^503/);
-  expect(reports[0]?.message).toContain("no usable metadata");
+  expect(reports[0]?.message).toContain("has no usable OAuth metadata");
 });

@@ -21,8 +21,8 @@ export function wrongOrigin(): Refusal {
   return createRefusal(
     403,
     "FORBIDDEN",
-    "the Origin of this request is not allowed",
-    "The operator of the gateway can add it to gateway.allowed_origins.",
+    "the Origin header of this request is not allowed",
+    "The operator of the gateway can add the origin to gateway.allowed_origins.",
   );
 }
 
@@ -33,7 +33,11 @@ export interface Challenge {
 }
 
 export function noToken(challenge: Challenge): Refusal {
-  const hint = "Send the header Authorization: Bearer with the token of the gateway or of a caller.";
+  const tokens =
+    challenge.metadataUrl === undefined
+      ? "the token of the gateway or of a caller"
+      : "a token of the OAuth issuer, or the token of the gateway or of a caller";
+  const hint = `Send the header Authorization: Bearer <token>, with ${tokens}.`;
   return createRefusal(
     401,
     "AUTH_REQUIRED",
@@ -58,12 +62,12 @@ export function missingScope(challenge: Challenge, missing: readonly string[]): 
 }
 
 export function notACaller(): Refusal {
-  const message = "the bearer token is valid, but matches no caller of the gateway";
+  const message = "the bearer token is valid, but no caller in the config of the gateway matches it";
   return createRefusal(
     403,
     "FORBIDDEN",
     message,
-    "The operator of the gateway can add a caller with a matching oauth rule.",
+    "The operator of the gateway can add a caller with a matching oauth rule to gateway.callers.",
   );
 }
 

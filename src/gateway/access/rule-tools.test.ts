@@ -15,15 +15,15 @@ const approval = (...tools: string[]): GatewaySettings => ({ approval: [{ tools 
 test("a misspelt tool of a known server is reported with the nearest name, in the same form", () => {
   expect(reportOf(approval("files.write_fil", "mcp_files_raed_file", "files.qqq"))).toEqual([
     [
-      'gateway.approval[0] names the tool "files.write_fil", but files has no such tool',
+      'gateway.approval[0] names the tool "files.write_fil", but the server files has no such tool',
       'Did you mean "files.write_file"?',
     ],
     [
-      'gateway.approval[0] names the tool "mcp_files_raed_file", but files has no such tool',
+      'gateway.approval[0] names the tool "mcp_files_raed_file", but the server files has no such tool',
       'Did you mean "mcp_files_read_file"?',
     ],
     [
-      'gateway.approval[0] names the tool "files.qqq", but files has no such tool',
+      'gateway.approval[0] names the tool "files.qqq", but the server files has no such tool',
       "To see the tools: portolan list files",
     ],
   ]);
@@ -56,7 +56,7 @@ test("a name that may belong to two servers waits until both are known", () => {
   expect(reportOf(rule, [files, { ...old, tools: undefined }])).toEqual([]);
   expect(reportOf(rule, [files, old])).toEqual([
     [
-      'gateway.approval[0] names the tool "mcp_files_old_raed_file", but files_old has no such tool',
+      'gateway.approval[0] names the tool "mcp_files_old_raed_file", but the server files_old has no such tool',
       'Did you mean "mcp_files_old_read_file"?',
     ],
   ]);

@@ -61,7 +61,7 @@ export function unknownRuleTools(
       {
         code: "CONFIG_INVALID",
         severity: "warning",
-        message: `${rule} names the tool ${JSON.stringify(name)}, but ${alias} has no such tool`,
+        message: `${rule} names the tool ${JSON.stringify(name)}, but the server ${alias} has no such tool`,
         hint:
           nearest === undefined
             ? `To see the tools: portolan list ${alias}`

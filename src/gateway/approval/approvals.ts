@@ -15,6 +15,7 @@ import {
 import type { ApprovalRule, ApprovalWay } from "../../model/index.ts";
 import { argumentDigest } from "../../telemetry/index.ts";
 import type { Call } from "../../upstream/index.ts";
+import { UNNAMED } from "../common/envelope.ts";
 import { decideByProgram } from "./program.ts";
 import { contractRequirement, createApprovalPolicy, defaultWays, type Requirement } from "./policy.ts";
 import type { ApprovalStore } from "./store.ts";
@@ -52,7 +53,7 @@ export type ShownApproval = WaitingCall & {
   readonly isConnected: boolean;
 };
 
-type Workspace = Pick<OpenedWorkspace, "hub" | "events" | "calls" | "redactor" | "report">;
+type Workspace = Pick<OpenedWorkspace, "hub" | "config" | "events" | "calls" | "redactor" | "report">;
 
 interface ApprovalsOptions {
   readonly openStore: () => Promise<ApprovalStore>;
@@ -68,6 +69,13 @@ const MAX_SHOWN_CHARS = 8_000;
 const MAX_ELICITED_CHARS = 1_000;
 const MAX_REASON_CHARS = 500;
 const MAX_CLIENT_CHARS = 80;
+const MAX_ENDS = 1_000;
+const ENDS = {
+  granted: "it was approved already",
+  denied: "it was denied already",
+  expired: "its time for approval has expired",
+  withdrawn: "its client has disconnected or cancelled it",
+} as const;
 
 export class Approvals {
   readonly #workspace: Workspace;
@@ -81,6 +89,11 @@ export class Approvals {
   #policy = createApprovalPolicy();
   #removeCheck: (() => void) | undefined;
   #store: Promise<ApprovalStore> | undefined;
+  #openedStore: ApprovalStore | undefined;
+  /** How waiting ended, since the gateway started. */
+  readonly #decided = { granted: 0, denied: 0, expired: 0, withdrawn: 0 };
+  /** How the waiting of the last calls ended, by id. */
+  readonly #ends = new Map<string, keyof typeof ENDS>();
   #isClosed = false;
 
   constructor(workspace: Workspace, { openStore, program, now = Date.now }: ApprovalsOptions) {
@@ -109,6 +122,11 @@ export class Approvals {
     this.#ways.add(way);
   }
 
+  /** Numbers for `/metrics`. Calls that waited before a restart count as soon as approvals are used. */
+  get counts(): { readonly waiting: number; readonly decided: Readonly<Record<string, number>> } {
+    return { waiting: this.#openedStore?.waiting.length ?? 0, decided: this.#decided };
+  }
+
   async list(): Promise<readonly ShownApproval[]> {
     const { waiting } = await this.#opened();
     return waiting.map((one) => ({ ...one, isConnected: this.#waiters.has(one.id) }));
@@ -118,10 +136,10 @@ export class Approvals {
   async decide({ id, approve, forMs, reason }: Verdict, way: ApprovalWay): Promise<WaitingCall> {
     const store = await this.#opened();
     const call = store.waiting.find((one) => one.id === id);
-    if (call === undefined) throw unknownApproval(id);
+    if (call === undefined) throw this.#unknown(id);
     if (approve && !call.by.includes(way))
       throw new PortolanError("FORBIDDEN", `${call.rule} does not allow approval by ${way}`, {
-        hint: `It allows: ${call.by.join(", ")}.`,
+        hint: `The rule allows approval by: ${call.by.join(", ")}.`,
       });
     if (approve) checkTime(call, forMs);
     const lifeMs = forMs ?? Date.parse(call.expires) - Date.parse(call.time);
@@ -131,9 +149,9 @@ export class Approvals {
           expires: new Date(this.#now() + lifeMs).toISOString(),
         }))
       : await store.remove(id);
-    if (!isDone) throw unknownApproval(id);
+    if (!isDone) throw this.#unknown(id);
     const why = reason?.slice(0, MAX_REASON_CHARS);
-    this.#emit(approve ? "gateway.approval_granted" : "gateway.approval_denied", call, {
+    this.#emit(approve ? "granted" : "denied", call, {
       by: way,
       reason: approve ? undefined : why,
     });
@@ -238,7 +256,7 @@ export class Approvals {
     if (waiting === undefined) {
       waiting = {
         ...{ id: createId(), ...subject, arguments: shown.text, cut: shown.cut, reason, rule, by, maxForMs },
-        client: call.caller?.clientInfo?.name.slice(0, MAX_CLIENT_CHARS),
+        client: clientOf(call.caller),
         time: new Date(this.#now()).toISOString(),
         expires: new Date(this.#now() + timeoutMs).toISOString(),
       };
@@ -254,10 +272,15 @@ export class Approvals {
     // A call that waited before keeps the ways of its rule.
     const decider = waiting.by.includes("program") ? program : undefined;
     const shortText = message(withRest(cutTo(shown, MAX_ELICITED_CHARS)));
+    const observation = call.observation?.current;
     try {
-      this.#emit("gateway.approval_requested", waiting, { reason, expires });
+      observation?.waits();
+      this.#emit("requested", waiting, { reason, expires });
       const outcome = await waitForDecision({
+        // Other callers must not learn where the workspace is.
+        folder: callerOf(call.caller) === "local" ? this.#workspace.config.folder : undefined,
         ...{ id, tool: subject.tool, call, by, ask, hasPerson, mayRunUnattended, message: shortText },
+        places: by.filter((way) => this.#ways.has(way)),
         untilMs: Date.parse(expires) - this.#now(),
         onSettle: (settle) => {
           this.#waiters.set(id, settle);
@@ -278,11 +301,10 @@ export class Approvals {
           }),
         expire: async () => {
           await store.remove(id);
-          this.#emit("gateway.approval_expired", waiting, {});
+          this.#emit("expired", waiting, {});
         },
         withdraw: async () => {
-          if (!this.#isClosed && (await store.remove(id)))
-            this.#emit("gateway.approval_withdrawn", waiting, {});
+          if (!this.#isClosed && (await store.remove(id))) this.#emit("withdrawn", waiting, {});
         },
       });
       // The call has ended, so that no approval may be given for it later.
@@ -290,25 +312,52 @@ export class Approvals {
       return outcome;
     } finally {
       this.#waiters.delete(id);
+      observation?.resumed();
     }
   }
 
   #opened(): Promise<ApprovalStore> {
-    this.#store ??= this.#openStore();
+    this.#store ??= this.#openStore().then((store) => (this.#openedStore = store));
     return this.#store;
   }
 
+  #unknown(id: string): PortolanError {
+    const end = this.#ends.get(id);
+    const shown = JSON.stringify(id.slice(0, 40));
+    return new PortolanError(
+      "APPROVAL_UNKNOWN",
+      end === undefined
+        ? `no call with the id ${shown} waits for approval`
+        : `the call with the id ${shown} does not wait for approval any more: ${ENDS[end]}`,
+      {
+        data: { end },
+        hint: `${end === undefined ? "It was approved or denied already, its time has expired, its client has disconnected, or the id is wrong. " : ""}To see the calls that wait: portolan approve`,
+      },
+    );
+  }
+
   #emit(
-    type: `gateway.approval_${"requested" | "granted" | "denied" | "expired" | "withdrawn"}`,
+    step: "requested" | "granted" | "denied" | "expired" | "withdrawn",
     { id, server, tool, caller, rule }: WaitingCall,
     more: { readonly by?: ApprovalWay; readonly reason?: string; readonly expires?: string },
   ): void {
+    if (step !== "requested") {
+      this.#decided[step] += 1;
+      this.#ends.set(id, step);
+      for (const oldest of this.#ends.keys()) if (this.#ends.size > MAX_ENDS) this.#ends.delete(oldest);
+    }
+    const type = `gateway.approval_${step}` as const;
     this.#workspace.events.emit({ type, server, tool, caller, id, rule, ...more });
   }
 }
 
 function callerOf(caller: Call["caller"]): string {
   return caller?.account ?? "local";
+}
+
+function clientOf(caller: Call["caller"]): string | undefined {
+  const name = caller?.clientInfo?.name;
+  return name === UNNAMED.name ? undefined : name?.slice(0, MAX_CLIENT_CHARS);
 }
 
 function createId(): string {
@@ -325,17 +374,12 @@ function checkTime({ maxForMs, rule }: WaitingCall, forMs: number | undefined): 
   if (forMs === undefined) return;
   const limit =
     maxForMs === undefined
-      ? "approves single calls only"
-      : `approves for ${maxForMs / 1_000} seconds at most`;
+      ? "allows approval of single calls only, not for a period of time"
+      : `allows approval for at most ${maxForMs / 1_000} seconds`;
   if (maxForMs !== undefined && forMs > 0 && forMs <= maxForMs) return;
   throw new PortolanError("INPUT_INVALID", `${rule} ${limit}`, {
-    hint: "Approve without a time, or change `for` of the rule in portolan.yaml.",
+    hint: rule.startsWith("gateway.")
+      ? "Approve this call only (without --for), or change `for` of the rule in portolan.yaml."
+      : "Approve this call only (without --for). To allow a time, add a rule with contract: true and `for` to gateway.approval in portolan.yaml.",
   });
-}
-
-function unknownApproval(id: string): PortolanError {
-  return new PortolanError(
-    "APPROVAL_UNKNOWN",
-    `no call with the id ${JSON.stringify(id.slice(0, 40))} waits for approval`,
-  );
 }

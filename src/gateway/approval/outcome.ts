@@ -31,9 +31,13 @@ const DENIALS: Readonly<Record<ApprovalWay, string>> = {
   program: "the program that runs this gateway denied the call",
 };
 
+/** The same call can succeed later without a change of the config. */
+const RETRYABLE: ReadonlySet<Refused["kind"]> = new Set(["expired", "stopped"]);
+
 export function toRefusal(outcome: Refused, tool: string): CallToolResult {
-  const text = `${tool} did not run: ${describeRefusal(outcome)}`;
-  return { content: [{ type: "text", text }], isError: true };
+  const message = `${tool} did not run: ${describeRefusal(outcome)}`;
+  const error = { code: `approval_${outcome.kind}`, message, retryable: RETRYABLE.has(outcome.kind) };
+  return { content: [{ type: "text", text: message }], isError: true, _meta: { "portolan/error": error } };
 }
 
 /** Sentences for a model, which say whether to repeat the call. */
@@ -50,12 +54,12 @@ export function describeRefusal(outcome: Refused): string {
       return `nobody approved the call within ${formatTime(outcome.afterMs)}. Ask the user to approve it, then send the same call again.`;
     case "unavailable":
       if (outcome.isLeft === true)
-        return "the call needs approval, the program that runs this gateway left the decision to others, and nobody else is there to decide.";
+        return "the call needs approval. The program that runs this gateway did not decide, and nobody else can approve the call.";
       return outcome.by.includes("caller")
-        ? "the call needs approval, but this client cannot be asked, and nobody else is there to decide."
-        : `the call needs approval by ${outcome.by.join(" or ")}, which this gateway does not have.`;
+        ? "the call needs approval, but this client cannot ask its user (for example, because it does not support elicitation), and nobody else can approve the call."
+        : `the call needs approval by ${outcome.by.join(" or ")}, but this gateway does not offer that.`;
     case "unbound":
-      return "the call needs approval, which cannot be bound to arguments that are nested too deeply or contain broken characters.";
+      return "the call needs approval, but its arguments cannot be approved: they are nested too deeply or contain invalid characters.";
     case "stopped":
       return "the gateway stopped while the call waited for approval. Send the same call again when the gateway runs.";
   }

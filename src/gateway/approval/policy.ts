@@ -102,5 +102,5 @@ function compileRule(rule: ApprovalRule, index: number, ways: readonly ApprovalW
 function describeRule(id: string, { tools, servers, tags, annotations, callers }: ApprovalRule): string {
   const kinds = Object.entries({ tools, servers, tags, annotations, callers });
   const parts = kinds.flatMap(([kind, list]) => (list === undefined ? [] : [`${kind}: ${list.join(", ")}`]));
-  return `The rule ${id} asks for approval${parts.length === 0 ? " of every call" : ` (${parts.join("; ")})`}`;
+  return `The rule ${id} requires approval${parts.length === 0 ? " of every call" : ` (${parts.join("; ")})`}`;
 }

@@ -29,17 +29,22 @@ export async function decideByProgram(
     };
     answer = await approve(request, { signal });
   } catch (thrown) {
-    return failed(`approve() of the program failed: ${toPortolanError(thrown).message}`);
+    return failed(
+      `the approve() function of the program failed, so the call was refused: ${toPortolanError(thrown).message}`,
+      "Correct the function, or let it catch the error and return a decision.",
+    );
   }
   if (answer === undefined) return undefined;
   if (answer === "allow") return { approve: true };
   if (answer === "deny") return { approve: false };
   if (isObject(answer) && answer.decision === "deny" && typeof answer.reason === "string")
     return { approve: false, reason: answer.reason };
-  return failed("approve() of the program returned neither a decision nor undefined.");
+  return failed(
+    "the approve() function of the program returned no valid decision, so the call was refused",
+    'Return "allow", "deny", { decision: "deny", reason }, or undefined for no decision.',
+  );
 
-  function failed(message: string): Pick<Verdict, "approve" | "reason"> {
-    const hint = 'Return "allow", "deny", { decision: "deny", reason }, or undefined for no decision.';
+  function failed(message: string, hint: string): Pick<Verdict, "approve" | "reason"> {
     if (!signal.aborted) report({ code: "CONFIG_INVALID", severity: "error", server, tool, message, hint });
     return { approve: false, reason: UNDECIDED };
   }

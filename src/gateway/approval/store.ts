@@ -80,9 +80,13 @@ export class ApprovalStore {
     return this.#change((state) => {
       const own = state.waiting.filter(({ caller }) => caller === call.caller).length;
       if (own >= MAX_WAITING_OF_CALLER || state.waiting.length >= MAX_WAITING)
-        throw new PortolanError("BUSY", `${own} calls of ${call.caller} wait for approval already`, {
-          hint: "Wait until a person has decided about them: portolan approve",
-        });
+        throw new PortolanError(
+          "BUSY",
+          `the call was not made: too many calls already wait for approval (${own} of ${call.caller}, ${state.waiting.length} in total)`,
+          {
+            hint: "Decide about the waiting calls (portolan approve), then call again.",
+          },
+        );
       return [{ ...state, waiting: [...state.waiting, call] }, undefined];
     });
   }
@@ -147,7 +151,7 @@ export class ApprovalStore {
     try {
       await writeAtomic(this.#file, Buffer.from(`${content}\n`), { mode: 0o600 });
     } catch (error) {
-      const message = `the file of approvals ${this.#file} cannot be written: ${(error as Error).message}`;
+      const message = `the file with the approvals, ${this.#file}, cannot be written: ${(error as Error).message}`;
       throw new PortolanError("FILE_FAILED", message, { cause: error });
     }
   }
@@ -172,14 +176,14 @@ export class ApprovalStore {
     try {
       content = JSON.parse(text);
     } catch {
-      return "it is not JSON";
+      return "the file is not JSON";
     }
     const { version, state, mac } = isObject(content) ? content : {};
-    if (version !== VERSION) return "it has another version";
-    if (typeof state !== "string" || typeof mac !== "string") return "parts of it are missing";
+    if (version !== VERSION) return "the file has an unsupported version";
+    if (typeof state !== "string" || typeof mac !== "string") return "parts of the file are missing";
     const [given, expected] = [Buffer.from(mac), Buffer.from(this.#sign(state))];
     if (given.length !== expected.length || !timingSafeEqual(given, expected))
-      return "it was changed by another program, or belongs to an earlier key of the gateway";
+      return "another program changed the file, or it was written with an earlier key of the gateway";
     return JSON.parse(state) as State;
   }
 
@@ -194,8 +198,8 @@ export class ApprovalStore {
       code: "FILE_FAILED",
       severity: "warning",
       file,
-      message: `the stored approvals are not used: ${reason}`,
-      hint: "Calls that were approved before wait for approval again.",
+      message: `the gateway ignores the approvals in this file: ${reason}`,
+      hint: "Calls that were approved before need approval again.",
     });
   }
 }

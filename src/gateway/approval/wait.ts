@@ -1,5 +1,6 @@
 // Waits for the decision about one call: with progress for its client, an elicitation if its rule allows one, and an end.
 
+import { shellWord } from "../../base/text/command-line.ts";
 import { elicitApproval } from "../../hub/index.ts";
 import type { ApprovalWay } from "../../model/index.ts";
 import type { Call, ServerRequestHandler } from "../../upstream/index.ts";
@@ -8,8 +9,12 @@ import type { Outcome } from "./outcome.ts";
 export interface WaitOptions {
   readonly id: string;
   readonly tool: string;
+  /** The folder of the workspace; undefined for a workspace without one. */
+  readonly folder: string | undefined;
   readonly call: Pick<Call, "signal" | "onProgress" | "onWaiting">;
   readonly by: readonly ApprovalWay[];
+  /** The ways of `by` in which a person can decide now: the console, the terminal, or both. */
+  readonly places: readonly ApprovalWay[];
   /** Lets the program that embeds the gateway decide. Resolves to false if it leaves the decision to others. */
   readonly program: ((signal: AbortSignal) => Promise<boolean>) | undefined;
   /** Asks the client of the call; undefined if the rule does not allow it, or the client cannot be asked. */
@@ -39,13 +44,16 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Rejects with the reason of the signal when the client cancels the call. */
 export async function waitForDecision(options: WaitOptions): Promise<Outcome> {
-  const { id, call, by, untilMs } = options;
+  const { id, call, untilMs } = options;
   const { signal, onProgress, onWaiting } = call;
   const ended = new AbortController();
-  const places = by
-    .filter((way) => way !== "caller" && way !== "program")
-    .map((way) => (way === "terminal" ? `portolan approve ${id}` : way));
-  const message = `Waits for approval${places.length === 0 ? "" : `: ${places.join(" or ")}`}`;
+  // The client runs in another folder.
+  const inFolder = options.folder === undefined ? "" : ` -w ${shellWord(options.folder)}`;
+  const ways = [
+    ...(options.places.includes("console") ? ["in the console"] : []),
+    ...(options.places.includes("terminal") ? [`with the command portolan approve ${id}${inFolder}`] : []),
+  ];
+  const message = `The call waits for approval${ways.length === 0 ? "" : `. A person can approve it ${ways.join(", or ")}`}`;
   let steps = 0;
   const report = (): void => onProgress?.({ progress: (steps += 1) * PROGRESS_STEP, message });
   const progress = onProgress && setInterval(report, PROGRESS_MS).unref();

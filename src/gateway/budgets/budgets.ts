@@ -10,7 +10,7 @@ import type { Call } from "../../upstream/index.ts";
 import { CounterFile } from "./counter-file.ts";
 import { type BudgetKind, type CounterName, Counters } from "./counters.ts";
 import { LoopBreaker, type OpenCall } from "./loop-breaker.ts";
-import { type BudgetRefusal, budgetText, loopText, refusalResult } from "./refusal.ts";
+import { type BudgetRefusal, budgetText, isNeverPossible, loopText, refusalResult } from "./refusal.ts";
 
 export interface BudgetsOptions {
   readonly hub: Pick<Hub, "checks">;
@@ -115,12 +115,15 @@ export class Budgets {
     return send(this.#withCharge(rules, caller, routed)).then(
       (result) => {
         counted.ended(result);
-        // The client sends the call again with the answers, and then it counts.
-        if (result.resultType === "input_required") this.#count(rules, caller, routed, -1);
+        // The client sends the call again with the answers, and then it counts. A call that was not approved does not count.
+        if (result.resultType === "input_required" || routed.isSent?.() === false)
+          this.#count(rules, caller, routed, -1);
         return result;
       },
       (error: unknown) => {
         counted.ended(undefined);
+        // Its client cancelled it while it waited for approval.
+        if (routed.isSent?.() === false) this.#count(rules, caller, routed, -1);
         throw error;
       },
     );
@@ -134,8 +137,8 @@ export class Budgets {
           ? undefined
           : this.#exceeded({ budget: name, kind: "cost", caller }, cost, unitsPerCall));
       if (refusal !== undefined) {
-        const text = this.#refuse(refusal, caller, routed);
-        return refusalResult("over_budget", text, refusal.until - this.#now());
+        const { message, retryAfterMs } = this.#refuse(refusal, caller, routed);
+        return refusalResult("over_budget", message, retryAfterMs);
       }
     }
     return undefined;
@@ -163,7 +166,7 @@ export class Budgets {
     const { call, isContract } = routed;
     const costs = isContract ? rules.filter(({ cost }) => cost !== undefined) : [];
     if (costs.length === 0) return call;
-    const charge = (units: number | undefined): string | undefined => {
+    const charge: Call["charge"] = (units) => {
       const wanted = costs.map((rule) => ({ rule, units: units ?? rule.unitsPerCall ?? 0 }));
       for (const { rule, units: needed } of wanted) {
         const refusal = this.#exceeded({ budget: rule.name, kind: "cost", caller }, rule.cost, needed);
@@ -178,8 +181,12 @@ export class Budgets {
     return { ...call, charge };
   }
 
-  /** Reports a refusal, and returns its text. */
-  #refuse(refusal: BudgetRefusal, caller: string, { call, tool }: RoutedCall): string {
+  /** Reports a refusal, and returns its text and the time until the call is possible; undefined for a call that never is. */
+  #refuse(
+    refusal: BudgetRefusal,
+    caller: string,
+    { call, tool }: RoutedCall,
+  ): { readonly message: string; readonly retryAfterMs: number | undefined } {
     const { budget, kind, amount, used, until } = refusal;
     this.#decide(call, { kind: "over_budget", rule: budget });
     if (this.#counters.isFirstRefusal({ budget, kind, caller }, amount))
@@ -188,7 +195,9 @@ export class Budgets {
         ...{ server: tool.alias, tool: tool.name, caller, budget, kind, used },
         ...{ amount: amount.amount, periodMs: amount.periodMs, until: new Date(until).toISOString() },
       });
-    return budgetText(refusal, this.#now());
+    const now = this.#now();
+    const retryAfterMs = isNeverPossible(refusal) ? undefined : until - now;
+    return { message: budgetText(refusal, now), retryAfterMs };
   }
 
   #countRepetition(caller: string, { call, tool }: RoutedCall): OpenCall | { readonly refusal: JsonObject } {

@@ -57,7 +57,10 @@ export class CounterFile {
       });
       this.#problem = undefined;
     } catch (thrown) {
-      this.#warn(`the budget counters cannot be saved: ${toPortolanError(thrown).message}`);
+      this.#warn(
+        `the budget counters cannot be saved: ${toPortolanError(thrown).message}`,
+        "Until the file can be read and written, a restart of the gateway loses what it has counted since the last save.",
+      );
     }
   }
 
@@ -66,7 +69,7 @@ export class CounterFile {
     let text: string;
     try {
       const { size, mode } = await stat(file);
-      if (size > MAX_BYTES) throw new Error(`it has ${size} bytes`);
+      if (size > MAX_BYTES) throw new Error(`the file has ${size} bytes, but the limit is ${MAX_BYTES}`);
       if (process.platform !== "win32" && (mode & 0o077) !== 0) await chmod(file, 0o600);
       text = await readFile(file, "utf8");
     } catch (error) {
@@ -75,11 +78,14 @@ export class CounterFile {
     }
     const states = parse(text);
     if (states === undefined)
-      this.#warn("the file of budget counters is damaged, so that counting begins again");
+      this.#warn(
+        "the file with the budget counters is damaged",
+        "The gateway ignores the amounts in the file, and writes a new file.",
+      );
     return states ?? [];
   }
 
-  #warn(message: string): void {
+  #warn(message: string, hint: string): void {
     if (this.#problem === message) return;
     this.#problem = message;
     const { file, report } = this.#options;
@@ -88,7 +94,7 @@ export class CounterFile {
       severity: "warning",
       message,
       file,
-      hint: "A restart may reset the budgets.",
+      hint,
     });
   }
 }

@@ -15,7 +15,7 @@ test("a refusal says which budget, how much, and when it is free again", () => {
     NOW,
   );
   expect(text).toMatchInlineSnapshot(
-    `"This call was not sent: the budget "github" is used up. 100 of 100 calls in 1 hour are used. The budget is free again at 2026-03-01T14:23:00Z (in 23 minutes). Do not repeat the call before that: continue without it, or tell the user. The operator sets this limit in portolan.yaml, gateway.budgets.github."`,
+    `"This call was not sent: the budget "github" is used up. 100 of 100 calls in 1 hour are used. Calls are possible again at 2026-03-01T14:23:00Z (in 23 minutes). Do not repeat the call before that: continue without it, or tell the user. The operator sets this limit in portolan.yaml, gateway.budgets.github."`,
   );
 });
 
@@ -25,7 +25,14 @@ test("a refusal for its cost says how much the call needs", () => {
     { budget: "b", kind: "cost", amount: cost, used: 0.1 + 0.2, units: 9.9, until: NOW },
     NOW,
   );
-  expect(text).toContain("0.3 of 10 cost units in 1 day are used and this call needs 9.9.");
+  expect(text).toContain(
+    'the budget "b" has too little left. 0.3 of 10 cost units in 1 day are used and this call',
+  );
+  expect(text).toContain("and this call needs 9.9. This call is possible again at");
+  const large = budgetText({ budget: "b", kind: "cost", amount: cost, used: 0, units: 11, until: NOW }, NOW);
+  expect(large).toContain(
+    "this call needs 11. This call needs more than the whole budget, so it is never possible.",
+  );
 });
 
 test("a refused loop names the tool and the time", () => {

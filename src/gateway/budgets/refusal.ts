@@ -14,14 +14,22 @@ export interface BudgetRefusal {
   readonly until: number;
 }
 
+/** True for a call that needs more than the whole budget. */
+export function isNeverPossible({ amount, units }: Pick<BudgetRefusal, "amount" | "units">): boolean {
+  return units !== undefined && units > amount.amount;
+}
+
 export function budgetText({ budget, kind, amount, used, units, until }: BudgetRefusal, now: number): string {
   const noun = kind === "calls" ? "calls" : "cost units";
   const need = units === undefined ? "" : ` and this call needs ${round(units)}`;
+  const state = units === undefined || used >= amount.amount ? "is used up" : "has too little left";
+  const again = isNeverPossible({ amount, units })
+    ? "This call needs more than the whole budget, so it is never possible. Do not repeat it: "
+    : `${units === undefined ? "Calls are" : "This call is"} possible again at ${formatUntil(until, now)}. Do not repeat the call before that: `;
   return (
-    `This call was not sent: the budget "${budget}" is used up. ` +
+    `This call was not sent: the budget "${budget}" ${state}. ` +
     `${round(used)} of ${round(amount.amount)} ${noun} in ${formatPeriod(amount.periodMs)} are used${need}. ` +
-    `The budget is free again at ${formatUntil(until, now)}. ` +
-    "Do not repeat the call before that: continue without it, or tell the user. " +
+    `${again}continue without it, or tell the user. ` +
     `The operator sets this limit in portolan.yaml, gateway.budgets.${budget}.`
   );
 }
@@ -32,7 +40,7 @@ export function loopText(
   now: number,
 ): string {
   return (
-    `This call was not sent: it repeats an earlier one. ${tool} was called ${calls === 1 ? "once" : `${calls} times`} ` +
+    `This call was not sent: it repeats an earlier call. ${tool} was called ${calls === 1 ? "once" : `${calls} times`} ` +
     `with the same arguments within ${formatPeriod(withinMs)}. ` +
     "Use the earlier result, change the arguments, or do something else. " +
     `The same call is possible again at ${formatUntil(until, now)}. ` +
@@ -43,12 +51,12 @@ export function loopText(
 export function refusalResult(
   code: "over_budget" | "loop",
   message: string,
-  retryAfterMs: number,
+  retryAfterMs: number | undefined,
 ): JsonObject {
   return {
     content: [{ type: "text", text: message }],
     isError: true,
-    _meta: { "portolan/error": { code, message, retryable: true, retryAfterMs } },
+    _meta: { "portolan/error": { code, message, retryable: retryAfterMs !== undefined, retryAfterMs } },
   };
 }
 

@@ -103,7 +103,10 @@ const STOPPING = { message: "The gateway is stopping" };
 function toMessages(value: unknown): RpcMessage[] | Rejection {
   const messages = Array.isArray(value) ? (value as unknown[]) : [value];
   if (messages.length > 0 && messages.length <= MAX_BATCH && messages.every(isRpcMessage)) return messages;
-  return { code: RPC.INVALID_REQUEST, message: "The message is not JSON-RPC" };
+  return {
+    code: RPC.INVALID_REQUEST,
+    message: `The message is not JSON-RPC, or it is a batch of more than ${MAX_BATCH} messages`,
+  };
 }
 
 export function toRejection(limit: Refusal | undefined): Rejection | undefined {

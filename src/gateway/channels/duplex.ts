@@ -55,7 +55,7 @@ export class Duplex {
       return write(
         writeError(message.id, {
           code: RPC.INVALID_REQUEST,
-          message: `Request ${JSON.stringify(message.id)} is still running`,
+          message: `Another request with the id ${JSON.stringify(message.id)} is still running`,
         }),
       );
     }
@@ -99,7 +99,8 @@ export class Duplex {
     reply.end(
       writeError(message.id, {
         code: RPC.INVALID_PARAMS,
-        message: "Send initialize before this request, or declare the protocol revision in its _meta",
+        message:
+          "Send initialize before this request, or declare the protocol revision in _meta of the request",
       }),
     );
   }

@@ -64,11 +64,14 @@ export function readClientInfo(value: unknown): Implementation | undefined {
     return value as Implementation;
   return {
     ...value,
-    name: shorten(name) ?? "unnamed",
+    name: shorten(name) ?? UNNAMED.name,
     title: shorten(title),
-    version: shorten(version) ?? "unknown",
+    version: shorten(version) ?? UNNAMED.version,
   };
 }
+
+/** A client that does not say who it is. */
+export const UNNAMED = { name: "unnamed", version: "unknown" } as const;
 
 const MAX_CLIENT_CHARS = 200;
 

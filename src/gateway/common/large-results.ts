@@ -74,7 +74,8 @@ export class LargeResults {
     if (wanted !== null && wanted.length > MAX_FIND_CHARS)
       throw new PortolanError(
         "INPUT_INVALID",
-        `the parameter find of ${uri} is longer than ${MAX_FIND_CHARS} characters`,
+        `the parameter find of ${uri.slice(0, 200)} is longer than ${MAX_FIND_CHARS} characters`,
+        { hint: "Search for a shorter text." },
       );
     const contents =
       wanted === null || stored.isBase64

@@ -1,19 +1,32 @@
 // JSON-RPC messages to clients: results, errors, notifications and requests, serialised.
 
+import { LONG_CHARS, writeJson } from "../../base/text/write-json.ts";
 import { ERROR_CODES, isPortolanError, type PortolanError, toPortolanError } from "../../errors/index.ts";
 import { isObject, type JsonObject, RPC, type RequestId, type RpcErrorObject } from "../../model/index.ts";
 import type { Reply } from "./types.ts";
 
-/** Serialises in one step, because a text that is joined from large parts is copied once more before it is sent. */
 export function writeAnswer(
   id: RequestId,
   answer: { result: JsonObject } | { error: RpcErrorObject },
 ): string {
   try {
-    return JSON.stringify({ jsonrpc: "2.0", id, ...answer });
+    const message = { jsonrpc: "2.0", id, ...answer };
+    return "result" in answer && hasLongContent(answer.result) ? writeJson(message) : JSON.stringify(message);
   } catch {
     return writeError(id, "error" in answer ? answer.error : UNWRITABLE);
   }
+}
+
+/** True if a tool returned a long text, an image or audio. */
+function hasLongContent({ content }: JsonObject): boolean {
+  if (!Array.isArray(content)) return false;
+  for (const block of content as readonly unknown[])
+    if (isObject(block) && (isLong(block.text) || isLong(block.data))) return true;
+  return false;
+}
+
+function isLong(value: unknown): boolean {
+  return typeof value === "string" && value.length >= LONG_CHARS;
 }
 
 /** JSON.parse() accepts deeper nesting than JSON.stringify() can write. */

@@ -219,9 +219,14 @@ export class GatewayViews {
     const name = isServer ? scope.alias : scope.tag;
     const names = new Set(visible.flatMap(({ alias, config }) => (isServer ? [alias] : (config.tags ?? []))));
     if (names.has(name)) return;
-    if (isServer) throw unknownServer(name, names);
+    if (isServer)
+      throw unknownServer(name, names, names.size === 0 ? "This caller sees no servers." : undefined);
     throw new PortolanError("SERVER_UNKNOWN", `No server has the tag ${JSON.stringify(name)}.`, {
-      hint: didYouMean(name, names),
+      hint:
+        didYouMean(name, names) ??
+        (names.size === 0
+          ? "No server that this caller sees has a tag."
+          : `The tags are ${[...names].join(", ")}.`),
     });
   }
 
@@ -236,7 +241,7 @@ export class GatewayViews {
     const isContracts = config.endpoint.transport === "contracts";
     if (!isContracts && this.#isVisible(filter, member)) return undefined;
     const ofServer = isContracts ? undefined : filter.refusalOfServer({ alias, tags: config.tags ?? [] });
-    return ofServer ?? "none of its tools is allowed";
+    return ofServer ?? "none of the tools of the server is allowed";
   }
 
   /** Prompts and resources have no rules of their own: a caller sees those of a server if it sees one of its tools. */

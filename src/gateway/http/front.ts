@@ -17,11 +17,10 @@ import type { GatewayViews } from "../common/view.ts";
 import { LegacyHttpFront } from "../legacy/http-front.ts";
 import { baseUrlOf, missingLinks } from "../login/base-url.ts";
 import { LoginFront } from "../login/front.ts";
-import type { Budgets } from "../budgets/budgets.ts";
 import type { LegacyOptions } from "../legacy/session.ts";
 import type { ModernFront } from "../modern/front.ts";
 import type { LiveSettings } from "../settings.ts";
-import { createMetricsPage } from "../telemetry/metrics-page.ts";
+import { createMetricsPage, type GatewayValues } from "../telemetry/metrics-page.ts";
 import { serveFetch } from "./fetch.ts";
 import { HttpHandler, type Site } from "./handler.ts";
 import type { HttpRequest, HttpResponse } from "./responses.ts";
@@ -39,8 +38,8 @@ export interface HttpFrontOptions {
   readonly key: Buffer;
   /** The metrics of calls, for `/metrics`. */
   readonly metrics: CallMetrics | undefined;
-  /** Calls that budgets and the loop breaker refused, for `/metrics`. */
-  readonly refusedCalls: () => Budgets["refusals"];
+  /** Values of the gateway for `/metrics`. */
+  readonly metricValues: () => GatewayValues;
   /** The path before all routes, such as `/tools`, or empty. */
   readonly path: string;
   /** The URL of `/mcp` at which the gateway listens; undefined while it does not listen. */
@@ -132,7 +131,7 @@ export async function createHttpFront(options: HttpFrontOptions): Promise<HttpFr
         ? undefined
         : createMetricsPage({
             ...{ settings: prometheus, metrics, workspace, refusals },
-            refusedCalls: options.refusedCalls,
+            values: options.metricValues,
           }),
     get maxBodyBytes() {
       return live.bodyBytes;
@@ -208,7 +207,7 @@ const NO_WEBSOCKET = {
   headers: {},
   error: {
     code: "NOT_SUPPORTED",
-    message: "Only WebSocket upgrades at /mcp are supported, if WebSocket is enabled",
+    message: "Only WebSocket upgrades at a path that ends in /mcp are supported, if WebSocket is enabled",
   },
 } as const;
 

@@ -157,7 +157,12 @@ export class HttpHandler {
       case "metadata": {
         const metadata = access.resourceMetadata(route.path);
         if (metadata === undefined)
-          return sendError(response, 404, "NOT_FOUND", "The gateway does not use OAuth");
+          return sendError(
+            response,
+            404,
+            "NOT_FOUND",
+            "The gateway does not use OAuth, or this path belongs to no address of it",
+          );
         return sendJson(response, 200, JSON.stringify(metadata), { "access-control-allow-origin": "*" });
       }
       case "mcp":
@@ -180,7 +185,7 @@ export class HttpHandler {
         hint: "The operator can set telemetry.prometheus in portolan.yaml.",
       });
     if (request.method !== "GET" && request.method !== "HEAD")
-      return sendError(response, 405, "METHOD_NOT_ALLOWED", "Metrics are read by GET", {
+      return sendError(response, 405, "METHOD_NOT_ALLOWED", "The metrics support GET and HEAD only", {
         headers: { allow: "GET, HEAD" },
       });
     const answer = (result: AuthResult | undefined): void => {
@@ -227,7 +232,10 @@ export class HttpHandler {
       if (isLegacy && request.method === "GET")
         return legacy.get(request, response, context, readAccept(request.headers.accept));
       if (isLegacy && request.method === "DELETE") return legacy.delete(request, response, context);
-      sendError(response, 405, "METHOD_NOT_ALLOWED", "MCP supports POST, GET and DELETE", {
+      const allowed = isLegacy
+        ? "MCP supports POST, GET and DELETE only"
+        : `MCP ${MODERN_REVISION} supports POST only`;
+      sendError(response, 405, "METHOD_NOT_ALLOWED", allowed, {
         headers: { allow: "POST, GET, DELETE, OPTIONS" },
       });
     } catch (error) {
@@ -242,14 +250,19 @@ export class HttpHandler {
         response,
         404,
         "NOT_FOUND",
-        `The HTTP+SSE transport is not enabled; MCP is at ${this.#options.path}/mcp`,
+        `The HTTP+SSE transport is not enabled; MCP is at ${this.#options.path}${basePath(route.scope)}/mcp`,
       );
     if (route.kind === "sse" && request.method === "GET") {
       const peer = peerOf(request, "sse", false);
       return sse.open(response, { ...context, peer }, route.scope);
     }
     if (route.kind === "messages" && request.method === "POST") return sse.receive(response, context);
-    sendError(response, 405, "METHOD_NOT_ALLOWED", "GET opens the stream, POST sends messages");
+    sendError(
+      response,
+      405,
+      "METHOD_NOT_ALLOWED",
+      "The HTTP+SSE transport supports GET (opens the stream) and POST (sends a message) only",
+    );
   }
 
   #post(request: HttpRequest, response: HttpResponse, context: RequestContext): void {
@@ -259,7 +272,7 @@ export class HttpHandler {
         response,
         406,
         "NOT_ACCEPTABLE",
-        "Accept must name application/json and text/event-stream",
+        "The Accept header must contain application/json or text/event-stream; MCP clients send both",
       );
     const { "content-type": type, "content-encoding": encoding } = request.headers;
     if (type !== "application/json" && type?.startsWith("application/json") !== true)
@@ -392,7 +405,7 @@ const NOT_FOR_METRICS: Refusal = {
   headers: {},
   error: {
     code: "FORBIDDEN",
-    message: "this caller may not read the metrics",
+    message: "this caller is not allowed to read the metrics",
     hint: "Use the token of the gateway (portolan token), or add the caller to telemetry.prometheus.callers.",
   },
 };

@@ -25,7 +25,7 @@ export async function listen(settings: GatewaySettings, front: HttpFront): Promi
   // Without these listeners, Node.js requests or reads the body of a request that may be refused.
   server.on("checkContinue", front.handle);
   server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) =>
-    sendError(response, 417, "EXPECTATION_FAILED", "Expect can only be 100-continue"),
+    sendError(response, 417, "EXPECTATION_FAILED", "The Expect header supports 100-continue only"),
   );
   // Without this listener, Node.js serves a request that offers an upgrade as a plain request.
   if (front.acceptsUpgrades) server.on("upgrade", front.upgrade);
@@ -66,21 +66,27 @@ async function createServer(settings: GatewaySettings, listener: RequestListener
 }
 
 function readPems({ cert, key }: GatewayTls): Promise<[Buffer, Buffer]> {
-  return Promise.all([readPem(cert, "cert"), readPem(key, "key")]);
+  return Promise.all([readPem(cert, "certificate"), readPem(key, "key")]);
 }
 
 function badPems(cause: unknown): PortolanError {
   const message = `the TLS certificate and key cannot be used: ${(cause as Error).message}`;
-  return new PortolanError("CONFIG_INVALID", message, { cause });
+  const hint =
+    "Check gateway.tls in portolan.yaml, or --tls-cert and --tls-key: both must be PEM files, and the key must belong to the certificate.";
+  return new PortolanError("CONFIG_INVALID", message, { cause, hint });
 }
 
 async function readPem(path: string, what: string): Promise<Buffer> {
   try {
     return await readFile(path);
   } catch (cause) {
-    throw new PortolanError("FILE_FAILED", `the TLS ${what} cannot be read: ${(cause as Error).message}`, {
-      cause,
-    });
+    throw new PortolanError(
+      "FILE_FAILED",
+      `the TLS ${what} of the gateway cannot be read: ${(cause as Error).message}`,
+      {
+        cause,
+      },
+    );
   }
 }
 

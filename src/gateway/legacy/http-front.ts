@@ -67,7 +67,10 @@ export class LegacyHttpFront {
     const { response } = exchange;
     const messages = Array.isArray(body) ? (body as unknown[]) : [body];
     if (messages.length === 0 || messages.length > MAX_BATCH || !messages.every(isRpcMessage))
-      return sendInvalidRequest(response, "The body is not a JSON-RPC message");
+      return sendInvalidRequest(
+        response,
+        `The body is not a JSON-RPC message, or it is a batch of more than ${MAX_BATCH} messages`,
+      );
     const [first] = messages as [RpcMessage];
     const found =
       messages.length === 1 && isInitialize(first)
@@ -115,7 +118,7 @@ export class LegacyHttpFront {
         response,
         406,
         RPC.INVALID_REQUEST,
-        "GET needs a client that accepts text/event-stream",
+        "GET needs the header Accept: text/event-stream",
       );
     const found = this.#find(request, context);
     if (found === undefined) return this.#unknown(request, response);
@@ -232,7 +235,7 @@ export class LegacyHttpFront {
 
   #unknown({ headers }: HttpRequest, response: HttpResponse): void {
     if (headers[HEADER.SESSION_ID] === undefined)
-      return sendInvalidRequest(response, "Mcp-Session-Id is missing; send initialize first");
+      return sendInvalidRequest(response, "The Mcp-Session-Id header is missing; send initialize first");
     sendRpcError(response, 404, SESSION_NOT_FOUND, "Session not found; send initialize again");
   }
 }

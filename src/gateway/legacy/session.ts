@@ -21,7 +21,7 @@ import type { CallObservers } from "../../telemetry/index.ts";
 import { type ServerRequestHandler, type Call, type Caller, canAnswer } from "../../upstream/index.ts";
 import { ALLOWS_SERVER_REQUESTS, missingFor } from "../common/capabilities.ts";
 import { forLegacy } from "./downgrade.ts";
-import { progressTokenOf, readClientInfo, withoutEnvelope } from "../common/envelope.ts";
+import { progressTokenOf, readClientInfo, UNNAMED, withoutEnvelope } from "../common/envelope.ts";
 import { LISTS, pageOf } from "../common/lists.ts";
 import { isLogLevel, isWanted, type LogLevels } from "../common/log-levels.ts";
 import {
@@ -97,7 +97,7 @@ export class LegacySession implements ViewListener {
       : LEGACY_REVISION;
     this.#capabilities = isObject(capabilities) ? capabilities : {};
     this.context = { ...context, view: context.view.for(this.#capabilities) };
-    this.#clientInfo = readClientInfo(clientInfo) ?? { name: "unnamed", version: "unknown" };
+    this.#clientInfo = readClientInfo(clientInfo) ?? UNNAMED;
     this.#upstreamCaller = this.#toUpstreamCaller();
     this.#removeListener = this.context.view.addListener(this);
   }
@@ -201,7 +201,10 @@ export class LegacySession implements ViewListener {
     const { id, method, params } = message;
     // A request is identified by its id, so a second one with the same id must wait for the first.
     if (this.#inFlight.has(id)) {
-      const error = { code: RPC.INVALID_REQUEST, message: `Request ${JSON.stringify(id)} is still running` };
+      const error = {
+        code: RPC.INVALID_REQUEST,
+        message: `Another request with the id ${JSON.stringify(id)} is still running`,
+      };
       reply.observation?.failed(undefined, error.code);
       return reply.end(writeError(id, error));
     }
@@ -366,7 +369,10 @@ export class LegacySession implements ViewListener {
     if (uri.length > MAX_SUBSCRIBED_CHARS)
       throw new RpcRefusal(RPC.INVALID_PARAMS, `uri is longer than ${MAX_SUBSCRIBED_CHARS} characters`);
     if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS)
-      throw new RpcRefusal(RPC.INVALID_PARAMS, `A session can have ${MAX_SUBSCRIPTIONS} subscriptions`);
+      throw new RpcRefusal(
+        RPC.INVALID_PARAMS,
+        `A session can have at most ${MAX_SUBSCRIPTIONS} subscriptions`,
+      );
     let subscribed = this.#subscriptions.get(uri);
     if (subscribed === undefined) {
       subscribed = this.context.view.hubView.subscribe(uri);

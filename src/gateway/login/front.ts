@@ -142,12 +142,18 @@ export class LoginFront {
       const options = { name: "the gateway", issuer, resource, scopes, client, openLoginPage, onSecrets };
       const token = await signIn(options, this.#clients);
       const result = await access().authenticate({ headers: { authorization: `Bearer ${token}` } });
-      if ("caller" in result && result.caller.name === link.caller) return;
+      if ("refusal" in result)
+        throw new PortolanError(
+          "FORBIDDEN",
+          `The gateway did not accept the token of the issuer: ${result.refusal.error.message}`,
+          { hint: "Ask the operator of the gateway." },
+        );
+      if (result.caller.name === link.caller) return;
       throw new PortolanError(
         "FORBIDDEN",
         "This link belongs to another caller: you are signed in as a different person",
         {
-          hint: "Ask for a link of your own in your client.",
+          hint: "Repeat the call in your own client to get a link of your own.",
         },
       );
     };
@@ -205,8 +211,9 @@ function proofOf(caller: string, issuer: string | undefined): StartPage["proof"]
 }
 
 function describe(error: unknown): string {
-  if (!isPortolanError(error)) return "Something went wrong in the gateway; its log has the reason.";
-  return `${error.message}. ${error.hint ?? ""}`.trim();
+  if (!isPortolanError(error))
+    return "The gateway had an internal error. Repeat the call in your client to get another link.";
+  return `${error.message.replace(/\.$/, "")}. ${error.hint ?? ""}`.trim();
 }
 
 function send(response: HttpResponse, { status, html }: Page): void {
@@ -219,7 +226,10 @@ function send(response: HttpResponse, { status, html }: Page): void {
 function redirect(response: HttpResponse, address: URL, cookies: readonly string[]): void {
   if (response.headersSent || response.destroyed) return;
   if (address.protocol !== "https:" && address.protocol !== "http:")
-    return send(response, failedPage("The login cannot begin", "The login page has no web address.", 502));
+    return send(
+      response,
+      failedPage("The login cannot begin", "The address of the login page is not http or https.", 502),
+    );
   const { "content-type": _type, ...headers } = PAGE_HEADERS;
   response.writeHead(303, { ...headers, location: address.href, "set-cookie": [...cookies] });
   response.end();

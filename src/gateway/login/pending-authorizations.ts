@@ -21,7 +21,7 @@ export interface PendingAuthorization {
 }
 
 interface Entry extends PendingAuthorization {
-  readonly abandon: () => void;
+  readonly abandon: (error: PortolanError) => void;
   readonly timer: NodeJS.Timeout;
 }
 
@@ -45,11 +45,11 @@ export class PendingAuthorizations {
         show: (address, state) =>
           new Promise<URL>((answer, fail) => {
             own = state;
-            const abandon = (): void => fail(tooLate(start.link.server));
-            const timer = setTimeout(abandon, LIFE_MS).unref();
+            const timer = setTimeout(() => fail(tooLate(start.link.server)), LIFE_MS).unref();
             const [oldest] = this.#entries.keys();
-            if (oldest !== undefined && this.#entries.size >= MAX_PENDING) this.#remove(oldest)?.abandon();
-            this.#entries.set(state, { ...start, answer, finished, abandon, timer });
+            if (oldest !== undefined && this.#entries.size >= MAX_PENDING)
+              this.#abandon(oldest, "too many logins began after it");
+            this.#entries.set(state, { ...start, answer, finished, abandon: fail, timer });
             resolve(address);
           }),
         close: async () => void this.#remove(own),
@@ -68,7 +68,12 @@ export class PendingAuthorizations {
   }
 
   close(): void {
-    for (const state of [...this.#entries.keys()]) this.#remove(state)?.abandon();
+    for (const state of [...this.#entries.keys()]) this.#abandon(state, "the gateway stopped");
+  }
+
+  #abandon(state: string, reason: string): void {
+    const entry = this.#remove(state);
+    entry?.abandon(cancelled(entry.link.server, reason));
   }
 
   #remove(state: string): Entry | undefined {
@@ -87,6 +92,13 @@ function isEqual(one: string, other: string): boolean {
 function tooLate(server: string): PortolanError {
   return new PortolanError("TIMEOUT", `the login at ${server} timed out`, {
     server,
-    hint: "Open the link again.",
+    hint: "Repeat the call to get another link.",
+  });
+}
+
+function cancelled(server: string, reason: string): PortolanError {
+  return new PortolanError("AUTH_REQUIRED", `the login at ${server} was cancelled: ${reason}`, {
+    server,
+    hint: "Repeat the call to get another link.",
   });
 }

@@ -23,7 +23,7 @@ import {
 } from "../../upstream/index.ts";
 import type { AbortPool } from "../common/abort-pool.ts";
 import { missingFor } from "../common/capabilities.ts";
-import { type Envelope, withoutEnvelope } from "../common/envelope.ts";
+import { type Envelope, UNNAMED, withoutEnvelope } from "../common/envelope.ts";
 import { isWanted } from "../common/log-levels.ts";
 import {
   RpcRefusal,
@@ -257,7 +257,7 @@ export class ModernCall implements Suspendable {
     if (this.#reply === undefined || (this.#openRequests?.size ?? 0) > 0) return;
     this.#suspend(this.#reply, undefined);
     this.#away = setTimeout(() => {
-      if (this.#outcome === undefined) this.expire("the client did not continue it");
+      if (this.#outcome === undefined) this.expire("the client did not continue the call in time");
     }, AWAY_MS).unref();
   }
 
@@ -346,5 +346,3 @@ export class ModernCall implements Suspendable {
     this.#reply = undefined;
   }
 }
-
-const UNNAMED = { name: "unnamed", version: "unknown" };

@@ -62,7 +62,7 @@ describe("a header", () => {
   });
 
   it.each<[string, JsonObject, Record<string, string>, RegExp]>([
-    ["tools/list", {}, { "mcp-method": "tools/call" }, /Mcp-Method header says "tools\/call"/],
+    ["tools/list", {}, { "mcp-method": "tools/call" }, /Mcp-Method header is "tools\/call"/],
     ["tools/list", {}, { "mcp-protocol-version": "2025-11-25" }, /MCP-Protocol-Version/],
     ["tools/call", { name: "plain" }, {}, /Mcp-Name header is missing/],
     ["tools/call", { name: "plain" }, { "mcp-name": "t" }, /Mcp-Name/],
@@ -79,7 +79,7 @@ describe("a header", () => {
       "tools/call",
       { name: "t", arguments: {} },
       { "mcp-name": "t", "mcp-param-region": "eu" },
-      /the body nothing/,
+      /the body has no such value/,
     ],
     [
       "tools/call",

@@ -93,6 +93,6 @@ function mismatch(
   const what =
     given === undefined
       ? `the ${header} header is missing`
-      : `the ${header} header says ${JSON.stringify(given).slice(0, 100)}, the body ${expected === undefined ? "nothing" : JSON.stringify(expected.slice(0, 100))}`;
+      : `the ${header} header is ${JSON.stringify(given).slice(0, 100)}, but the body has ${expected === undefined ? "no such value" : JSON.stringify(expected.slice(0, 100))}`;
   return new RpcRefusal(RPC.HEADER_MISMATCH, `Header mismatch: ${what}`);
 }

@@ -4,7 +4,7 @@ import type { AuthenticatedCaller } from "../access/types.ts";
 import { isObject, META, RPC, type JsonObject, type RequestId, type RpcRequest } from "../../model/index.ts";
 import { within, type Caller } from "../../upstream/index.ts";
 import { requireTasks } from "../common/capabilities.ts";
-import type { Envelope } from "../common/envelope.ts";
+import { type Envelope, UNNAMED } from "../common/envelope.ts";
 import { replyWithError, RpcRefusal, writeNotification, writeResult } from "../common/messages.ts";
 import type { TaskIds } from "../common/task-ids.ts";
 import type { Reply, RequestContext } from "../common/types.ts";
@@ -30,18 +30,26 @@ export class Subscriptions {
   async open(context: RequestContext, message: RpcRequest, envelope: Envelope, reply: Reply): Promise<void> {
     try {
       if (!reply.canStream)
-        throw new RpcRefusal(RPC.INVALID_PARAMS, "subscriptions/listen needs a client that accepts streams", {
-          status: 406,
-        });
+        throw new RpcRefusal(
+          RPC.INVALID_PARAMS,
+          "subscriptions/listen needs a client that accepts text/event-stream",
+          {
+            status: 406,
+          },
+        );
       const wanted = readFilter(message.params);
       if (wanted.taskIds.length > 0) requireTasks(envelope.capabilities);
       const own = [...this.#open].filter(
         (subscription) => subscription.context.caller.name === context.caller.name,
       );
       if (own.length >= MAX_PER_CALLER)
-        throw new RpcRefusal(RPC.INTERNAL, `This caller already has ${MAX_PER_CALLER} streams open`, {
-          status: 429,
-        });
+        throw new RpcRefusal(
+          RPC.INTERNAL,
+          `This caller already has ${MAX_PER_CALLER} open streams; close one first`,
+          {
+            status: 429,
+          },
+        );
       const subscription = new Subscription(context, message.id, reply, wanted, (changed, signal) =>
         watchTasks({
           ...{ context, tasks: this.#tasks, wanted: wanted.taskIds, changed, signal },
@@ -94,7 +102,7 @@ function toUpstreamCaller(
 ): Caller {
   return {
     id: channel ?? `${caller.name} ${stream}`,
-    clientInfo: clientInfo ?? { name: "unnamed", version: "unknown" },
+    clientInfo: clientInfo ?? UNNAMED,
     capabilities,
     era: "modern",
     account: caller.name,

@@ -109,7 +109,7 @@ describe("a state is refused", () => {
     const suspended = setUp();
     const call = new Waiting();
     const state = suspended.suspend(call, BOUND);
-    expect(refusal(() => setUp().take(state, BOUND)).message).toContain("gone");
+    expect(refusal(() => setUp().take(state, BOUND)).message).toContain("has ended");
     vi.advanceTimersByTime(1_001);
     expect(call.expired).toBe("the client did not answer in time");
     expect(refusal(() => suspended.take(state, BOUND)).message).toContain("expired");

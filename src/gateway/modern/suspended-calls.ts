@@ -94,7 +94,7 @@ export class SuspendedCalls<C extends Suspendable> {
     const entry = this.#entries.get(id);
     if (entry === undefined)
       throw refused(
-        Number(expiresAt) < this.#now() ? "it has expired" : "it was used before, or its call is gone",
+        Number(expiresAt) < this.#now() ? "it has expired" : "it was used before, or its call has ended",
       );
     this.#remove(entry);
     return entry.call;

@@ -1,11 +1,14 @@
 // The page `/metrics`: who may read it, and the values that are read at the time of a scrape.
 
 import { VERSION } from "../../client/index.ts";
+import type { Diagnostic } from "../../errors/index.ts";
 import { healthOf, type OpenedWorkspace, type ServerHealth } from "../../hub/index.ts";
 import type { PrometheusSettings } from "../../model/index.ts";
 import type { CallMetrics, Gauge } from "../../telemetry/index.ts";
 import type { AuthenticatedCaller } from "../access/types.ts";
+import type { Approvals } from "../approval/approvals.ts";
 import type { Budgets } from "../budgets/budgets.ts";
+import type { ConfigState } from "./config-state.ts";
 
 export interface MetricsPage {
   /** True if no token is needed. */
@@ -14,14 +17,21 @@ export interface MetricsPage {
   text(): string;
 }
 
+/** Values of the gateway that are read at the time of a scrape. */
+export interface GatewayValues {
+  /** Calls that budgets and the loop breaker refused. */
+  readonly refusedCalls: Budgets["refusals"];
+  readonly approvals: Approvals["counts"];
+  readonly config: ConfigState;
+}
+
 export interface MetricsPageOptions {
   readonly settings: PrometheusSettings;
   readonly metrics: CallMetrics;
   readonly workspace: OpenedWorkspace;
   /** Number of refused requests, by error code. */
   readonly refusals: ReadonlyMap<string, number>;
-  /** Number of calls that budgets and the loop breaker refused. */
-  readonly refusedCalls: () => Budgets["refusals"];
+  readonly values: () => GatewayValues;
 }
 
 /** The callers of the gateway's own token, of stdio, and of a gateway without tokens. */
@@ -32,7 +42,7 @@ export function createMetricsPage({
   metrics,
   workspace,
   refusals,
-  refusedCalls,
+  values,
 }: MetricsPageOptions): MetricsPage {
   const { callers = [] } = settings;
   return {
@@ -40,14 +50,14 @@ export function createMetricsPage({
     // Callers that are found by OAuth claims are named `<caller>|<subject>`.
     admits: ({ name }) =>
       OWNERS.has(name) || callers.some((caller) => name === caller || name.startsWith(`${caller}|`)),
-    text: () => metrics.text(gaugesOf(workspace, refusals, refusedCalls())),
+    text: () => metrics.text(gaugesOf(workspace, refusals, values())),
   };
 }
 
 function gaugesOf(
-  { hub }: OpenedWorkspace,
+  { hub, diagnostics }: OpenedWorkspace,
   refusals: ReadonlyMap<string, number>,
-  refusedCalls: Budgets["refusals"],
+  { refusedCalls, approvals, config }: GatewayValues,
 ): Gauge[] {
   const servers = hub.members.filter(({ config }) => config.enabled);
   const health = servers.map(healthOf);
@@ -60,7 +70,7 @@ function gaugesOf(
   return [
     {
       name: "portolan_server_up",
-      help: "1 if a server can be used, 0 if its last start failed.",
+      help: "1 if a server can be used, 0 if its last start failed or it was stopped.",
       type: "gauge",
       samples: ofServers(({ isDown }) => (isDown ? 0 : 1)),
     },
@@ -98,6 +108,36 @@ function gaugesOf(
       })),
     },
     {
+      name: "portolan_approvals_waiting",
+      help: "Calls that wait for approval.",
+      type: "gauge",
+      samples: [{ value: approvals.waiting }],
+    },
+    {
+      name: "portolan_approvals_decided_total",
+      help: "Calls that waited for approval and were granted, denied, expired or withdrawn.",
+      type: "counter",
+      samples: Object.entries(approvals.decided).map(([outcome, value]) => ({ labels: { outcome }, value })),
+    },
+    {
+      name: "portolan_config_last_reload_successful",
+      help: "1 if the gateway uses the config files as they are, 0 if they have an error and the earlier config is in use.",
+      type: "gauge",
+      samples: [{ value: config.isValid ? 1 : 0 }],
+    },
+    {
+      name: "portolan_config_last_reload_success_timestamp_seconds",
+      help: "When a valid config was last applied.",
+      type: "gauge",
+      samples: [{ value: Math.round(config.appliedAt / 1_000) }],
+    },
+    {
+      name: "portolan_errors",
+      help: "Errors that portolan status shows, by code, such as AUDIT_DAMAGED.",
+      type: "gauge",
+      samples: countErrors(diagnostics),
+    },
+    {
       name: "process_cpu_seconds_total",
       help: "Processor time of the gateway, without its servers.",
       type: "counter",
@@ -122,4 +162,11 @@ function gaugesOf(
       samples: [{ labels: { version: VERSION }, value: 1 }],
     },
   ];
+}
+
+function countErrors(diagnostics: readonly Diagnostic[]): Gauge["samples"] {
+  const counts = new Map<string, number>();
+  for (const { severity, code } of diagnostics)
+    if (severity === "error") counts.set(code, (counts.get(code) ?? 0) + 1);
+  return [...counts].map(([code, value]) => ({ labels: { code }, value }));
 }

@@ -20,7 +20,7 @@ async function asked(input: ApprovalRequest["input"], more: object = {}): Promis
     driver: "files-mcp",
     input,
     context: {},
-    reason: "del asks for approval of every call",
+    reason: "del requires approval of every call",
     call: { tool: "del", ask: ask as ContractCall["ask"] },
     mayRunUnattended: false,
     ...more,

@@ -9,6 +9,9 @@ const SHOWN_CHARS = 1_000;
 /** Prefix of the ids of these elicitations. Where answers are matched by id, the gateway replaces it with a random one. */
 export const APPROVAL_ID = "approve-";
 
+/** The key of `_meta` that distinguishes these elicitations from those of servers. */
+const APPROVAL_META = "portolan/approval";
+
 /** `otherwise` handles calls whose caller has no handler. */
 export async function approveByElicitation(
   request: ApprovalRequest,
@@ -41,6 +44,7 @@ export async function elicitApproval(
     id: `${APPROVAL_ID}${id}`,
     method: "elicitation/create",
     params: {
+      _meta: { [APPROVAL_META]: { tool: id } },
       mode: "form",
       message: oneLine(message),
       requestedSchema: {

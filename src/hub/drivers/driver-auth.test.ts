@@ -28,17 +28,21 @@ async function serve(): Promise<{ port: number; seen: string[] }> {
 }
 
 test.each([
-  ["https://10.0.0.1/", "10.0.0.1"],
-  ["https://169.254.169.254/latest/meta-data", "169.254.169.254"],
-  ["https://[::1]/", "localhost"],
-  ["http://127.0.0.1:9/", "localhost:9"],
-  ["https://localhost/", "localhost"],
-  ["http://8.8.8.8/", "this computer only"],
-  ["https://user:secret@8.8.8.8/", "a password"],
-  ["ftp://8.8.8.8/", "not https"],
-])("%s is not requested", async (url, reason) => {
+  ["https://10.0.0.1/", "10.0.0.1", "network.egress"],
+  ["https://169.254.169.254/latest/meta-data", "169.254.169.254", "network.egress"],
+  ["https://[::1]/", "localhost", "network.egress"],
+  ["http://127.0.0.1:9/", "localhost:9", "network.egress"],
+  ["https://localhost/", "localhost", "network.egress"],
+  ["http://8.8.8.8/", "this computer only", "Use an https address."],
+  ["https://user:secret@8.8.8.8/", "a password", "Leave the user name"],
+  ["ftp://8.8.8.8/", "not https", "Use an https address."],
+])("%s is not requested", async (url, reason, hint) => {
   const error = await send(url).catch((thrown: unknown) => thrown);
-  expect(error).toMatchObject({ code: "SANDBOX_DENIED", message: expect.stringContaining(reason) as string });
+  expect(error).toMatchObject({
+    code: "SANDBOX_DENIED",
+    message: expect.stringContaining(reason) as string,
+    hint: expect.stringContaining(hint) as string,
+  });
   expect(String(error)).not.toContain("secret@");
 });
 

@@ -53,10 +53,14 @@ async function runForDriver(
 ): Promise<RunResult> {
   const { person, redactor, config } = server;
   if (interactive && person?.terminal !== true)
-    throw new PortolanError("AUTH_REQUIRED", `${command} is interactive, and stdin is not a terminal`, {
-      server: driver.id,
-      hint: `Log in on a terminal: portolan login ${driver.id}`,
-    });
+    throw new PortolanError(
+      "AUTH_REQUIRED",
+      `the login command "${command}" needs a terminal, and this process has none for it`,
+      {
+        server: driver.id,
+        hint: `Log in from a terminal: portolan login ${driver.id}`,
+      },
+    );
   const { splitCommand } = await import("../../install/index.ts");
   const { runCommand } = await import("../../launch/index.ts");
   const { chooseMode } = await import("../../sandbox/index.ts");
@@ -119,7 +123,7 @@ const LIMIT_MS = 10_000;
 
 /**
  * One request of a login or health check: to a public host over TLS, or to a host that the driver's sandbox
- * grants. Returns The status of the response. Redirects are not followed.
+ * grants. Returns the status of the response. Redirects are not followed.
  */
 export async function sendOnce(
   { method, url: written }: HttpExpectation,
@@ -144,17 +148,23 @@ export async function sendOnce(
 
 async function allowedAddresses(url: URL, driver: Driver): Promise<readonly string[]> {
   const { protocol, hostname, username, password } = url;
-  if (!isHttpUrl(url)) throw refused(driver, url, "it is not https");
-  if (username !== "" || password !== "") throw refused(driver, url, "it contains a user name or a password");
+  if (!isHttpUrl(url)) throw refused(driver, url, "it is not https", HTTPS_HINT);
+  if (username !== "" || password !== "") {
+    const hint = "Leave the user name and the password out of the address.";
+    throw refused(driver, url, "it contains a user name or a password", hint);
+  }
   const port = portOf(url);
   const { decideHost } = await import("../../sandbox/index.ts");
   const lookup = async (host: string): Promise<string[]> =>
     (await lookUp(host, { all: true })).map(({ address }) => address);
   const verdict = await decideHost(rulesFor(driver, port), hostname, port, lookup);
-  if ("denied" in verdict) throw refused(driver, url, verdict.denied);
+  if ("denied" in verdict) {
+    const hint = `If the driver needs this host, list it in network.egress of ${driver.origin.file}.`;
+    throw refused(driver, url, verdict.denied, hint);
+  }
   if ("unknown" in verdict) throw failed(driver, url, `there is no host ${verdict.unknown}`);
   if (protocol === "http:" && !verdict.addresses.every(isLoopbackAddress))
-    throw refused(driver, url, "http is allowed for this computer only");
+    throw refused(driver, url, "http is allowed for this computer only", HTTPS_HINT);
   return verdict.addresses;
 }
 
@@ -174,14 +184,13 @@ function ownRule(address: string): string[] {
   return isNear ? [`${url.hostname}:${portOf(url)}`] : [];
 }
 
-function refused(driver: Driver, url: URL, reason: string): PortolanError {
+const HTTPS_HINT = "Use an https address.";
+
+function refused(driver: Driver, url: URL, reason: string, hint: string): PortolanError {
   return new PortolanError(
     "SANDBOX_DENIED",
     `${driver.id}: the request to ${publicPart(url)} is not allowed: ${reason}`,
-    {
-      server: driver.id,
-      hint: `Use an https address, or list the host in network.egress of ${driver.origin.file}.`,
-    },
+    { server: driver.id, hint },
   );
 }
 

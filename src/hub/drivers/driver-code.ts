@@ -25,7 +25,7 @@ export async function withDriverCode(
   };
   if (driverCode !== true)
     return refuse(
-      `the code beside the driver ${driver.id} was not run: driver code is not allowed`,
+      `Portolan did not run the code of the driver ${driver.id}: driver code is not allowed`,
       "Review the code, then allow it: --driver-code on the command line, driverCode: true in a program.",
     );
   try {
@@ -58,7 +58,7 @@ function findHooks(): string {
     if (existsSync(url)) return url.href;
   }
   throw new PortolanError("INTERNAL", "A file of this program is missing: register-driver-hooks.mjs.", {
-    hint: "Install portolan again; a bundle of it needs the file beside it.",
+    hint: "Install portolan again. If you bundle portolan, copy register-driver-hooks.mjs beside the bundle.",
   });
 }
 

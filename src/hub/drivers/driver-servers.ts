@@ -33,6 +33,7 @@ import { homeFor, withState } from "./login-state.ts";
 import type { ServerContext } from "../processes/open-server-session.ts";
 import { withPaths } from "./path-arguments.ts";
 import { openPooledSession, type ProcessListener } from "../processes/process-pool.ts";
+import { digestOf } from "../processes/used-secrets.ts";
 
 /** Idle time after which a server is stopped, unless its driver sets `keepalive`. */
 const IDLE_MS = 5 * 60_000;
@@ -62,6 +63,8 @@ export class DriverServers {
   readonly #slots = new Map<string, Slot>();
   /** Instances that finish their calls. */
   readonly #draining = new Set<SupervisedUpstream>();
+  /** The last start of each process, with a digest of its secrets; without one if they could not be read. By process key. */
+  readonly #used = new Map<string, { driver: Driver; who: Acquirer; digest: string | undefined }>();
   #closing: Promise<void> | undefined;
   /** Process keys of drivers whose process all callers share; empty for other drivers. */
   readonly #sharedKeys = new WeakMap<Driver, string>();
@@ -157,6 +160,19 @@ export class DriverServers {
     setImmediate(() => void upstream.drain().finally(() => this.#draining.delete(upstream)));
   }
 
+  /** True if a server was started with other secrets than those of now. Throws if one that it was started with is missing now. */
+  async hasNewSecrets(): Promise<boolean> {
+    const changed = await Promise.all(
+      Array.from(this.#used.values(), async ({ driver, who, digest }) => {
+        const now = await this.#resolved(driver, who).then(digestOf, (error: unknown) => {
+          if (digest !== undefined) throw error;
+        });
+        return now !== digest;
+      }),
+    );
+    return changed.includes(true);
+  }
+
   /** Resolves when every process has ended. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -181,9 +197,13 @@ export class DriverServers {
   ): Promise<SessionHandle> {
     const { context, limits, listener } = this.#options;
     const generation = context.pool.replacements.get(key) ?? 0;
+    const used = { driver, who, digest: undefined as string | undefined };
+    this.#used.set(key, used);
+    const resolved = await this.#resolved(driver, who);
+    used.digest = digestOf(resolved);
     const definition: ServerDefinition = {
       name: driver.id,
-      endpoint: await this.#resolved(driver, who),
+      endpoint: resolved,
       era: eraOf(driver.protocolVersion),
       revision: driver.protocolVersion,
       limits: limitsOf(driver, limits),
@@ -263,7 +283,8 @@ function limitsOf({ connection: { timeoutMs } }: Driver, limits: Limits): Limits
 }
 
 function closed({ id }: Driver): PortolanError {
-  return new PortolanError("CONNECTION_CLOSED", `Portolan stopped ${id}; the call was not sent`, {
+  return new PortolanError("CONNECTION_CLOSED", `the call was not sent: Portolan has stopped ${id}`, {
     server: id,
+    hint: "If Portolan still runs, call again.",
   });
 }

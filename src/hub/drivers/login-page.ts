@@ -28,14 +28,18 @@ export async function showLogin(
   { driver, signal, needsCallback }: RunOptions & { readonly needsCallback: boolean },
 ): Promise<PageResult> {
   if (person === undefined)
-    throw new PortolanError("AUTH_REQUIRED", `the login at ${address} needs a person`, {
-      server: driver.id,
-      hint: `Log in in a terminal: portolan login ${driver.id}`,
-    });
+    throw new PortolanError(
+      "AUTH_REQUIRED",
+      `the login at ${address} needs a user with a browser, and this process has none`,
+      {
+        server: driver.id,
+        hint: `Log in from a terminal: portolan login ${driver.id}`,
+      },
+    );
   if (!isSecureUrl(new URL(address)))
     throw new PortolanError("AUTH_REQUIRED", `the login page ${address} was not opened: it is not https`, {
       server: driver.id,
-      hint: `Correct auth.login.url in ${driver.origin.file}.`,
+      hint: `Use an https address: correct auth.login.url in ${driver.origin.file}, or the code of the driver.`,
     });
   const limit = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]);
   if (needsCallback) return withCallback(person, address, limit);
@@ -45,8 +49,8 @@ export async function showLogin(
   if (done === undefined)
     throw new PortolanError(
       "AUTH_REQUIRED",
-      "the end of the login cannot be detected, and no person can confirm it",
-      { server: driver.id },
+      `Portolan cannot tell when the login at ${address} is complete: the driver has no completes_when, and no user can confirm it`,
+      { server: driver.id, hint: `Log in from a terminal: portolan login ${driver.id}` },
     );
   return done ? { ok: true } : { ok: false, reason: "user_cancelled" };
 }
@@ -54,7 +58,7 @@ export async function showLogin(
 async function present(person: Person, url: string): Promise<void> {
   person.say(`Log in on this page: ${url}`);
   if (!(await person.show(url).catch(() => false)))
-    person.say("No browser could be opened: open it yourself.");
+    person.say("No browser could be opened. Open the page yourself.");
 }
 
 /** Passes the local callback URL to the page, in place of `{callback_url}` or as `redirect_uri`. */
@@ -124,7 +128,7 @@ function resultOf(callback: URL): PageResult {
   if (error === null) return { ok: true, callback };
   if (error === "access_denied") return { ok: false, reason: "user_cancelled" };
   const said = (answers.get("error_description") ?? error).replace(/[\p{Cc}\p{Cf}]/gu, " ").slice(0, 200);
-  return { ok: false, reason: "callback_failed", message: `the page says: ${said}` };
+  return { ok: false, reason: "callback_failed", message: `the login page reports an error: ${said}` };
 }
 
 function answer(response: ServerResponse, status: number, text: string): void {

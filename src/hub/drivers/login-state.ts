@@ -149,10 +149,10 @@ async function isFolderThere(path: string): Promise<boolean> {
 }
 
 function noPlace(driver: Driver, path: string, command: string): PortolanError {
-  const message = `${driver.id}: the login cannot be stored at ${path}: it does not exist, and other programs use its folder`;
+  const message = `${driver.id}: the login cannot be stored at ${path}: this path does not exist, and other programs use the folder that contains it`;
   return new PortolanError("CONFIG_INVALID", message, {
     server: driver.id,
     data: { permanent: true },
-    hint: `Name a folder of its own in auth.state.paths of ${driver.origin.file}, or log in by yourself: ${command}`,
+    hint: `In auth.state.paths of ${driver.origin.file}, name a folder that only this program uses. Or log in without Portolan: ${command}`,
   });
 }

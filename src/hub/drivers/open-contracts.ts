@@ -55,6 +55,7 @@ export async function openContractsSession(
     hooks,
     idleMs,
   });
+  options.usedSecrets.hasNew = () => servers.hasNewSecrets();
   const left = (): void => void servers.close();
   leave.addEventListener("abort", left, { once: true });
   try {
@@ -89,8 +90,12 @@ export async function openContractsSession(
 }
 
 function stopped({ config: { alias } }: ServerContext): PortolanError {
-  const message = `Portolan stopped ${alias} before it had started; no call was sent`;
-  return new PortolanError("CONNECTION_CLOSED", message, { server: alias });
+  const message =
+    "the call was not made: Portolan stopped while it was starting the contracts, or their config changed";
+  return new PortolanError("CONNECTION_CLOSED", message, {
+    server: alias,
+    hint: "If Portolan still runs, call again.",
+  });
 }
 
 interface Parts {
@@ -189,7 +194,7 @@ async function remember(
     report({
       code: "FILE_FAILED",
       severity: "info",
-      message: `the registered drivers could not be stored: ${error instanceof Error ? error.message : String(error)}`,
+      message: `Portolan could not save the list of registered drivers and contracts: ${error instanceof Error ? error.message : String(error)}`,
     });
   }
 }

@@ -128,8 +128,12 @@ export class WorkspaceContracts implements Contracts {
 
   #of(): Member {
     if (this.#member !== undefined) return this.#member;
-    const message = "the workspace has no drivers any more";
-    throw new PortolanError("CONNECTION_CLOSED", message, { server: this.name, data: { neverRan: true } });
+    const message = "the call was not made: the workspace has no drivers any more";
+    throw new PortolanError("CONNECTION_CLOSED", message, {
+      server: this.name,
+      hint: "Call again when the workspace has a driver.",
+      data: { neverRan: true },
+    });
   }
 
   #now(): Contracts {
@@ -137,7 +141,9 @@ export class WorkspaceContracts implements Contracts {
     if (serving !== undefined) return serving as Contracts;
     throw (
       this.#of().unavailable ??
-      new PortolanError("CONNECTION_CLOSED", `${this.name} is closed`, { server: this.name })
+      new PortolanError("CONNECTION_CLOSED", "the contracts of this workspace are closed", {
+        server: this.name,
+      })
     );
   }
 }

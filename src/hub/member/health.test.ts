@@ -7,13 +7,18 @@ import { healthOf } from "./health.ts";
 import { LastError } from "./last-error.ts";
 import type { Member } from "./member.ts";
 
-function memberWith(state: string, error: PortolanError, unavailable?: PortolanError): Member {
+function memberWith(
+  state: string,
+  error: PortolanError,
+  unavailable?: PortolanError,
+  format?: string,
+): Member {
   const lastError = new LastError("files", createRedactor());
   lastError.wrote("starting\nError: the disk is full\n");
   lastError.note(error);
   return {
     ...{ alias: "files", state, unavailable, lastError, since: new Date(0), inventory: { tools: [] } },
-    config: { origin: {}, endpoint: { transport: "stdio" } },
+    config: { origin: { format }, endpoint: { transport: "stdio" } },
     processes: { restarts: 4, dedicatedCount: 0 },
     pins: { state: { mode: "off" } },
   } as unknown as Member;
@@ -27,10 +32,16 @@ test("a crash has the last line of stderr, the next try and the command that sho
   });
   expect(healthOf(memberWith("failed", CRASH, unavailable)).error).toMatchObject({
     message: "files ended with exit code 1: Error: the disk is full",
-    hint: "Portolan tries again in 8 s. Its output: portolan logs files",
+    hint: "Portolan tries again in 8 s. See its output: portolan logs files",
   });
   expect(healthOf(memberWith("reconnecting", CRASH)).error?.hint).toBe(
-    "Portolan starts it again. Its output: portolan logs files",
+    "Portolan is starting the server again. See its output: portolan logs files",
+  );
+});
+
+test("a program gets the place of the output, not a command", () => {
+  expect(healthOf(memberWith("reconnecting", CRASH, undefined, "program")).error?.hint).toBe(
+    "Portolan is starting the server again. See its output: stderr of the server in workspace.health()",
   );
 });
 
@@ -39,7 +50,7 @@ test("hints about the server itself stay", () => {
     hint: `${CRASH.hint} The sandbox hides /data.`,
   });
   expect(healthOf(memberWith("stopped", denied)).error?.hint).toBe(
-    "The sandbox hides /data. Its output: portolan logs files",
+    "The sandbox hides /data. See its output: portolan logs files",
   );
   const missing = new PortolanError("SERVER_START_FAILED", "no program", { hint: "Install it." });
   expect(healthOf(memberWith("failed", missing)).error?.hint).toBe("Install it.");

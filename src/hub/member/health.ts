@@ -1,5 +1,6 @@
 // Health of each server of a hub, as plain data.
 
+import type { Contracts } from "../../contracts/index.ts";
 import { ERROR_CODES, type ErrorCode, type PortolanError } from "../../errors/index.ts";
 import { filled } from "../../formats/manifest/index.ts";
 import type { Era, Origin, SandboxBackendName, SandboxMode } from "../../model/index.ts";
@@ -11,7 +12,7 @@ import { isAllowedTool } from "../views/naming.ts";
 export interface ServerHealth {
   readonly alias: string;
   readonly state: ServerState;
-  /** ISO time of the last change of state. */
+  /** ISO time of the last change of state. For a server that fails and is started again: of its first failure. */
   readonly since: string;
   readonly origin: Origin;
   readonly transport: string;
@@ -23,6 +24,11 @@ export interface ServerHealth {
   readonly withheld?: number;
   /** The comparison with the lock file; absent if nothing is compared. */
   readonly pins?: PinHealth;
+  /**
+   * Of the server that has all contracts: the contracts whose drivers are all unreachable or refused, for which `healthCheck()` is
+   * false; absent if there are none. The server itself is `ready` all the same.
+   */
+  readonly unserved?: readonly string[];
   readonly latencyMs?: number;
   readonly restarts: number;
   /** Number of dedicated processes and sessions beside the main one; absent when there are none. */
@@ -50,6 +56,7 @@ export function healthOf(member: Member): ServerHealth {
   const failing = state !== "ready" && state !== "idle";
   const allowed = inventory.tools.filter(({ name }) => isAllowedTool(config, name));
   const withheld = allowed.filter(({ name }) => member.pins.isWithheld(name)).length;
+  const unserved = unservedContracts(member);
   return {
     alias,
     state,
@@ -61,6 +68,7 @@ export function healthOf(member: Member): ServerHealth {
     tools: allowed.length - withheld,
     withheld: withheld === 0 ? undefined : withheld,
     pins: pinHealth(alias, member.pins.state),
+    unserved: unserved.length === 0 ? undefined : unserved,
     latencyMs: latencyMs === undefined ? undefined : Math.round(latencyMs * 10) / 10,
     restarts,
     sandbox: plan && {
@@ -83,18 +91,46 @@ export function healthOf(member: Member): ServerHealth {
 }
 
 /** The hint of a lost server is about the call that it interrupted. Its health says when it is started again instead. */
-function serverHint({ alias, state, unavailable }: Member, { code, hint }: PortolanError): string {
+export function serverHint(
+  { alias, config, state, unavailable, user }: Member,
+  { code, hint }: PortolanError,
+): string {
   const ofCall = ERROR_CODES[code].hint;
   if ((code !== "SERVER_CRASHED" && code !== "CONNECTION_LOST") || !hint.startsWith(ofCall)) return hint;
   const parts = [hint.slice(ofCall.length).trim()];
   const ms = unavailable?.data.retryAfterMs;
-  if (typeof ms === "number") parts.push(`Portolan tries again in ${Math.max(1, Math.ceil(ms / 1_000))} s.`);
-  else if (state === "reconnecting" || state === "starting") parts.push("Portolan starts it again.");
-  if (code === "SERVER_CRASHED") parts.push(`Its output: portolan logs ${alias}`);
+  const seconds = typeof ms === "number" ? Math.max(1, Math.ceil(ms / 1_000)) : undefined;
+  if (seconds !== undefined)
+    parts.push(
+      // Portolan itself starts only eager servers again, and not those of a caller.
+      config.start === "lazy" || user !== undefined
+        ? `A call starts the server again, ${seconds} s from now at the earliest.`
+        : `Portolan tries again in ${seconds} s.`,
+    );
+  else if (state === "reconnecting" || state === "starting")
+    parts.push("Portolan is starting the server again.");
+  if (code === "SERVER_CRASHED") parts.push(`See its output: ${outputOf(alias, config)}`);
   return parts.filter((part) => part !== "").join(" ");
+}
+
+/** No command finds the server that a program declares. */
+function outputOf(alias: string, { origin }: Member["config"]): string {
+  return origin.format === "program"
+    ? "stderr of the server in workspace.health()"
+    : `portolan logs ${alias}`;
 }
 
 /** True when the server runs, is idle, or is disabled. */
 export function isUp({ state }: Member): boolean {
   return state === "ready" || state === "idle" || state === "disabled";
+}
+
+/** The contracts whose drivers are all unreachable or refused; none for other servers. Drivers that wait for a login are neither. */
+export function unservedContracts({ config, state, processes }: Member): readonly string[] {
+  if (config.endpoint.transport !== "contracts" || state !== "ready") return [];
+  const reports = (processes.handle?.upstream as Contracts | undefined)?.status() ?? [];
+  const usable = reports.filter(({ server }) => server !== "unreachable" && server !== "refused");
+  const served = new Set(usable.flatMap(({ contracts }) => contracts));
+  const known = new Set(reports.flatMap(({ contracts }) => contracts));
+  return [...known].filter((id) => !served.has(id)).toSorted();
 }

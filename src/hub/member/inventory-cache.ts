@@ -58,6 +58,8 @@ export class InventoryCache {
   #refreshing: Promise<void> = Promise.resolve();
   #loading: Promise<boolean> | undefined;
   #saving: Promise<void> | undefined;
+  /** True while the inventory of an earlier generation is in use, which is stored under another key. */
+  #inherited = false;
 
   constructor(options: InventoryCacheOptions) {
     this.#options = options;
@@ -82,7 +84,9 @@ export class InventoryCache {
 
   /** Takes the inventory of an earlier generation, unless one is known already. */
   inherit(inventory: Inventory): void {
-    if (this.inventory === EMPTY) this.#replace(inventory);
+    if (this.inventory !== EMPTY) return;
+    this.#replace(inventory);
+    this.#inherited = true;
   }
 
   /** The server announced a change of this list, so it is refreshed soon. */
@@ -124,7 +128,10 @@ export class InventoryCache {
       onMissing: (method, reason) => {
         if (session !== this.#options.session()) return;
         const { code, message } = toPortolanError(reason);
-        warn(code, `${method} of ${alias} failed, so the last known list is kept: ${message}`);
+        warn(
+          code,
+          `${method} of ${alias} failed, so Portolan uses the last known list, if there is one: ${message}`,
+        );
       },
     });
     const hashes = await this.#hashesOf(fetched, before);
@@ -132,12 +139,15 @@ export class InventoryCache {
     done?.();
     for (const list of lists) this.#fetchedAt.set(list, performance.now());
     const tools = diffTools(before.tools, this.inventory.tools);
-    if (JSON.stringify(before) === JSON.stringify(this.inventory)) return;
+    const isSame = JSON.stringify(before) === JSON.stringify(this.inventory);
+    // Only `saved` waits for the disk.
+    if (!isSame || this.#inherited)
+      this.#saving = this.#options.inventoryStore.save(this.#key, this.inventory);
+    this.#inherited = false;
+    if (isSame) return;
     if (!isNoChange(tools))
       events.emit({ type: "mcp.tools_changed", server: alias, caller: this.#options.user?.name, ...tools });
     changed();
-    // Only `saved` waits for the disk.
-    this.#saving = this.#options.inventoryStore.save(this.#key, this.inventory);
   }
 
   /** A list that was not fetched is without its secrets, so that its earlier hashes count. */

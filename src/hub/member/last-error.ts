@@ -41,7 +41,7 @@ export class LastError {
 
   wrote(text: string): void {
     // Redacted after joining, because a secret may arrive in two pieces.
-    this.stderr = this.#redactor.redactText(this.stderr + text).slice(-STDERR_CHARS);
+    this.stderr = endOf(this.#redactor.redactText(this.stderr + text));
   }
 
   /** The error with the alias of this server and without secrets. It is remembered if it is about the server. */
@@ -74,4 +74,13 @@ export class LastError {
   #named(error: PortolanError): PortolanError {
     return error.server === this.sessionName ? renamedError(error, this.#alias) : error;
   }
+}
+
+/** The last lines, without the part of a line that does not fit. */
+function endOf(text: string): string {
+  if (text.length <= STDERR_CHARS) return text;
+  const end = text.slice(-STDERR_CHARS);
+  const isWhole = text.at(-STDERR_CHARS - 1) === "\n";
+  const next = end.indexOf("\n") + 1;
+  return isWhole || next === end.length ? end : end.slice(next);
 }

@@ -1,7 +1,7 @@
 // Calls of one member: they wait for a start and for the check of pins, are measured, and move to a newer generation if this one did
 // not send them.
 
-import { type PortolanError, toPortolanError } from "../../errors/index.ts";
+import { PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { JsonObject } from "../../model/index.ts";
 import type { Redactor } from "../../secrets/index.ts";
 import type { Call } from "../../upstream/index.ts";
@@ -19,6 +19,8 @@ export interface MemberCallsOptions {
   readonly pins: () => MemberPins;
   /** The error of a member that is stopped or disabled; undefined while it takes calls. */
   readonly refusal: () => PortolanError | undefined;
+  /** The message of calls that were running when the member was stopped. */
+  readonly stopReason: () => string | undefined;
   readonly timeoutOf: (call: Pick<Call, "timeoutMs">) => number;
 }
 
@@ -100,6 +102,11 @@ export class MemberCalls {
   #passOn(error: PortolanError, call: Call): Promise<JsonObject> {
     const isUnsent = error.code === "CONNECTION_CLOSED" && error.data.neverRan === true;
     if (isUnsent && this.successor !== undefined) return this.successor.request(call);
-    return Promise.reject(error);
+    const reason = this.#options.stopReason();
+    if (reason === undefined || error.code !== "CONNECTION_CLOSED") return Promise.reject(error);
+    const { server, tool, data } = error;
+    return Promise.reject(
+      new PortolanError("CONNECTION_CLOSED", reason, { server, tool, data, cause: error }),
+    );
   }
 }

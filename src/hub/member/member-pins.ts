@@ -102,7 +102,12 @@ export class MemberPins {
     throw new PortolanError(
       "TOOL_WITHHELD",
       `${JSON.stringify(tool.slice(0, 200))} is withheld: the tools of ${server} could not be compared with portolan.lock`,
-      { server, tool, hint: `See why: portolan why ${server}`, data: { reason: "unlisted", neverRan: true } },
+      {
+        server,
+        tool,
+        hint: `See the reason: portolan why ${server}`,
+        data: { reason: "unlisted", neverRan: true },
+      },
     );
   }
 
@@ -136,7 +141,7 @@ export class MemberPins {
     if (tool === undefined) return;
     throw new PortolanError(
       "TOOL_WITHHELD",
-      `it has another definition of ${JSON.stringify(tool.slice(0, 200))} than the approved one`,
+      `the new session of ${alias} has a definition of ${JSON.stringify(tool.slice(0, 200))} that differs from the approved one`,
       {
         ...{ server: alias, tool, hint: `See the pins: portolan pins ${alias}` },
         data: { reason: "changed", neverRan: true },

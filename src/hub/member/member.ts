@@ -28,6 +28,7 @@ import { MemberCalls } from "./member-calls.ts";
 import { MemberPins } from "./member-pins.ts";
 import { memberPolicy } from "./member-policy.ts";
 import { isPerCaller, UserMembers } from "./user-members.ts";
+import { serverHint } from "./health.ts";
 import type { PinBook } from "../pins/pin-book.ts";
 
 /** The states in the lifecycle of a server. */
@@ -82,6 +83,8 @@ export class Member {
   readonly #calls: MemberCalls;
   #policy: Policy;
   #subscriptions: MemberSubscriptions;
+  /** The server failed, and has not worked since. */
+  #isFailing = false;
   /** The first lists of the running server are being fetched. */
   #listing: Promise<void> | undefined;
   /** The session is open, but the ready event was not emitted yet. */
@@ -90,6 +93,7 @@ export class Member {
   #isHashed = false;
   /** True when another generation emits the events from now on. */
   #isSilent = false;
+  #stopReason: string | undefined;
 
   constructor(options: MemberOptions) {
     this.#options = options;
@@ -112,6 +116,7 @@ export class Member {
       ...{ alias: this.alias, redactor: options.redactor, callRedactor, lastError: this.lastError },
       processes: () => this.processes,
       pins: () => this.pins,
+      stopReason: () => this.#stopReason,
       refusal: () => (this.stopped ? this.#notRunning() : undefined),
       timeoutOf: (call) => this.#timeoutOf(call),
     });
@@ -125,7 +130,11 @@ export class Member {
       callRedactor,
       policy: () => this.#policy,
       busy: () => this.#calls.isBusy,
-      changed: () => {
+      changed: (state) => {
+        const isRetry = this.#isFailing && (state.kind === "starting" || state.kind === "failed");
+        // Later attempts do not change since when the server has been failing.
+        if (isRetry) return;
+        this.#isFailing = state.kind === "failed" || (state.kind === "starting" && state.why === "restart");
         this.since = new Date();
       },
       event: (event) => this.#report(event),
@@ -328,13 +337,15 @@ export class Member {
     await this.stop();
   }
 
-  async stop({ isSilent = false }: { isSilent?: boolean } = {}): Promise<void> {
+  /** `reason` is the message of calls that were running. */
+  async stop({ isSilent = false, reason }: { isSilent?: boolean; reason?: string } = {}): Promise<void> {
     this.#isSilent ||= isSilent;
+    this.#stopReason ??= reason;
     this.inventoryCache.stopRefreshing();
     await Promise.all([
       this.processes.main.close(),
       this.processes.closeDedicated(this.#notRunning()),
-      this.users.stop(),
+      this.users.stop(reason),
     ]);
     await this.inventoryCache.saved();
   }
@@ -398,8 +409,8 @@ export class Member {
     const { alias, origin } = this.config;
     const hint =
       origin.format === "program"
-        ? "Your program declares it with enabled: false."
-        : `Its config is in ${origin.file}:${origin.line}; enable it there.`;
+        ? "Your program declares this server with enabled: false; remove that."
+        : `Enable the server in its config: ${origin.file}:${origin.line}`;
     return new PortolanError("SERVER_DISABLED", `${alias} is disabled`, { server: alias, hint });
   }
 
@@ -409,7 +420,11 @@ export class Member {
     // A caller without a login is no failure of the server; the caller gets the link to one.
     const isLogin = this.processes.main.lastFault?.error.code === "AUTH_REQUIRED";
     if (user !== undefined && type === "mcp.server_failed" && isLogin) return;
-    const more = type === "mcp.server_failed" ? this.lastError.reason() : {};
+    const { error } = this.lastError;
+    const more =
+      type === "mcp.server_failed" && error !== undefined
+        ? { ...this.lastError.reason(), hint: serverHint(this, error) }
+        : {};
     events.emit({ type, server: this.alias, caller: user?.name, ...more });
   }
 

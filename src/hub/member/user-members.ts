@@ -88,8 +88,8 @@ export class UserMembers {
     await this.#end((member) => member.drain());
   }
 
-  async stop(): Promise<void> {
-    await this.#end((member) => member.stop({ isSilent: true }));
+  async stop(reason?: string): Promise<void> {
+    await this.#end((member) => member.stop({ isSilent: true, reason }));
   }
 
   async #end(how: (member: Member) => Promise<void>): Promise<void> {

@@ -138,14 +138,15 @@ export class PinBook {
 
   async #parse({ file, text, problem }: LockText): Promise<LockState> {
     const { report } = this.#options;
-    const hint = "Restore it from version control. After a merge, resolve its conflicts.";
+    const hint = "Restore portolan.lock from version control. After a merge, resolve the conflicts in it.";
     const broken = (place: string, reason: string): LockState => ({
       kind: "broken",
       reason: `${place}: ${reason}`,
     });
     if (text === undefined) {
       const message = `the lock file cannot be read: ${problem ?? "unknown"}`;
-      report({ code: "FILE_FAILED", severity: "error", message, file, hint });
+      const readable = "Make portolan.lock a file that Portolan can read.";
+      report({ code: "FILE_FAILED", severity: "error", message, file, hint: readable });
       return broken(file, problem ?? "it cannot be read");
     }
     try {
@@ -182,8 +183,8 @@ export class PinBook {
       code: "TOOL_WITHHELD",
       severity: "warning",
       file: text?.file,
-      message: `portolan.lock has no pins of ${lost.slice(0, 10).join(", ")} any more; their tools are not compared from now on unless pins is enforce`,
-      hint: `To pin them again: portolan pin ${lost[0] ?? ""}`,
+      message: `portolan.lock has no pins of these servers any more: ${lost.slice(0, 10).join(", ")}. If such a server is still in the workspace, Portolan does not compare its tools now; with pins: enforce, it withholds all of them`,
+      hint: `To pin the tools of a server again: portolan pin ${lost[0] ?? ""}`,
     });
   }
 }

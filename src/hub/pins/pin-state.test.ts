@@ -51,5 +51,7 @@ test("a tool that nobody listed, and names of the language itself, are withheld"
 
 test("the error quotes a name for the shell", () => {
   const state = comparePins("s", undefined, PINNED, [["it's", "1"]]);
-  expect(withheldError("s", "it's", state).hint).toContain(String.raw`portolan pins approve s 'it'\''s'`);
+  const { message, hint } = withheldError("s", "it's", state);
+  expect(message).toBe(`"it's" is withheld: nobody has approved this tool of s`);
+  expect(hint).toContain(String.raw`portolan pins approve s 'it'\''s'`);
 });

@@ -132,7 +132,7 @@ export function explainWithheld(
     case "new":
     case "same":
       return {
-        message: `${named} is withheld: ${server} did not have this tool when its tools were approved`,
+        message: `${named} is withheld: nobody has approved this tool of ${server}`,
         hint: review,
       };
   }
@@ -143,7 +143,7 @@ export function explainObstacle(server: string, obstacle: PinObstacle): string {
     case "unpinned":
       return `no tool of ${server} is approved yet`;
     case "unreadable":
-      return `the approved tools are not known: ${obstacle.reason}`;
+      return `the list of approved tools cannot be read: ${obstacle.reason}`;
     case "unlisted":
       return `the tools of ${server} have not been compared with portolan.lock yet`;
   }
@@ -152,7 +152,7 @@ export function explainObstacle(server: string, obstacle: PinObstacle): string {
 export function hintFor(server: string, obstacle: PinObstacle): string {
   switch (obstacle.kind) {
     case "unpinned":
-      return `Look at its tools and approve them: portolan pin ${server}`;
+      return `Review the tools of ${server}, and approve them: portolan pin ${server}`;
     case "unreadable":
       return "Restore portolan.lock from version control, or resolve the conflicts of a merge in it.";
     case "unlisted":

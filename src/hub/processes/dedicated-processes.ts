@@ -195,7 +195,7 @@ export class DedicatedProcesses implements Iterable<ProcessSlot> {
     }, RETRY_MS).unref();
     if (this.#isReported) return;
     this.#isReported = true;
-    const what = `Portolan could not start another process of ${alias}, so calls during which it sends requests wait for each other`;
+    const what = `Portolan could not start another process of ${alias}, so calls during which the server sends requests (such as elicitation) run one after the other`;
     report({ code, severity: "warning", server: alias, message: `${what}: ${message}` });
   }
 

@@ -248,7 +248,7 @@ export class LegacySessions {
     this.#blockedUntil = isRefused ? Infinity : performance.now() + delay;
     if (isRefused || this.#isReported) return;
     this.#isReported = true;
-    const message = `Portolan could not open a legacy session with ${alias}, so its legacy clients share the main connection: ${error.message}`;
+    const message = `Portolan could not open a legacy session with ${alias}, so calls of several clients share the main connection: ${error.message}`;
     report({ code: error.code, severity: "warning", server: alias, message });
   }
 

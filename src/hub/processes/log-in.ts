@@ -49,5 +49,7 @@ export async function logInAt(
 }
 
 function notAServer(server: string): PortolanError {
-  return new PortolanError("NOT_SUPPORTED", `${server} has no login of OAuth`, { server });
+  return new PortolanError("NOT_SUPPORTED", `${server} does not use OAuth, so no login is possible`, {
+    server,
+  });
 }

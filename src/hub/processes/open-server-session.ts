@@ -1,6 +1,5 @@
 // Opens a session of a server from its config: resolves its secrets, then takes a session of the process pool.
 
-import { hash } from "node:crypto";
 import type { Approve, Audit } from "../../contracts/index.ts";
 import { PortolanError, type Report, type Diagnostic } from "../../errors/index.ts";
 import type { LaunchContext } from "../../launch/index.ts";
@@ -34,6 +33,7 @@ import type { Person } from "../drivers/login-page.ts";
 import type { HubUser } from "../member/user-members.ts";
 import type { DriverPins } from "../pins/driver-pins.ts";
 import { withSetup } from "./setup-hint.ts";
+import { digestOf, type UsedSecrets } from "./used-secrets.ts";
 import {
   openPooledSession,
   sessionOptions,
@@ -41,12 +41,6 @@ import {
   type ProcessListener,
   type ProcessPool,
 } from "./process-pool.ts";
-
-/** The secrets with which the last session of a server was opened. */
-export interface UsedSecrets {
-  /** A digest of the config with its values; undefined before the first session, and for contracts. */
-  digest?: string;
-}
 
 export interface ServerContext {
   readonly config: ServerConfig;
@@ -231,11 +225,6 @@ export async function checkSecrets(options: ServerContext): Promise<string | und
   }
 }
 
-/** Values of secrets are not kept for the comparison. */
-function digestOf(resolved: unknown): string {
-  return hash("sha256", JSON.stringify(resolved));
-}
-
 export async function resolveEndpointOf(
   { config, secrets, redactor, report }: ServerContext,
   endpoint: Endpoint,
@@ -293,7 +282,7 @@ async function resolveInvoked(options: SecretOptions, server: InvokedServer): Pr
       code,
       severity: "warning",
       server: alias,
-      message: `${message} Until then, these operations cannot be used: ${shown}${more}.`,
+      message: `${message} Without that, these operations do not work: ${shown}${more}.`,
       hint,
     },
   };

@@ -35,8 +35,11 @@ export async function readPackagedServer(
   if (sandboxRequired && mode !== "enforce")
     throw new PortolanError(
       "SANDBOX_UNAVAILABLE",
-      `Server "${alias}" was not started: its package requires a sandbox, and the mode is ${mode}.`,
-      { server: alias, hint: "Leave out the mode of its sandbox." },
+      `Server "${alias}" was not started: its package requires a sandbox, but its sandbox mode is ${mode}.`,
+      {
+        server: alias,
+        hint: `Remove the sandbox mode ${mode} from the config of the server, or the option --sandbox.`,
+      },
     );
   const text = (await readLimited(file, MAX_BYTES)).toString("utf8");
   const { servers, diagnostics } = parseMcpfile(text, file);

@@ -228,7 +228,7 @@ export class Placement {
 
   #explain(error: PortolanError): PortolanError {
     const { alias } = this.#options;
-    const note = `${alias} supports both protocol eras and was called in the legacy era of this client. The next call of this tool uses the modern era; "era: modern" in the config of ${alias} makes every call do so.`;
+    const note = `${alias} supports both protocol eras and was called in the legacy era of this client. The next call of this tool uses the modern era. To use it for every call, set "era: modern" in the config of ${alias}.`;
     return changedError(error, { message: `${error.message} (${note})`, hint: note });
   }
 

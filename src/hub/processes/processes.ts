@@ -65,8 +65,8 @@ export class Processes {
   description: Description | undefined;
   /** The process groups that were started, by id; some may have ended. */
   readonly groups = new Set<number>();
-  /** The launch plan of the last start. */
-  plan: LaunchPlan | undefined;
+  /** The launch plans of the last starts: of the server, or of each driver of the contracts. */
+  readonly #plans = new Map<string, LaunchPlan>();
   readonly #options: ProcessesOptions;
   readonly #alias: string;
   readonly #launches: LaunchDiagnostics;
@@ -85,8 +85,11 @@ export class Processes {
     this.#options = options;
     this.#alias = config.alias;
     const command = grantCommand(config, options.launchContext.hintFolder);
+    const { file, line, format } = config.origin;
     this.#launches = createLaunchDiagnostics(config.alias, options.report, undefined, {
       command,
+      // A server of the command line has no config file.
+      place: format === "command line" ? undefined : `${file}:${line}`,
       dataFile: dataFileAdvice(config, homedir(), command),
       onDeniedPath: this.#deniedPath,
       isReadOnlyTool: options.isReadOnlyTool,
@@ -121,13 +124,23 @@ export class Processes {
       });
   }
 
-  readonly #deniedPath = ({ path, message: reason, grant }: PathDenial): void => {
+  readonly #deniedPath = ({ path, access, message: reason, grant }: PathDenial): void => {
     const { events, redactor } = this.#options;
     events.emit({
-      ...{ type: "mcp.sandbox_path_denied", server: this.#alias, grant },
+      ...{ type: "mcp.sandbox_path_denied", server: this.#alias, access, grant },
       ...{ path: redactor.redactText(path), reason: redactor.redactText(reason) },
     });
   };
+
+  /** The launch plan of the last start. Of several drivers, the one with the weakest sandbox mode. */
+  get plan(): LaunchPlan | undefined {
+    const plans = [...this.#plans.values()];
+    return (
+      (["off", "warn"] as const)
+        .map((mode) => plans.find(({ sandbox }) => sandbox.mode === mode))
+        .find((plan) => plan !== undefined) ?? plans.at(-1)
+    );
+  }
 
   /** The open session, whose upstream may be shared with other servers. */
   get handle(): SessionHandle | undefined {
@@ -198,7 +211,8 @@ export class Processes {
    * opened with is missing now.
    */
   async hasNewSecrets(): Promise<boolean> {
-    const { digest } = this.#options.usedSecrets;
+    const { digest, hasNew } = this.#options.usedSecrets;
+    if (hasNew !== undefined) return hasNew();
     // Its first start is looking them up now.
     if (digest === undefined && !this.main.isDown) return false;
     try {
@@ -291,8 +305,12 @@ export class Processes {
     launch: (news) => {
       // The words of a plan contain resolved secrets, and other commands and the console show them.
       // A shared process was planned for the server that opened it.
-      if (news.type === "planned")
-        this.plan = { ...this.#options.redactor.redactValue(news.plan), server: this.#alias };
+      if (news.type === "planned") {
+        const key = this.#options.config.endpoint.transport === "contracts" ? news.plan.server : this.#alias;
+        this.#plans.set(key, { ...this.#options.redactor.redactValue(news.plan), server: this.#alias });
+        // The diagnostics of its plan are reported for each server.
+        this.#launches.onLaunch(news);
+      }
       if (news.type === "started") this.groups.add(news.pid);
       const event = toLaunchEvent(this.#alias, news, this.#options.redactor);
       if (event !== undefined) this.#options.events.emit(event);

@@ -26,14 +26,14 @@ export function withSetup(error: unknown, { config, secrets }: Lacking): unknown
   const isLogin = error.code === "AUTH_REQUIRED" && error.data.login !== undefined;
   if (isLogin && isOfProgram)
     return changedError(error, {
-      hint: 'Set auth or headers of the server in your program, as in "In a program" of docs/guides/server-login.md.',
+      hint: 'Set auth or headers of the server in your program; see "In a program" in docs/guides/server-login.md.',
     });
   const isUnread = secrets.envFile === undefined && secrets.ofProgram !== true;
   if (error.code === "SECRET_MISSING" && isUnread && existsSync(beside))
     hints.push(
       isOfProgram
-        ? `Portolan has not read ${beside}; allow it with the option envFile: true.`
-        : `Portolan has not read the .env file beside ${basename(origin.file)}; allow it with --env-file ${beside}, or envFile: true in a program.`,
+        ? `Portolan has not read ${beside}; to use this file, set the option envFile: true.`
+        : `Portolan has not read the .env file beside ${basename(origin.file)}; to use it, add --env-file ${beside}, or envFile: true in a program.`,
     );
   if (setup !== undefined) {
     const where = origin.format === "manifest" ? basename(origin.file) : "the config file";

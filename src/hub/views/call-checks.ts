@@ -12,6 +12,8 @@ export interface RoutedCall {
   readonly tool: ViewTool;
   /** The tool is a contract: the driver that serves it is chosen later. */
   readonly isContract: boolean;
+  /** True once every check let the call pass. */
+  readonly isSent?: () => boolean;
 }
 
 export type SendCall = (call: Call) => Promise<JsonObject>;
@@ -37,12 +39,15 @@ export class CallChecks {
   run({ call, ...routed }: RoutedCall, send: SendCall): Promise<JsonObject> {
     const passed = this.#passed.get(call);
     if (passed !== undefined) return send(passed);
+    let sent = false;
+    const isSent = (): boolean => sent;
     const last: SendCall = (checked) => {
+      sent = true;
       this.#passed.set(call, checked);
       return send(checked);
     };
     return this.#checks.reduceRight<SendCall>(
-      (next, check) => (checked) => check({ ...routed, call: checked }, next),
+      (next, check) => (checked) => check({ ...routed, call: checked, isSent }, next),
       last,
     )(call);
   }

@@ -10,9 +10,9 @@ const SPOKEN = { era: "modern", revision: "2026-07-28", transport: "memory" } as
 /** Extensions whose messages can be routed: their ids name the server, or they use only merged lists. */
 const ROUTABLE_EXTENSIONS = new Set(["io.modelcontextprotocol/tasks", "io.modelcontextprotocol/ui"]);
 
-export function describeAlone({ alias, inventory, isPerCaller }: Member): Description {
-  // Before a login its capabilities are unknown, and a client must list again after it.
-  const isOpen = isPerCaller && inventory === EMPTY;
+export function describeAlone({ alias, inventory }: Member): Description {
+  // Before its first start or a login its capabilities are unknown. A client must list to learn why, and again after it.
+  const isOpen = inventory === EMPTY;
   return {
     ...SPOKEN,
     info: inventory.info ?? { name: alias, version: "unknown" },

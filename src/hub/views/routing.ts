@@ -91,7 +91,7 @@ export function ownerOf(view: Routed, uri: string): Member {
   );
   // A server whose lists are unknown may have the resource too.
   if (!onlyListed && having.length === 1 && having[0]?.inventory !== EMPTY) return having[0] as Member;
-  throw new PortolanError("RESOURCE_NOT_FOUND", `no server has the resource ${uri.slice(0, 200)}`, {
+  throw new PortolanError("RESOURCE_NOT_FOUND", `no server lists the resource ${uri.slice(0, 200)}`, {
     data: { uri },
   });
 }

@@ -182,7 +182,7 @@ export class HubView implements Upstream {
       if (this.#source.closed)
         throw new PortolanError("CONNECTION_CLOSED", `${this.name} is closed`, { server: this.name });
       const { observation } = call;
-      if (observation === undefined) return this.#dispatch(call);
+      if (observation?.hasPhases !== true) return this.#dispatch(call);
       return trackPhase(observation.phase({ name: "hub", method: call.method }), () => this.#dispatch(call));
     } catch (error) {
       return Promise.reject(toPortolanError(error));
@@ -254,14 +254,15 @@ export class HubView implements Upstream {
   }
 
   async #list(method: Parameters<ListResults["of"]>[0]): Promise<JsonObject> {
-    const starting = this.members.filter((member) => member.isPerCaller && isStarting(member));
-    // The first list of a caller contains the tools of its own connections.
+    const alone = this.#alone();
+    const waitsFor = (member: Member): boolean => member.isPerCaller || member === alone;
+    const starting = this.members.filter((member) => waitsFor(member) && isStarting(member));
+    // The first list of a caller contains the tools of its own connections, and the list of one server is that of a running one.
     if (starting.length > 0)
       await Promise.race([
         Promise.allSettled(starting.map((member) => member.start())),
         delay(LIST_WAIT_MS, undefined, { ref: false }),
       ]);
-    const alone = this.#alone();
     // An empty list would look like a server without tools.
     if (alone?.unavailable !== undefined && this.table.tools.length === 0) throw alone.unavailable;
     return this.#lists.of(method, this.members, this.table);
@@ -365,7 +366,7 @@ export class HubView implements Upstream {
   }
 
   #notSupported(method: string): PortolanError {
-    return new PortolanError("NOT_SUPPORTED", `${method} is not supported in a view of several servers`, {
+    return new PortolanError("NOT_SUPPORTED", `${method} is not supported by ${this.name}`, {
       server: this.name,
     });
   }

@@ -18,7 +18,10 @@ export interface Bridge extends AsyncDisposable {
   start(): Promise<void>;
   /** The tools of all servers that are ready; empty before `start()` and after `stop()`. Current when a server changes its tools. */
   getTools(): Tool[];
-  /** Pings each server that was connected since `start()`. False when one of them is down, and when the bridge is not started. */
+  /**
+   * `healthCheck()` of the workspace, for the servers that were connected since `start()`: a server that never started does not
+   * count. False when one of them is down or a contract is unserved, and when the bridge is not started.
+   */
   healthCheck(): Promise<boolean>;
   /** Cancels the running calls and stops all servers. `start()` may be called again. */
   stop(): Promise<void>;

@@ -58,10 +58,12 @@ export async function readConfig(
   report: (diagnostic: Diagnostic) => void,
 ): Promise<WorkspaceConfig> {
   if (isChecked(config)) return config;
-  if (!isObject(config) || (config.folder !== undefined && typeof config.folder !== "string"))
+  if (!isObject(config))
     throw new PortolanError("CONFIG_INVALID", "a workspace is a folder, a file, or { servers: { … } }", {
-      hint: "Each server has the fields that it has in portolan.yaml, such as command and args, or url.",
+      hint: "Give each server the same fields as in portolan.yaml: command and args, or url.",
     });
+  if (config.folder !== undefined && typeof config.folder !== "string")
+    throw new PortolanError("CONFIG_INVALID", "folder must be the path of a folder, as a string");
   const { folder, ...fields } = config;
   const catalog = await readProgramConfig(fields, folder);
   for (const diagnostic of catalog.diagnostics) report(diagnostic);

@@ -3,6 +3,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { CatalogChange } from "../../catalog/index.ts";
+import type { Contracts } from "../../contracts/index.ts";
 import { toPortolanError } from "../../errors/index.ts";
 import type { ServerConfig } from "../../model/index.ts";
 import { inWorkspaceFolder } from "./config.ts";
@@ -87,6 +88,7 @@ export class Members {
         // The removed server finishes its calls in the background.
         void this.#hub.remove(alias).catch(() => {});
       }
+      for (const { alias, origin } of catalog.servers) if (!fresh.has(alias)) this.#move(alias, origin);
       const servers = catalog.servers.filter((one) => fresh.has(one.alias) && this.#wants(one));
       return servers.map((one) => {
         const server = inWorkspaceFolder(one, catalog.folder);
@@ -116,15 +118,16 @@ export class Members {
     const { config } = this.#next.get(alias) ?? current;
     if (!config.enabled && current.unavailable !== undefined) throw current.unavailable;
     await this.#track(this.#replace(config, current, (this.#restarts += 1)));
-    await this.#hub
-      .member(alias)
-      .start()
-      .then(
-        () => {
-          this.#hub.events.emit({ type: "mcp.server_restarted", server: alias, reason });
-        },
-        () => {},
-      );
+    const next = this.#hub.member(alias);
+    try {
+      await next.start();
+      // Until a driver is verified, its calls go to the process from before.
+      await contractsIn(next)?.settled();
+    } catch {
+      // The state of the server has the failure.
+      return;
+    }
+    this.#hub.events.emit({ type: "mcp.server_restarted", server: alias, reason });
   }
 
   /** Looks up the secrets of all servers again, and restarts those that were started with other values. */
@@ -135,7 +138,9 @@ export class Members {
       // A server that does not run reads its secrets at its next start.
       if (!member.isPerCaller && (member.stopped || member.state === "idle")) return [];
       const isNew = await member.processes.hasNewSecrets().catch((thrown: unknown) => {
-        problems.push(`${member.alias} keeps the secrets from before: ${toPortolanError(thrown).message}`);
+        problems.push(
+          `${member.alias} keeps its earlier secrets, because they could not be read again: ${toPortolanError(thrown).message}`,
+        );
         return false;
       });
       return isNew ? [member.alias] : [];
@@ -145,10 +150,11 @@ export class Members {
     return { restarted, problems };
   }
 
-  /** Resolves when every server that was to be started is ready or has failed. */
+  /** Resolves when every server that was to be started, also of a driver, is ready or has failed. */
   async settled(): Promise<void> {
     await this.#changing;
     await Promise.allSettled(this.#starts);
+    await Promise.all(this.#hub.members.map(async (member) => contractsIn(member)?.settled()));
     // The hub announces the new lists in the next turn of the event loop; until then, a connection would return the old ones.
     await nextTurn();
   }
@@ -184,6 +190,13 @@ export class Members {
       return;
     }
     await this.#replace(server, current);
+  }
+
+  /** Notes where the config of a server is now: lines may have been inserted before it. */
+  #move(alias: string, origin: ServerConfig["origin"]): void {
+    const current = this.#hub.members.find((member) => member.alias === alias);
+    for (const member of [current, this.#next.get(alias)])
+      if (member !== undefined) member.config = { ...member.config, origin };
   }
 
   /** Replaces the processes of a server, also if its config is the same. */
@@ -253,6 +266,11 @@ export class Members {
     this.#starts.add(tracked);
     return tracked;
   }
+}
+
+function contractsIn({ config, processes }: Member): Contracts | undefined {
+  if (config.endpoint.transport !== "contracts") return undefined;
+  return processes.handle?.upstream as Contracts | undefined;
 }
 
 /** True when both configs result in the same processes. */

@@ -6,9 +6,11 @@ import type { WorkspaceOptions } from "./workspace-hub.ts";
 
 const { callback, either, flag, map, milliseconds, object, oneOf, signal, text, texts } = OPTION_KINDS;
 
+const LEAVE_OUT_HINT = 'Pass a function: leaveOut: ({ alias }) => alias === "demo".';
+
 export const WORKSPACE_OPTIONS: OptionTable<WorkspaceOptions> = {
   only: texts,
-  leaveOut: callback,
+  leaveOut: (value, path) => callback(value, path).map((problem) => ({ ...problem, hint: LEAVE_OUT_HINT })),
   signal,
   watchFiles: flag,
   waitMs: milliseconds,

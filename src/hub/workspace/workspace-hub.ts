@@ -38,7 +38,7 @@ import { hasDriverOrContract } from "../views/naming.ts";
 /** The options of `openWorkspace()`. */
 export interface WorkspaceOptions extends Omit<
   HubOptions,
-  "secrets" | "naming" | "descriptionPrefix" | "name" | "forget"
+  "secrets" | "naming" | "descriptionPrefix" | "name" | "forget" | "roots"
 > {
   /** Only the servers with these aliases. */
   readonly only?: readonly string[];
@@ -107,7 +107,8 @@ export interface OpenedWorkspace {
   restart(alias: string): Promise<void>;
   /** Resolves when every server that starts with the workspace is ready, or has failed for the first time. */
   settled(): Promise<void>;
-  close(): Promise<void>;
+  /** `reason` is the message of calls that were running. */
+  close(reason?: string): Promise<void>;
 }
 
 /** Most programs read the tools once, so that opening waits for all servers. */
@@ -133,6 +134,8 @@ export async function openWorkspaceHub(
       kept.add(failed);
       warn(failed);
     });
+  // A function of the program may throw: nothing is open yet that would have to be closed.
+  const roots = await rootFolders(options.handlers ?? {});
   const { reapOrphans } = await import("../../process/index.ts");
   const { FILE_REFUSED_HINT, fileRefusal } = await import("../../sandbox/index.ts");
   const { createIndexRenewal, createLaunchContext } = await import("../../launch/index.ts");
@@ -169,7 +172,6 @@ export async function openWorkspaceHub(
     configFiles.add({ folder: dirname(envFile), isWhole: false, paths: [envFile] });
   launchContext.servers = config.servers;
   launchContext.packagePolicy = config.packages;
-  const roots = await rootFolders(options.handlers ?? {});
   const secrets = createSecretStore({
     env: process.env,
     lookup: options.secrets,
@@ -185,6 +187,7 @@ export async function openWorkspaceHub(
   const { naming, descriptionPrefix } = config;
   const opened = await openHub({
     ...options,
+    roots,
     secrets,
     launchContext,
     naming,
@@ -256,8 +259,8 @@ export async function openWorkspaceHub(
   for (const early of changes.splice(0)) change(early);
   apply = change;
   await begun;
-  const close = async (): Promise<void> => {
-    await Promise.all([watch?.close(), hub.close(), applying, indexRenewal.close()]);
+  const close = async (reason?: string): Promise<void> => {
+    await Promise.all([watch?.close(), hub.close(reason), applying, indexRenewal.close()]);
     await members.settled();
     opened.events.close();
   };
@@ -327,7 +330,9 @@ function reportPins(event: PinsComparedEvent, report: Report): void {
   const { server, mode, changed, added, withheld, reason, hint } = event;
   const names = [...changed, ...added];
   if (names.length === 0 && reason === undefined) return;
-  const what = reason ?? `nobody approved ${names.slice(0, 10).join(", ")}${names.length > 10 ? ", …" : ""}`;
+  const what =
+    reason ??
+    `these tools are not approved: ${names.slice(0, 10).join(", ")}${names.length > 10 ? ", …" : ""}`;
   const effect = mode === "warn" ? "" : ` (${withheld} withheld)`;
   report({
     code: "TOOL_WITHHELD",

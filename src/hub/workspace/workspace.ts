@@ -1,5 +1,6 @@
 // `openWorkspace()`: the servers of a folder, a file or a program as one set of tools.
 
+import { resolve } from "node:path";
 import { OWN_NAMES, USUAL_NAMES } from "../../catalog/index.ts";
 import type { Contracts } from "../../contracts/index.ts";
 import {
@@ -34,7 +35,7 @@ import type { WorkspaceSource } from "./config.ts";
 import type { WorkspaceEvents } from "../events.ts";
 import type { Hub, OwnName } from "../hub.ts";
 import type { ListName } from "../member/inventory.ts";
-import { healthOf, isUp, type ServerHealth } from "../member/health.ts";
+import { healthOf, isUp, type ServerHealth, unservedContracts } from "../member/health.ts";
 import type { ServerPins } from "../pins/pin-report.ts";
 import { readPins } from "../pins/read-pins.ts";
 import { HEALTH_OPTIONS, READ_OPTIONS, WORKSPACE_OPTIONS } from "./options.ts";
@@ -80,13 +81,16 @@ export interface Workspace extends AsyncDisposable {
   on: McpConnection["on"];
   /** Resolves when every server that starts with the workspace is ready, or has failed for the first time. */
   settled(): Promise<void>;
-  /** The state of each server. All contracts are one server; `contracts()` has the state of their drivers, `status()`. */
+  /**
+   * The last known state of each server, without a request to it. All contracts are one server, whose `unserved` names the
+   * contracts that no driver can serve; `status()` of `contracts()` has the state of each driver.
+   */
   health(): ServerHealth[];
   /** The tools of each server beside their pins. Reads the lists of servers that are not compared otherwise. */
   pins(): Promise<ServerPins[]>;
   /**
-   * Pings every running server, or only `servers`. False when an enabled server is down, or when all drivers of a contract are
-   * unreachable or refused. Drivers that wait for a login are not down.
+   * Pings every running server, or only `servers`. False when an enabled server is down, or when a contract is `unserved` in
+   * `health()`: all its drivers are unreachable or refused. Drivers that wait for a login are not down.
    */
   healthCheck(options?: { readonly servers?: readonly string[] }): Promise<boolean>;
   close(): Promise<void>;
@@ -116,13 +120,18 @@ export async function openWorkspace(
   const onDiagnostic = options.onDiagnostic ?? createWarner();
   const opened = await openWorkspaceHub(source, { reportsFailures: true, ...options, onDiagnostic });
   const { hub, events, diagnostics, report } = opened;
-  if (typeof source === "string" && opened.config.servers.length === 0 && options.reportsFailures !== false)
+  if (typeof source === "string" && opened.config.servers.length === 0 && options.reportsFailures !== false) {
+    const place = resolve(source);
     report({
       code: "SERVER_UNKNOWN",
       severity: "warning",
-      message: `There are no servers in ${opened.config.folder ?? source}.`,
-      hint: `Declare them in one of these files: ${[...OWN_NAMES, ...USUAL_NAMES].join(", ")}.`,
+      message: `There are no servers in ${place}.`,
+      hint:
+        place === opened.config.folder
+          ? `Declare them in one of these files: ${[...OWN_NAMES, ...USUAL_NAMES].join(", ")}.`
+          : "Declare them in this file, or open another file or folder.",
     });
+  }
   const connection = new Connection(hub, {
     ...{ limits: DEFAULT_LIMITS, retryHinted: false, diagnostics, report },
     serverOf: (tool) => hub.ownName(tool)?.server,
@@ -155,12 +164,15 @@ export async function openWorkspace(
     },
     callTool: async (name, input, request) => {
       const full = hub.toolName(name);
-      if (!hub.isKnown(full)) await findOwner(full, request);
-      return connection.callTool(full, input, request).catch((thrown: unknown) => {
-        if (!isPortolanError(thrown) || thrown.code !== "TOOL_NOT_FOUND") throw thrown;
+      try {
+        if (!hub.isKnown(full)) await findOwner(full, request);
+        return await connection.callTool(full, input, request);
+      } catch (thrown) {
+        if (!isPortolanError(thrown)) throw thrown;
+        if (thrown.code !== "TOOL_NOT_FOUND") throw thrown.at({ tool: full });
         // An unknown tool has no server, but its name may begin with one: `files.raed`.
         throw thrown.at({ server: hub.members.find(({ alias }) => name.startsWith(`${alias}.`))?.alias });
-      });
+      }
     },
     fullName: (name) => hub.toolName(name),
     contracts: () => hub.contracts(),
@@ -193,7 +205,7 @@ export async function openWorkspace(
     context: () => readContext(hub.members),
     on: (event, listener) => connection.on(event, listener),
     settled: () => opened.settled(),
-    health: () => hub.members.map(healthOf).toSorted((a, b) => (a.alias < b.alias ? -1 : 1)),
+    health: () => readHealth(hub.members),
     pins: () => readPins(opened),
     healthCheck: async (options = {}) => {
       checkOptions("the options of healthCheck()", options, HEALTH_OPTIONS);
@@ -219,6 +231,11 @@ function createMissingWarner(hub: Hub, report: Report): (list: ListName) => void
   };
 }
 
+/** The last known state of each server, sorted by alias. */
+export function readHealth(members: Hub["members"]): ServerHealth[] {
+  return members.map(healthOf).toSorted((a, b) => (a.alias < b.alias ? -1 : 1));
+}
+
 /** Pings every running server. False when an enabled one is down, or a contract that no driver can serve. */
 export async function checkHealth(members: Hub["members"]): Promise<boolean> {
   const alive = await Promise.all(
@@ -227,8 +244,7 @@ export async function checkHealth(members: Hub["members"]): Promise<boolean> {
       const limit = { server: member.alias, what: "starting", ms: PING_MS, signal: undefined };
       if (member.state === "starting") await within(member.start(), limit).catch(() => {});
       if (member.state !== "ready") return isUp(member);
-      if (member.config.endpoint.transport === "contracts")
-        return hasDrivers(member.processes.handle?.upstream as Contracts);
+      if (member.config.endpoint.transport === "contracts") return hasDrivers(member);
       const method = member.processes.description?.era === "modern" ? "server/discover" : "ping";
       return member.request({ method, timeoutMs: PING_MS }).then(
         () => true,
@@ -239,12 +255,10 @@ export async function checkHealth(members: Hub["members"]): Promise<boolean> {
   return alive.every(Boolean);
 }
 
-/** False when every driver of a contract is unreachable or refused. Drivers that are still verified get as much time as a ping. */
-async function hasDrivers(contracts: Contracts): Promise<boolean> {
-  const limit = { server: contracts.name, what: "verifying", ms: PING_MS, signal: undefined };
-  await within(contracts.settled(), limit).catch(() => {});
-  const reports = contracts.status();
-  const usable = reports.filter(({ server }) => server !== "unreachable" && server !== "refused");
-  const served = new Set(usable.flatMap((report) => report.contracts));
-  return reports.every((report) => report.contracts.every((id) => served.has(id)));
+/** False when a contract is not served. Drivers that are still verified get as much time as a ping. */
+async function hasDrivers(member: Hub["members"][number]): Promise<boolean> {
+  const limit = { server: member.alias, what: "verifying", ms: PING_MS, signal: undefined };
+  const contracts = member.processes.handle?.upstream as Contracts | undefined;
+  await within(contracts?.settled() ?? Promise.resolve(), limit).catch(() => {});
+  return unservedContracts(member).length === 0;
 }

@@ -38,7 +38,7 @@ async function* withLimit(source: AsyncIterable<Uint8Array>, maxBytes: number): 
   let bytes = 0;
   for await (const chunk of source) {
     bytes += chunk.length;
-    if (bytes > maxBytes) throw new Error("its content is far larger than it should be");
+    if (bytes > maxBytes) throw new Error("its content is far larger than expected");
     yield chunk;
   }
 }

@@ -59,10 +59,10 @@ export async function unpack(
         throw archiveError(`${JSON.stringify(name)} would run with the rights of another user (setuid)`);
       const written = await writeFileOf(entry, path, (more) => {
         bytes += more;
-        if (bytes > budget) throw archiveError("its content is far larger than it should be");
+        if (bytes > budget) throw archiveError("its content is far larger than expected");
       });
       if ((await stat(path)).size !== written)
-        throw archiveError("it could not be written whole: is the disk full?");
+        throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
       if ((entry.mode & 0o111) !== 0) await chmod(path, 0o755);
       files.push(name);
     }
@@ -105,7 +105,7 @@ function createNameCheck(): { add(path: string, folder: boolean): void } {
     if (before === undefined) seen.set(key, { name, folder });
     else if (before.name !== name)
       throw archiveError(
-        `${JSON.stringify(before.name)} and ${JSON.stringify(name)} are one name on some systems`,
+        `${JSON.stringify(before.name)} and ${JSON.stringify(name)} are the same name on some systems`,
       );
     else if (!folder || !before.folder) throw archiveError(`it contains ${JSON.stringify(name)} twice`);
   };
@@ -148,7 +148,7 @@ async function openArchive(
   if (head.toString("latin1", 257, 262) === "ustar") return readTar(createReadStream(archive), maxBytes);
   const other = UNSUPPORTED.find(([magic]) => head.toString("hex").startsWith(magic))?.[1];
   if (other !== undefined)
-    throw archiveError(`it is packed with ${other}, and only tar, tar.gz and zip are supported`);
+    throw archiveError(`it is packed with ${other}, but only tar, tar.gz and zip are supported`);
   return isZip(head) ? readZip(archive) : undefined;
 }
 
@@ -167,13 +167,13 @@ export function safePath(text: string): string {
     steps.length > 64 ||
     steps.some((step) => step === ".." || step.length > 255 || /[. ]$/.test(step));
   if (bad && !/^\.(?:\/\.?)*$/.test(text))
-    throw archiveError(`it contains the path ${JSON.stringify(text.slice(0, 200))}`);
+    throw archiveError(`it contains the path ${JSON.stringify(text.slice(0, 200))}, which is not allowed`);
   return steps.join("/") || ".";
 }
 
 export function archiveError(why: string, cause?: unknown): PortolanError {
   return new PortolanError("INSTALL_FAILED", `The archive cannot be unpacked safely: ${why}.`, {
     cause,
-    hint: "Ask its author for a plain archive, or install the program by hand.",
+    hint: "Ask the author of the archive for one without this problem, or install the program by hand.",
   });
 }

@@ -52,7 +52,7 @@ async function checkEntry(zip: ZipFile, entry: Entry): Promise<void> {
   const kind = (entry.externalFileAttributes >>> 16) & 0o170000;
   if (kind !== 0 && kind !== FILE && kind !== FOLDER) throw new Error(`${name} is a link or a device`);
   if (entry.isEncrypted()) throw new Error(`${name} is encrypted`);
-  if (!entry.canDecodeFileData()) throw new Error(`${name} is packed in a way that is not supported`);
+  if (!entry.canDecodeFileData()) throw new Error(`${name} uses a compression method that is not supported`);
   const { fileName } = await zip.readLocalFileHeaderPromise(entry);
   // Another program could read the other name.
   if (!fileName.equals(entry.fileNameRaw)) throw new Error(`${name} has two different names`);

@@ -22,10 +22,14 @@ export async function findBin(folder: string, name: string, bin: string | undefi
   const real = await realpath(path).catch(() => undefined);
   const top = await realpath(folder).catch(() => folder);
   if (real === undefined)
-    throw new PortolanError("INSTALL_FAILED", `${name} has no file for its program: ${relative(own, path)}`, {
-      hint: "Report it to the package's author.",
-      data: { package: name, missing: true },
-    });
+    throw new PortolanError(
+      "INSTALL_FAILED",
+      `The package ${name} does not contain the file of its program: ${relative(own, path)}`,
+      {
+        hint: "Report this to the author of the package.",
+        data: { package: name, missing: true },
+      },
+    );
   if (!isInside(top, real))
     throw new PortolanError("INSTALL_FAILED", `The program of ${name} is outside of the package.`, {
       hint: "Do not trust this package, and report it.",
@@ -63,10 +67,15 @@ async function chooseBin(
   throw new PortolanError(
     "INSTALL_FAILED",
     wanted === undefined
-      ? `${name} does not say which of its programs to run (it has: ${there}).`
+      ? bins.size === 0
+        ? `${name} has no program to run.`
+        : `${name} does not say which of its programs to run (it has: ${there}).`
       : `${name} has no program "${wanted}" (it has: ${there}).`,
     {
-      hint: `Name one of them: bin: PROGRAM beside npm: ${name} in a server config, or npx -p ${name} PROGRAM as a command.`,
+      hint:
+        bins.size === 0
+          ? "Use a package that contains a program; this one may be a library."
+          : `Name one of them: bin: PROGRAM beside npm: ${name} in a server config, or npx -p ${name} PROGRAM as a command.`,
       data: { package: name, programs: [...bins.keys()] },
     },
   );
@@ -75,14 +84,16 @@ async function chooseBin(
 async function readBins(own: string, name: string): Promise<Map<string, string>> {
   const text = await readFile(join(own, "package.json"), "utf8").catch(() => undefined);
   if (text === undefined)
-    throw new PortolanError("INSTALL_FAILED", `${name} is not whole in the store.`, {
+    throw new PortolanError("INSTALL_FAILED", `The files of ${name} in the store are not complete.`, {
       data: { missing: true },
     });
   let manifest: unknown;
   try {
     manifest = JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch {
-    throw new PortolanError("INSTALL_FAILED", `The package.json of ${name} cannot be read.`);
+    throw new PortolanError("INSTALL_FAILED", `The package.json of ${name} is not valid JSON.`, {
+      hint: "Report this to the author of the package.",
+    });
   }
   const bin = isObject(manifest) ? manifest.bin : undefined;
   if (typeof bin === "string") return new Map([[name.replace(/^@[^/]*\//, ""), bin]]);

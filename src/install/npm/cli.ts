@@ -6,7 +6,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { searchFolders } from "../../base/process/program-path.ts";
 import { lastWords } from "../../base/text/truncate.ts";
-import { PortolanError } from "../../errors/index.ts";
+import { machineFault, PortolanError } from "../../errors/index.ts";
 import { childEnvironment, type Program, type RunningProgram, startProgram } from "../../process/index.ts";
 import { createRedactor, Secret } from "../../secrets/index.ts";
 import { watchNetwork } from "./network.ts";
@@ -79,7 +79,8 @@ export async function runNpm({ args, cwd, writable, signal, env = process.env }:
   const words = [...guard, npm, ...args];
   const program = { file: process.execPath, args: words, cwd, env: environment };
   const { code, output, lost } = await run(program, signal);
-  if (lost !== undefined) return { code, output, kind: lost, reason: `nothing was answered (${lost})` };
+  if (lost !== undefined)
+    return { code, output, kind: lost, reason: `the network did not respond (${lost})` };
   const kind = /^npm (?:error|ERR!) code (\w+)/m.exec(output)?.[1];
   return { code, output, kind, reason: reasonOf(output, environment, npmrc) };
 }
@@ -103,6 +104,7 @@ async function run(
         throw new PortolanError("INSTALL_FAILED", `npm could not be started: ${cause.message}`, {
           cause,
           data: { reason: cause.code ?? "unknown" },
+          hint: machineFault(cause)?.hint ?? "Check that npm works on this machine: npm --version.",
         });
       },
     );
@@ -182,7 +184,7 @@ export async function guardWords(writable: readonly string[]): Promise<string[]>
   if (flag === undefined)
     throw new PortolanError(
       "INSTALL_FAILED",
-      "npm cannot be prevented from running scripts of packages here.",
+      "This version of Node.js cannot prevent npm from running the scripts of packages, so Portolan does not run npm.",
       {
         hint: "Run portolan with Node.js 20.19 or later.",
       },

@@ -40,10 +40,11 @@ test.each([
   [
     "another version",
     ["a 1.1.0 sha512-1.1.0", ...LINES.slice(1)],
-    "a would be 1.1.0, and portolan.lock names 1.0.0",
+    "a is now 1.1.0, but portolan.lock names 1.0.0",
   ],
   ["another hash", ["a 1.0.0 sha512-evil", ...LINES.slice(1)], "with another hash than portolan.lock names"],
   ["one more", ["0 1.0.0 sha512-0", ...LINES], "which portolan.lock does not name"],
+  ["one less", LINES.slice(1), "its dependency a 1.0.0, which portolan.lock names, is missing now"],
 ])("%s is refused", (_, found, message) => {
   expect(() => refuseOtherDependencies("own@2.0.0", LINES, found)).toThrow(message);
   expect(() => refuseOtherDependencies("own@2.0.0", LINES, LINES)).not.toThrow();

@@ -67,23 +67,23 @@ export function refuseOtherDependencies(
 ): void {
   const sorted = [...wanted].sort();
   if (isDeepStrictEqual(sorted, found)) return;
-  const line = found.find((one) => !sorted.includes(one)) ?? sorted.find((one) => !found.includes(one)) ?? "";
-  const [place = "", version = ""] = line.split(" ");
+  const other = found.find((one) => !sorted.includes(one));
+  const [place = "", version = ""] = (other ?? sorted.find((one) => !found.includes(one)) ?? "").split(" ");
   const before = sorted.find((one) => one.startsWith(`${place} `))?.split(" ");
   const what =
     before === undefined
       ? "which portolan.lock does not name"
       : before[1] === version
         ? "with another hash than portolan.lock names"
-        : `and portolan.lock names ${before[1] ?? ""}`;
-  throw new PortolanError(
-    "INSTALL_FAILED",
-    `${spec} is not installed: its dependency ${place} would be ${version}, ${what}.`,
-    {
-      hint: "Do not trust it. A version in a registry never changes; ask the operator of the npm registry.",
-      data: { spec, part: place, reason: "DEPENDENCY_MISMATCH", permanent: true },
-    },
-  );
+        : `but portolan.lock names ${before[1] ?? ""}`;
+  const now =
+    other === undefined
+      ? `its dependency ${place} ${version}, which portolan.lock names, is missing now`
+      : `its dependency ${place} is now ${version}, ${what}`;
+  throw new PortolanError("INSTALL_FAILED", `Portolan did not install ${spec}: ${now}.`, {
+    hint: "Do not trust this package: a published version must never change. Ask the operator of the npm registry.",
+    data: { spec, part: place, reason: "DEPENDENCY_MISMATCH", permanent: true },
+  });
 }
 
 /** The dependency whose bytes npm refused, named by the hash in its message. */
@@ -93,9 +93,9 @@ export function refuseSwappedBytes(spec: string, wanted: readonly string[], reas
   const [place = "", version = ""] = line.split(" ");
   throw new PortolanError(
     "INSTALL_FAILED",
-    `${spec} is not installed: its dependency ${place} ${version} has another hash than portolan.lock names.`,
+    `Portolan did not install ${spec}: its dependency ${place} ${version} has another hash than portolan.lock names.`,
     {
-      hint: "Do not trust it. A version in a registry never changes; ask the operator of the npm registry.",
+      hint: "Do not trust this package: a published version must never change. Ask the operator of the npm registry.",
       data: { spec, part: place, reason: "HASH_MISMATCH", permanent: true },
     },
   );

@@ -11,8 +11,8 @@ import { PortolanError } from "../../errors/index.ts";
 export function refuseOtherVersion(spec: string, wanted: string, got: string): void {
   const [exact, found] = [parseVersion(wanted), parseVersion(got)];
   if (exact === undefined || (found !== undefined && compareVersions(exact, found) === 0)) return;
-  throw new PortolanError("INSTALL_FAILED", `The registry answered ${spec} with the version ${got}.`, {
-    hint: "Do not trust this registry, and report it to its operator.",
+  throw new PortolanError("INSTALL_FAILED", `The npm registry returned the version ${got} for ${spec}.`, {
+    hint: "Do not trust this npm registry (npm config get registry shows its URL), and report it to its operator.",
     data: { spec, reason: "VERSION_MISMATCH", permanent: true },
   });
 }
@@ -69,9 +69,9 @@ function ofAlgorithm(written: string, algorithm: Integrity["algorithm"]): Integr
 function mismatch(spec: string, expected: Integrity, found: Integrity): PortolanError {
   return new PortolanError(
     "INSTALL_FAILED",
-    `${spec} is not the package that was published: its hash is ${toSri(found)}, and ${toSri(expected)} is expected.`,
+    `${spec} is not the package that was published: its hash is ${toSri(found)}, but ${toSri(expected)} was expected.`,
     {
-      hint: "Do not trust it, and report it to the operator of the registry.",
+      hint: "Do not trust the package, and report it to the operator of the registry.",
       data: { spec, reason: "HASH_MISMATCH", permanent: true },
     },
   );

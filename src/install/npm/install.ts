@@ -148,9 +148,14 @@ async function readList(folder: string, path: string): Promise<Lock> {
     return await readLock(join(folder, path));
   } catch (error) {
     await refuseFullDisk(folder);
-    throw new PortolanError("INSTALL_FAILED", `npm left no list of what it installs: ${path}`, {
-      cause: error,
-    });
+    throw new PortolanError(
+      "INSTALL_FAILED",
+      `npm ended without an error, but its lock file is missing or incomplete: ${join(folder, path)}`,
+      {
+        cause: error,
+        hint: "Run the command again. If it fails again, --verbose shows the cause.",
+      },
+    );
   }
 }
 
@@ -159,18 +164,26 @@ async function refuseMissing(spec: string, folder: string, there: Lock): Promise
   const missing = missingPlaces(folder, there);
   if (missing.length === 0) return;
   await refuseFullDisk(folder);
-  throw new PortolanError("INSTALL_FAILED", `npm left out parts of ${spec}: ${listOf(missing)}`, {
-    data: { spec, reason: "EPART" },
-  });
+  throw new PortolanError(
+    "INSTALL_FAILED",
+    `npm did not install all parts of ${spec}. Missing: ${listOf(missing)}`,
+    {
+      data: { spec, reason: "EPART" },
+    },
+  );
 }
 
 function ownOf(spec: string, name: string, lock: Lock): { version: string; integrity: string } {
   const { version, integrity } = lock.get(`node_modules/${name}`) ?? {};
   if (version !== undefined && integrity !== undefined) return { version, integrity };
-  throw new PortolanError("INSTALL_FAILED", `${spec} has no hash to know it by.`, {
-    hint: "Its registry provides no integrity hash. Report it to the registry's operator.",
-    data: { spec },
-  });
+  throw new PortolanError(
+    "INSTALL_FAILED",
+    `The npm registry has no integrity hash for ${spec}, so Portolan does not install it.`,
+    {
+      hint: "Report this to the operator of the registry.",
+      data: { spec },
+    },
+  );
 }
 
 /** Archives may lack the executable bit, which npm would set when it creates links. */
@@ -190,10 +203,14 @@ function sealedOf(name: string, lock: Lock): string[] {
 }
 
 function notAgreed(spec: string): PortolanError {
-  return new PortolanError("INSTALL_FAILED", `${spec} became something else while it was installed.`, {
-    hint: "Try again; if it happens again, do not trust it, and report it.",
-    data: { spec, reason: "EPART" },
-  });
+  return new PortolanError(
+    "INSTALL_FAILED",
+    `npm installed other packages for ${spec} than it had announced.`,
+    {
+      hint: "Try again. If this happens again, do not trust the package, and report it to the operator of the registry.",
+      data: { spec, reason: "EPART" },
+    },
+  );
 }
 
 /**
@@ -216,7 +233,7 @@ function npmError(spec: string, { reason, kind }: NpmEnd): PortolanError {
     notFound !== undefined
       ? `${notFound.message}: ${why}`
       : isNetworkFailure(kind)
-        ? `npm could not install ${spec}, since its registry cannot be reached: ${why}`
+        ? `npm could not install ${spec}, because its registry cannot be reached: ${why}`
         : `npm could not install ${spec}: ${why}`,
     {
       data: {
@@ -232,16 +249,18 @@ function npmError(spec: string, { reason, kind }: NpmEnd): PortolanError {
 function hintFor(kind: string | undefined): string | undefined {
   if (kind === undefined) return undefined;
   if (isNetworkFailure(kind))
-    return "Is this machine online? Check the network and npm's registry setting. Once installed, it starts without network.";
-  if (kind === "ETARGET") return "No version of it is in that range: check the version.";
-  if (kind === "E401" || kind === "E403") return "The registry wants credentials: log in with npm login.";
+    return "Check the network connection, and the registry setting of npm: npm config get registry. After the installation, the server starts without network.";
+  if (kind === "ETARGET") return "The package has no version in that range. Check the version.";
+  if (kind === "E401") return "The registry requires credentials. Log in: npm login";
+  if (kind === "E403")
+    return "The registry refused access to the package. Log in with an account that may read it: npm login";
   if (kind === "EINTEGRITY")
-    return "The download does not match the registry's hash: do not trust it, and report it.";
+    return "The download does not match the registry's hash. Do not trust the package, and report it to the operator of the registry.";
   if (kind === "ENOSPC") return "Free some space on the disk of the store.";
   if (kind === "EALLOWGIT" || kind === "ERR_ACCESS_DENIED")
-    return "It depends on a git repository, which is not fetched: ask its author to publish that part.";
+    return "The package depends on a git repository, which Portolan does not download. Ask the author of the package to publish that dependency to npm.";
   if (kind === "EUSAGE")
-    return "One of its optional parts cannot be installed here, such as a git repository: ask its author to publish that part.";
+    return "An optional dependency of the package cannot be installed, for example because it is a git repository. Ask the author of the package to publish that dependency to npm.";
   return undefined;
 }
 

@@ -59,10 +59,14 @@ export function refuseOthers(
     const why = whyNot(place, found, isFixed);
     if (why === undefined) continue;
     const part = place.replace(/^.*node_modules\//, "");
-    throw new PortolanError("INSTALL_FAILED", `${spec} is not installed: its part "${part}" ${why}.`, {
-      hint: "Only packages of a registry are installed: ask its author to publish that part.",
-      data: { spec, part, reason: "EPART", permanent: true },
-    });
+    throw new PortolanError(
+      "INSTALL_FAILED",
+      `Portolan did not install ${spec}: its dependency "${part}" ${why}.`,
+      {
+        hint: "Portolan installs packages of a registry only. Ask the author of the package to publish that dependency to npm.",
+        data: { spec, part, reason: "EPART", permanent: true },
+      },
+    );
   }
 }
 
@@ -73,10 +77,10 @@ function whyNot(
 ): string | undefined {
   if (link || !place.startsWith("node_modules/")) return "is a link to a folder of this machine";
   if (resolved === undefined)
-    return inBundle || (isFixed && integrity !== undefined) ? undefined : "does not say where it comes from";
+    return inBundle || (isFixed && integrity !== undefined) ? undefined : "has no source URL";
   if (/^git\b|^(?:github|gitlab|bitbucket|gist|ssh):/i.test(resolved)) return "is a git repository";
   if (!isHttpUrl(resolved)) return "is a file or folder of this machine";
-  return integrity === undefined ? "has no hash to know it by" : undefined;
+  return integrity === undefined ? "has no integrity hash" : undefined;
 }
 
 /** Whether everything that npm installed is in the lock file with the same hash. */

@@ -159,7 +159,7 @@ export async function installNpm(options: NpmOptions): Promise<Installed> {
 }
 
 function notMended(spec: string, broken: readonly string[], error: PortolanError): PortolanError {
-  const message = `${spec} is broken in the store (${listOf(broken)}), and was not installed again. ${error.message}`;
+  const message = `The installed files of ${spec} are damaged (${listOf(broken)}), and Portolan could not install it again. ${error.message}`;
   return new PortolanError(error.code, message, {
     cause: error,
     hint: error.hint,

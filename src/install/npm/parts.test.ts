@@ -76,7 +76,7 @@ describe("a folder of this machine is not a part of a package", () => {
     for (const name of ["by-path", "by-bare-path", "by-way", "part-of-part", "optional"])
       await expectRefused(name);
     await expect(install("by-path")).rejects.toMatchObject({
-      message: expect.stringContaining('its part "part" is a file or folder of this machine') as string,
+      message: expect.stringContaining('its dependency "part" is a file or folder of this machine') as string,
       hint: expect.stringContaining("publish") as string,
     });
   });

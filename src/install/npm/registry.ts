@@ -52,9 +52,13 @@ async function configuredRegistry(
     );
     const found = [own, usual].find((text) => text !== undefined && isHttpUrl(text));
     if (code === 0 && found !== undefined) return found;
-    throw new PortolanError("INSTALL_FAILED", `npm does not say its registry: ${reason || "no answer"}`, {
-      hint: "Show the setting: npm config get registry.",
-    });
+    throw new PortolanError(
+      "INSTALL_FAILED",
+      `The registry setting of npm cannot be read: ${reason || "npm printed nothing"}`,
+      {
+        hint: "Check the setting: npm config get registry.",
+      },
+    );
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -227,7 +227,7 @@ async function brokenEntry(folder: string, record: StoreRecord): Promise<string[
   if (marker?.integrity === record.integrity && marker.key === record.key)
     return brokenParts(folder, marker.seals);
   const isThere = await stat(folder).catch(() => undefined);
-  return [isThere === undefined ? "its folder is missing" : "its folder is not whole"];
+  return [isThere === undefined ? "its folder is missing" : "its folder is not complete"];
 }
 
 async function verifyEntry(folder: string, record: StoreRecord): Promise<Verified | undefined> {
@@ -285,7 +285,7 @@ async function touch(path: string): Promise<void> {
 }
 
 const READ_ONLY =
-  "Packages are kept in Portolan's store, and this folder of it cannot be written: make it writable, or choose another place with XDG_DATA_HOME.";
+  "Portolan cannot write to this folder of its package store. Make the folder writable, or choose another place for the store with XDG_DATA_HOME.";
 
 function storeError(error: unknown, spec: string): unknown {
   const { code, message } = error as NodeJS.ErrnoException;

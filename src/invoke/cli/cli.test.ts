@@ -264,10 +264,10 @@ function pidFile(): { path: string; pids: () => number[] } {
 
 test.each(["cancel", "patience", "time", "close"])("%s ends the command and its helpers", async (how) => {
   const { path, pids } = pidFile();
-  const more = how === "time" ? { timeoutMs: 1_500 } : {};
+  const more = how === "time" ? { timeoutMs: 4_000 } : {};
   const { call, upstream } = await openTool(script(STUBBORN, ["{repoUrl}"], more), schema);
   const cancel = new AbortController();
-  const patience = how === "patience" ? { timeoutMs: 2_500 } : {};
+  const patience = how === "patience" ? { timeoutMs: 4_000 } : {};
   const result = call({ repoUrl: path }, { signal: cancel.signal, ...patience }).catch(
     (error: unknown) => error,
   );
@@ -280,7 +280,7 @@ test.each(["cancel", "patience", "time", "close"])("%s ends the command and its 
   if (how === "time") {
     expect(answer).toMatchObject({
       isError: true,
-      content: [{ text: "The command took longer than 1.5 s and was stopped." }, { text: "ready\n" }],
+      content: [{ text: "The command took longer than 4 s and was stopped." }, { text: "ready\n" }],
       _meta: { "portolan/cli": { timedOut: true } },
     });
   } else {

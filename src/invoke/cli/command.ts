@@ -38,7 +38,8 @@ export function createCommandBuilder(
     if (shell !== undefined && script !== undefined)
       return { program: shell.program, args: ["-c", script.fill(run)], ...where };
     const [program = "", ...args] = [...fillWords(invocation, schema, run), ...unusedOptions(run)];
-    if (program === "") throw new ArgumentError("No program is left to run.");
+    if (program === "")
+      throw new ArgumentError("The command has no program after its arguments were filled in.");
     return { program: findProgram(program, hasPlaceholder(cwd) ? folder : where.cwd), args, ...where };
   };
 }
@@ -54,7 +55,7 @@ function checkProgram(word: CliWord | undefined, schema: JsonSchema): void {
   if (parts.length === 0 || !fixed)
     throw new PortolanError(
       "FILE_INVALID",
-      "the command must begin with the name of a program; only an argument with an enum may be part of it",
+      "the command must begin with the name of a program; only an argument with an enum can be part of this name",
     );
 }
 
@@ -76,7 +77,7 @@ function fillFolder(template: Template | undefined, folder: string, run: Filling
   // Symbolic links must not lead out either. The command runs in the resolved path, so that a link changed later has no effect.
   const real = realOf(cwd);
   if (isOutside(cwd, fixed) || isOutside(real, realOf(fixed)))
-    throw new ArgumentError(`The arguments lead out of the folder ${fixed}.`);
+    throw new ArgumentError(`The arguments lead to a folder outside of ${fixed}.`);
   return real;
 }
 

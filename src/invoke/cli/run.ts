@@ -125,10 +125,10 @@ class Output {
 }
 
 const KILLED_OTHERS =
-  "Note: the command left processes in the background, and they were stopped when it returned. A command must wait for what it starts.";
+  "Note: the command left processes in the background, and Portolan stopped them when the command returned. A command must wait for the processes that it starts.";
 
 const SANDBOX_ENDED =
-  "Note: the command starts processes in the background and does not wait for them. They ended with its sandbox when it returned.";
+  "Note: the command starts processes in the background and does not wait for them. They ended with the sandbox when the command returned.";
 
 function describeExit(
   code: Ended["code"],
@@ -142,12 +142,12 @@ function describeExit(
 }
 
 function describeStartError({ program, cwd }: BuiltCommand, error: unknown): string {
-  if (isPortolanError(error)) return `The command cannot be started: ${error.message}.`;
+  if (isPortolanError(error)) return `The command cannot be started: ${error.message.replace(/\.$/, "")}.`;
   const code = (error as { code?: string }).code;
   if (code === "ENOENT" && !existsSync(cwd))
     return `The command cannot be started: there is no folder "${cwd}".`;
   if (code === "ENOENT") return `The command cannot be started: there is no program "${program}".`;
-  if (code === "EACCES") return `The command cannot be started: "${program}" may not be run.`;
+  if (code === "EACCES") return `The command cannot be started: "${program}" is not executable.`;
   if (code === "E2BIG") return "The command cannot be started: its arguments are too long.";
   return `The command "${program}" cannot be started (${code ?? "unknown reason"}).`;
 }

@@ -39,7 +39,10 @@ export function prepareScript(
     return { placeholder: part, quotes, atWordStart };
   });
   if (!scanner.balanced && prepared.some((piece) => typeof piece !== "string"))
-    throw new PortolanError("FILE_INVALID", "the quotes of the script do not match");
+    throw new PortolanError(
+      "FILE_INVALID",
+      'the shell script in "command" has a quote, a parenthesis or a backtick that is not closed',
+    );
   return {
     fill(run) {
       const values: string[] = [];

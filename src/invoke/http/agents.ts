@@ -65,7 +65,9 @@ async function readTrust(
     };
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new PortolanError("FILE_FAILED", `cannot read the certificates of clientTls: ${reason}`, { cause });
+    throw new PortolanError("FILE_FAILED", `cannot read the certificates of clientTlsConfig: ${reason}`, {
+      cause,
+    });
   }
 }
 

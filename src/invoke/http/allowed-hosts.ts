@@ -32,7 +32,7 @@ function refused(url: URL, port: number, allowedHosts: readonly string[]): Porto
     "SANDBOX_DENIED",
     `The package sends requests to ${url.host}, which the sandbox of the server does not allow.`,
     {
-      hint: `If you trust it with this host, change its config: sandbox: { network: [${list}] }`,
+      hint: `If you trust the package with this host, change the config of the server: sandbox: { network: [${list}] }`,
       data: { reason: "HOST_DENIED", host, port, rule },
     },
   );

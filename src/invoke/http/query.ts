@@ -76,7 +76,10 @@ export function toFields(args: JsonObject, under = ""): [key: string, value: str
 /** Unused arguments as pairs. An argument must not repeat a key that the template fixes. */
 export function leftoverPairs(args: JsonObject, fixed: ReadonlySet<string>): string[] {
   return toFields(args).map(([key, value]) => {
-    if (fixed.has(key)) throw new ArgumentError(`The URL of this tool fixes "${key.slice(0, 100)}" already.`);
+    if (fixed.has(key))
+      throw new ArgumentError(
+        `The argument "${key.slice(0, 100)}" is not allowed: the URL of this tool has a fixed value for it.`,
+      );
     return `${encodeValue(key, "name of an argument")}=${encodeValue(value, `argument "${key.slice(0, 100)}"`)}`;
   });
 }

@@ -90,9 +90,9 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 function checkHeaders(headers: HttpInvocation["headers"]): void {
   for (const { name } of headers) {
     const problem = !NAME.test(name)
-      ? "is not a name for a header"
+      ? "is not a valid header name"
       : RESERVED.has(name.toLowerCase())
-        ? "is set by HTTP itself"
+        ? "cannot be set, because HTTP sets it itself"
         : undefined;
     if (problem !== undefined) throw new PortolanError("FILE_INVALID", `the header "${name}" ${problem}`);
   }
@@ -124,7 +124,7 @@ const CREDENTIALS = ["authorization", "cookie", "proxy-authorization"];
 
 /**
  * Follows redirects to the same host only, never from https to http, and without credentials when the origin
- * changes. Returns The next request, or the reason for not following as text, or undefined when the response is no
+ * changes. Returns the next request, or the reason for not following as text, or undefined when the response is no
  * redirect.
  */
 export function followRedirect(
@@ -134,7 +134,7 @@ export function followRedirect(
 ): HttpRequest | string | undefined {
   if (!REDIRECTS.has(status) || location === undefined) return undefined;
   const url = parseUrl(location, request.url);
-  if (url === undefined) return "it redirects to something that is not a URL";
+  if (url === undefined) return "the server redirects to an address that is not a URL";
   const refusal = refuse(request.url, url);
   if (refusal !== undefined) return refusal;
   url.hash = url.username = url.password = "";
@@ -148,11 +148,11 @@ export function followRedirect(
 }
 
 function refuse(from: URL, to: URL): string | undefined {
-  if (!isHttpUrl(to)) return `it redirects to ${to.protocol.slice(0, 20)} which is not HTTP`;
+  if (!isHttpUrl(to)) return `the server redirects to ${to.protocol.slice(0, 20)} which is not HTTP`;
   if (from.protocol === "https:" && to.protocol === "http:")
-    return "it redirects from https to http, which is not followed";
+    return "the server redirects from https to http, which is not followed";
   const upgrade = from.protocol === "http:" && to.protocol === "https:" && from.port === "" && to.port === "";
   if (to.hostname !== from.hostname || (to.port !== from.port && !upgrade))
-    return `it redirects to another host, ${to.host.slice(0, 200)}, which is not followed`;
+    return `the server redirects to another host, ${to.host.slice(0, 200)}, which is not followed`;
   return undefined;
 }

@@ -56,7 +56,7 @@ async function send(first: HttpRequest, { dispatch, dispatcher, signal, max }: S
       const next = followRedirect(request, response.statusCode, one(response.headers.location));
       if (next === undefined) return await toOutcome(request, response, max);
       await response.body.dump({ limit: 65_536, signal });
-      if (typeof next === "string") return failed(`${describe(first)} was not carried out: ${next}.`);
+      if (typeof next === "string") return failed(`${describe(first)} failed: ${next}.`);
       if (hops === MAX_REDIRECTS)
         return failed(`${describe(first)} was redirected more than ${MAX_REDIRECTS} times.`);
       request = next;

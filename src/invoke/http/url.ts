@@ -70,7 +70,7 @@ function fillPath(parts: readonly Part[], run: Pick<Run, "args" | "headers">): s
     const plain = segment.replace(/%2e/gi, ".");
     if (touched !== undefined && (plain === "" || plain === "." || plain === ".."))
       throw new ArgumentError(
-        `The ${describePlaceholder(touched)} must not make "${plain}" of a part of the path.`,
+        `The ${describePlaceholder(touched)} must not turn a part of the path into "${plain}".`,
       );
     path += segment;
     segment = "";

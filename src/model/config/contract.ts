@@ -316,6 +316,8 @@ export interface DriverError {
   readonly code: DriverErrorCode | `${string}:${string}`;
   readonly message: string;
   readonly retryable?: boolean;
+  /** Milliseconds until the call is possible again, if a budget refused it. */
+  readonly retryAfterMs?: number;
   /** Name of the wrong input. */
   readonly field?: string;
   readonly cause?: unknown;

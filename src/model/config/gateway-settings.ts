@@ -4,6 +4,9 @@ import type { JsonObject } from "../json/json.ts";
 import { APPS_CAPABILITY } from "../protocol/apps.ts";
 import type { AuditSettings, TelemetrySettings } from "./telemetry-settings.ts";
 
+export const LOG_FORMATS = ["pretty", "text", "json"] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
 export interface GatewaySettings {
   readonly host?: string;
   /** Port 0 chooses a free port. */
@@ -19,6 +22,8 @@ export interface GatewaySettings {
   readonly publicUrl?: string;
   /** The browsers that reach the console: those of this computer (the default), none, or all that reach the gateway. */
   readonly console?: "local" | "off" | "all";
+  /** The form of the log of `portolan serve`. */
+  readonly logFormat?: LogFormat;
   readonly oauth?: GatewayOAuth;
   readonly callers?: readonly GatewayCaller[];
   /** Calls that wait for a person before they run. The first rule that matches a call applies. */
@@ -62,10 +67,10 @@ export interface GatewayOAuth {
 
 export interface GatewayCaller {
   readonly name: string;
-  /** The text may contain references such as `${NAME}`. */
-  readonly token?: string;
-  /** SHA-256 of the token in lower-case hex, instead of the token. */
-  readonly tokenSha256?: string;
+  /** One token, or several that are valid at the same time. A text may contain references such as `${NAME}`. */
+  readonly token?: string | readonly string[];
+  /** SHA-256 of the token or tokens in lower-case hex, instead of `token`. */
+  readonly tokenSha256?: string | readonly string[];
   /** Rule that assigns tokens of the OAuth issuer to this caller. All given fields must match; an empty rule matches every token. */
   readonly oauth?: GatewayTokenRule;
   readonly allow?: GatewayToolRules;

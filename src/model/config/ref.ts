@@ -32,7 +32,7 @@ export function parseRef(text: string): ParsedRef {
     return {
       ok: false,
       code: "UnknownRefKind",
-      message: `${JSON.stringify(kind.slice(0, 80))} cannot be a kind: small letters, digits and _, a letter first`,
+      message: `${JSON.stringify(kind.slice(0, 80))} is not a valid kind: use lower-case letters, digits and _, beginning with a letter`,
     };
   const rest = text.slice(colon + 1);
   const mark = rest.lastIndexOf(MARK);

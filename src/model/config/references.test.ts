@@ -140,10 +140,9 @@ describe("properties", () => {
   });
 
   test("a long hostile text takes no longer than its length", () => {
-    const started = performance.now();
+    // With quadratic work, this would take hours, and exceed the time limit of the test.
     parseReferences("${".repeat(500_000));
     parseReferences("$${".repeat(500_000));
     parseReferences("${a}".repeat(200_000));
-    expect(performance.now() - started).toBeLessThan(15_000);
   });
 });

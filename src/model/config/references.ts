@@ -119,7 +119,8 @@ function unescape(text: string): string {
 /** Returns a reference or an error message. Messages do not repeat names, because a malformed name may be a secret value. */
 function readBody(body: string): Reference | string {
   if (body === "") return "A reference is empty: write ${NAME}.";
-  if (body.includes("${")) return "A reference contains another one: a default is literal text.";
+  if (body.includes("${"))
+    return "A reference contains another reference, which is not supported: a default is literal text.";
   if (body.startsWith("file:")) {
     const name = body.slice("file:".length);
     if (name === "" || name.includes("\0") || /[\r\n]/.test(name))
@@ -133,12 +134,12 @@ function readBody(body: string): Reference | string {
   if (head.startsWith("secrets.")) return named("secret", head.slice("secrets.".length));
   const prefix = /^([A-Za-z]{1,20}):/.exec(head)?.[1];
   if (prefix !== undefined)
-    return `A reference starts with "${prefix}:"; known are env: and file:, and :- before a default.`;
+    return `A reference starts with "${prefix}:", which is not supported. Write \${NAME}, \${env:NAME}, \${file:path} or \${NAME:-default}.`;
   return named("any", head);
 
   function named(kind: ReferenceKind, name: string): Reference | string {
     if (!isReferenceName(name))
-      return "A reference has no valid name: a letter or _, then letters, digits, _, . or -.";
+      return "A reference has no valid name: a name begins with a letter or _, and continues with letters, digits, _, . or -.";
     return { kind, name, ...fallback };
   }
 }

@@ -67,13 +67,13 @@ export function parseDockerRun(engine: DockerRun["engine"], words: readonly stri
       const [image, ...args] = words.slice(word === "--" ? at + 1 : at);
       if (image === undefined || image === "") return "it names no image";
       // After `--`, an image that begins with a dash would be read as an option of Portolan's own command.
-      return image.startsWith("-") ? `"${image}" is no image` : { engine, options, image, args };
+      return image.startsWith("-") ? `"${image}" is not an image` : { engine, options, image, args };
     }
     const read = word.startsWith("--") ? readLong(word) : readShort(word);
     if (typeof read === "string") return read;
     for (const { name, value, wants } of read) {
       const given = wants ? words[(at += 1)] : value;
-      if (wants && given === undefined) return `"${word}" wants a value`;
+      if (wants && given === undefined) return `"${word}" needs a value`;
       options.push({ name, value: given, text: wants ? `${word} ${given}` : word });
     }
   }
@@ -97,7 +97,7 @@ function readLong(word: string): Read[] | string {
     // `--rm=false` equals no option.
     return /^(?:0|f|false)$/i.test(value) ? [] : `"${word}" is neither true nor false`;
   }
-  if (!VALUES.has(name)) return `"--${written}" is not known here`;
+  if (!VALUES.has(name)) return `the option "--${written}" is not supported`;
   return value === undefined ? [{ name, wants: true }] : [{ name, value }];
 }
 
@@ -112,7 +112,7 @@ function readShort(word: string): Read[] | string {
       continue;
     }
     const name = SHORT_VALUES[letter];
-    if (name === undefined) return `"${word}" is not known here`;
+    if (name === undefined) return `the option "${word}" is not supported`;
     const value = word.slice(at + 1).replace(/^=/, "");
     found.push(value === "" ? { name, wants: true } : { name, value });
     return found;

@@ -58,14 +58,14 @@ export function parseNpx(words: readonly string[], runner: PackageRunner): NpxCo
       continue;
     }
     const [flag, inline] = splitFlag(word);
-    if (flag === "--call" || flag === "--shell-mode") return `"${word}" is a line for a shell`;
+    if (flag === "--call" || flag === "--shell-mode") return `"${word}" runs a line in a shell`;
     if (flag === "--package" || flag === "--registry" || HARMLESS_VALUES.has(flag)) {
       const value = inline ?? words[(at += 1)];
-      if (value === undefined) return `"${word}" names no ${flag.slice(2)}`;
+      if (value === undefined) return `"${word}" needs a value`;
       if (flag === "--package") packages.push(value);
       else if (flag === "--registry") registry = value;
     } else if (!HARMLESS.has(flag) || (inline !== undefined && inline !== "true"))
-      return `"${word}" is not known here`;
+      return `the option "${word}" is not supported`;
   }
   if (packages.length > 1) return "it names more than one package";
   const [named] = packages;

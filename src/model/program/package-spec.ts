@@ -27,10 +27,10 @@ export function parsePackageSpec(text: string): PackageSpec | string {
   if (typeof found === "string") return found;
   const written = text.slice(split + REGISTRY.length);
   const url = parseUrl(written);
-  if (url === undefined || !isHttpUrl(url)) return `"${written}" is not the address of a registry`;
+  if (url === undefined || !isHttpUrl(url)) return `"${written}" is not the URL of a registry`;
   // The spec is shown and stored, so that it must not contain credentials.
   if (url.username !== "" || url.password !== "")
-    return "credentials of a registry belong into npm's settings";
+    return "the registry URL contains credentials, which belong into .npmrc";
   return { ...found, spec: `${found.spec}${REGISTRY}${url.href}`, registry: url.href };
 }
 
@@ -39,7 +39,7 @@ function parseName(text: string): PackageSpec | string {
   const name = at === -1 ? text : text.slice(0, at);
   const range = (at === -1 ? "" : text.slice(at + 1).trim()) || "latest";
   if (/^[./~\\]|\.(?:tgz|tar|tar\.gz)$/i.test(name) || /[:\\]/.test(text))
-    return `"${text}" is a file, an address or a repository, not the name of a package`;
+    return `"${text}" is a file, a URL or a repository, not the name of a package`;
   if (name.includes("/") && !name.startsWith("@"))
     return `"${text}" is a repository, not the name of a package`;
   if (!NAME.test(name) || name.length > MOST_CHARACTERS) return `"${text}" is not the name of a package`;

@@ -79,9 +79,14 @@ function parseCommand(command: string, args: readonly string[]): ParsedProgram {
   if (runner !== undefined) return asNpm(parseNpx(runner.words, runner.name), runner.name);
   if (program === "docker" || program === "podman") {
     const words = args[0] === "container" ? args.slice(1) : args;
-    const run = words[0] === "run" ? parseDockerRun(program, words.slice(1)) : `it is no "${program} run"`;
+    const run = words[0] === "run" ? parseDockerRun(program, words.slice(1)) : `it is not "${program} run"`;
     if (typeof run !== "string") return { kind: "docker", command, words: args, ...run };
-    return { kind: "binary", command, args, note: `"${program}" is started as it is: ${run}.` };
+    return {
+      kind: "binary",
+      command,
+      args,
+      note: `Portolan starts "${program}" with unchanged arguments: ${run}.`,
+    };
   }
   return { kind: "binary", command, args };
 }
@@ -159,6 +164,6 @@ export function programName(command: string): string {
 function asNpm(found: NpxCommand | string, command: string): ParsedProgram & { readonly kind: "npm" } {
   if (typeof found !== "string") return { kind: "npm", ...found };
   throw new PortolanError("CONFIG_INVALID", `Portolan cannot run this ${command} command: ${found}.`, {
-    hint: "Write npm: PACKAGE, or npx -y PACKAGE and then the program's own arguments. Anything else: install it yourself, and name its program.",
+    hint: "Write npm: PACKAGE, or npx -y PACKAGE and then the program's own arguments. For anything else, install the package yourself, and write its program as the command.",
   });
 }

@@ -210,11 +210,17 @@ export interface Progress {
   message?: string;
 }
 
+/** The fields of a form: one JSON Schema for each property, without nested objects. */
+export type FormSchema = JsonSchema & {
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+};
+
 /** A server request for input of the user, as a form. */
 export type ElicitFormRequest = {
   mode: "form";
   message: string;
-  requestedSchema: JsonSchema;
+  requestedSchema: FormSchema;
   _meta?: JsonObject;
 };
 

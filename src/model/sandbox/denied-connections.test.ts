@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import type { Diagnostic } from "../../errors/index.ts";
-import { createDeniedReport, type Denied, deniedHint } from "./denied-connections.ts";
+import { connectionDenials, createDeniedReport, type Denied, deniedHint } from "./denied-connections.ts";
 
 const denied = (host: string, port = 0): Denied => ({ server: "web", host, port, reason: "no" });
 
@@ -35,6 +35,23 @@ test.each(["", "*", "*.example.com", "a b", "a;reboot", "$(reboot)", "a\\u0020b"
   },
 );
 
+test("a granted host that cannot be reached is reported without a grant", () => {
+  const one: Denied = { ...denied("example.org", 443), kind: "unreachable", reason: "is granted, but no" };
+  const told: Diagnostic[] = [];
+  const report = createDeniedReport((diagnostic) => told.push(diagnostic));
+  report(one, ["example.org"]);
+  report(one, ["example.org"]);
+  const message = 'Server "web": example.org is granted, but no';
+  expect(told).toEqual([{ code: "HOST_UNREACHABLE", severity: "warning", server: "web", message }]);
+  expect(deniedHint([one], ["*"])).toBe(`${message}.`);
+  expect(deniedHint([one, denied("other.test")], [], "portolan grant web")).toBe(
+    "The server tried to reach other.test, which its sandbox does not allow. To allow it: portolan grant web --net other.test",
+  );
+  expect(connectionDenials("web", [one], ["*"], "portolan grant web")).toEqual([
+    { host: "example.org", kind: "unreachable", message: `${message}.` },
+  ]);
+});
+
 test("a name that leads inside is granted by its address", () => {
   const one = { ...denied("db.test", 5432), grant: "10.0.0.7:5432" };
   expect(hintOf(one, ["db.test:5432"])).toContain(
@@ -51,9 +68,9 @@ test("each target is told once, and not without end", () => {
   const report = createDeniedReport((diagnostic) => told.push(diagnostic));
   for (const port of [0, 0, 443, 443, 80]) report(denied("a.test", port), []);
   expect(told.map(({ message }) => message)).toEqual([
-    "web was refused a.test: no",
-    "web was refused a.test:443: no",
-    "web was refused a.test:80: no",
+    'The sandbox of server "web" denied a connection to a.test: no',
+    'The sandbox of server "web" denied a connection to a.test:443: no',
+    'The sandbox of server "web" denied a connection to a.test:80: no',
   ]);
   for (let index = 0; index < 1_000; index += 1) report(denied(`h${index}.test`), []);
   expect(told).toHaveLength(50);
@@ -64,6 +81,8 @@ test("several together name a few", () => {
     ["a.test", "b.test", "a.test", "c.test", "d.test"].map((host) => denied(host)),
     [],
   );
-  expect(hint).toMatch(/^It tried to reach a\.test, b\.test, c\.test, which its sandbox does not allow\. /);
+  expect(hint).toMatch(
+    /^The server tried to reach a\.test, b\.test, c\.test, which its sandbox does not allow\. /,
+  );
   expect(hint).toContain("To allow them: --allow-net a.test --allow-net b.test --allow-net c.test,");
 });

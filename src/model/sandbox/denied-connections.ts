@@ -1,4 +1,5 @@
-// Reports of connections that the sandbox refused: the target, the reason, and the option that would allow it.
+// Reports of connections that the sandbox refused, with the option that would allow them, and of granted hosts that could not be
+// reached.
 
 import { bracketed } from "../../base/net/addresses.ts";
 import type { Report } from "../../errors/index.ts";
@@ -7,6 +8,8 @@ import { parseNetworkRule } from "./network-rule.ts";
 
 export interface Denied {
   readonly server: string;
+  /** `unreachable`: the sandbox grants the host, but this machine could not reach it. No grant would help. */
+  readonly kind?: "unreachable";
   readonly host: string;
   /** Port 0 means that the name lookup was refused. */
   readonly port: number;
@@ -26,46 +29,60 @@ export type ReportDenied = (denied: Denied, granted: readonly string[]) => void;
 export function createDeniedReport(report: Report, command?: string): ReportDenied {
   const told = new Set<string>();
   return (denied, granted) => {
+    const { server, kind, reason } = denied;
     const target = targetOf(denied);
-    if (told.has(target) || told.size >= MAX_REPORTED) return;
-    told.add(target);
-    const { server, reason } = denied;
-    const message = `${server} was refused ${target === "" ? "a connection" : target}: ${reason}`;
+    const key = `${kind} ${target}`;
+    if (told.has(key) || told.size >= MAX_REPORTED) return;
+    told.add(key);
+    if (kind === "unreachable") {
+      const message = unreachableMessage(denied);
+      return report({ code: "HOST_UNREACHABLE", severity: "warning", server, message });
+    }
+    const message = `The sandbox of server "${server}" denied ${target === "" ? "a connection" : `a connection to ${target}`}: ${reason}`;
     const hint = grantHint([denied], granted, command);
     report({ code: "SANDBOX_DENIED", severity: "warning", server, message, hint });
   };
 }
 
-/** Returns a hint for an error that refused connections may have caused, or undefined if no rule would help. */
+/** Returns a hint for an error that refused or failed connections may have caused, or undefined if it would not help. */
 export function deniedHint(
   denied: readonly Denied[],
   granted: readonly string[],
   command?: string,
 ): string | undefined {
   const hint = grantHint(denied, granted, command);
-  if (hint === undefined) return undefined;
+  if (hint === undefined) {
+    const unreachable = denied.find(({ kind }) => kind === "unreachable");
+    return unreachable && `${unreachableMessage(unreachable)}.`;
+  }
   const rules = rulesFor(denied, granted).join(", ");
-  return `It tried to reach ${rules}, which its sandbox does not allow. ${hint}`;
+  return `The server tried to reach ${rules}, which its sandbox does not allow. ${hint}`;
 }
 
-/** Describes each refused host once, for the result of a call that failed. `grant` is left out if no rule would help. */
+/** Describes each refused or unreachable host once, for the result of a call that failed. `grant` is left out if no rule would help. */
 export function connectionDenials(
   server: string,
   denied: readonly Denied[],
   granted: readonly string[],
   command?: string,
-): { readonly host: string; readonly message: string; readonly grant?: string; readonly hint?: string }[] {
+): (Pick<Denied, "host" | "kind" | "grant"> & { readonly message: string; readonly hint?: string })[] {
   const byTarget = new Map<string, Denied>();
   for (const one of denied) {
     const target = usualTarget(one);
     if (!byTarget.has(target)) byTarget.set(target, one);
   }
   return [...byTarget].map(([target, one]) => {
+    const { host, kind } = one;
+    if (kind === "unreachable") return { host, kind, message: `${unreachableMessage(one)}.` };
     const what = target === "" ? "a connection" : `the host ${target}`;
     const message = `The sandbox of server "${server}" denied ${what}: ${one.reason}.`;
     const grant = grantOptions(rulesFor([one], granted), granted, command);
-    return { host: one.host, message, ...(grant && { grant, hint: `Grant it with: ${grant}` }) };
+    return { host, message, ...(grant && { grant, hint: `Grant it with: ${grant}` }) };
   });
+}
+
+function unreachableMessage(denied: Denied): string {
+  return `Server "${denied.server}": ${usualTarget(denied)} ${denied.reason}`;
 }
 
 /** Returns an empty text for an unknown host. */
@@ -105,7 +122,8 @@ function grantOptions(
 
 /** The server chose the hosts, so only plain names and addresses are suggested, and only a few. */
 function rulesFor(denied: readonly Denied[], granted: readonly string[]): string[] {
-  const rules = denied.flatMap(({ host, port, grant }) => {
+  const rules = denied.flatMap(({ kind, host, port, grant }) => {
+    if (kind === "unreachable") return [];
     const parsed = parseNetworkRule(grant ?? usualTarget({ host, port }));
     return parsed.ok && /^(?:name|address)$/.test(parsed.rule.kind) ? [parsed.rule.text] : [];
   });

@@ -15,19 +15,43 @@ const server = {
 test("hints for a server of a program name the fields to write", () => {
   const command = grantCommand(server);
   const denied = { path: "/data/my notes", where: "args[1]" };
+  const granted = { read: ["/data/a"], write: ["/data/b"], deny: ["/data/a/private"] };
   const host = { server: "memory", host: "api.example.com", port: 443, reason: "not granted" };
   const hints = [
     pathGrantHint(denied, command),
     pathGrantHint({ ...denied, isForReading: true }, command),
-    ownFoldersHint(denied, command),
+    pathGrantHint({ ...denied, isReadOnly: true }, command),
+    pathGrantHint({ ...denied, isForReading: false, granted }, command),
+    pathGrantHint({ ...denied, isForReading: true, granted }, command),
+    pathGrantHint({ ...denied, isDenied: true, granted }, command),
+    ownFoldersHint({ ...denied, folder: undefined }, command, { granted }),
     dataFileAdvice(server, "/home/me", command)?.hint,
     connectionDenials("memory", [host], ["a.test"], command)[0]?.hint,
   ];
   expect(hints).toEqual([
-    'Grant it with: sandbox: { fs: { write: ["/data/my notes"] } }',
+    'Grant it with: sandbox: { fs: { read: ["/data/my notes"] } } (write: to write it)',
     'Grant it with: sandbox: { fs: { read: ["/data/my notes"] } }',
-    'The server refuses it by itself, too. Add its folder to args of the server, and grant it with: sandbox: { fs: { read: ["/data/my notes"] } } (write: to write it)',
+    'Grant it with: sandbox: { fs: { write: ["/data/my notes"] } }',
+    'Grant it with: sandbox: { fs: { read: ["/data/a"], write: ["/data/b", "/data/my notes"], deny: ["/data/a/private"] } }',
+    'Grant it with: sandbox: { fs: { read: ["/data/a", "/data/my notes"], write: ["/data/b"], deny: ["/data/a/private"] } }',
+    "fs.deny of this server hides it; no grant allows it.",
+    'The server itself refuses this path, too. Add the folder of the path to args of the server, and grant it with: sandbox: { fs: { read: ["/data/a", "/data/my notes"], write: ["/data/b"], deny: ["/data/a/private"] } } (write: to write it)',
     'Keep the data elsewhere: mkdir -p /home/me/server-memory, set env: { MEMORY_FILE_PATH: "/home/me/server-memory/memory.jsonl" } and sandbox: { fs: { write: ["/home/me/server-memory"] } } of the server',
     'Grant it with: sandbox: { network: ["a.test", "api.example.com"] }',
   ]);
+});
+
+test("a path that the server refuses, too, is granted for what the call wanted", () => {
+  const command = "portolan grant notes";
+  const path = "/data/a/new.md";
+  expect(ownFoldersHint({ path, folder: "/data/a", isNew: true }, command)).toContain(
+    "and grant it with: portolan grant notes --write /data/a (or --read, to read it only)",
+  );
+  expect(ownFoldersHint({ path, folder: "/data/a", isForReading: true }, command)).toContain(
+    "and grant it with: portolan grant notes --read /data/a (or --write, to write it, too)",
+  );
+  // A grant of a file that does not exist is refused.
+  expect(ownFoldersHint({ path: "/data/new.md", folder: undefined, isNew: true }, command)).toBe(
+    "The server itself refuses this path, too. Name a file in a folder of its own: a grant of /data would be too wide.",
+  );
 });

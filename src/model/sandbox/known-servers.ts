@@ -102,7 +102,7 @@ export function dataFileAdvice(
         ? `set env: { ${data.variable}: ${JSON.stringify(data.file)} } and sandbox: { fs: { write: [${JSON.stringify(dirname(data.file))}] } } of the server`
         : `set ${data.variable} to ${file} in its env (${origin.file}:${origin.line}), then: ${command} --write ${folder}`;
   return {
-    message: `The sandbox of server "${alias}" protects its program folder, where ${basename(known.package)} writes its data unless ${data.variable} names another file: tools that write will fail.`,
+    message: `The sandbox of server "${alias}" does not let it write to its program folder. ${basename(known.package)} writes its data there unless ${data.variable} names another file, so tools that write will fail.`,
     hint: `Keep the data elsewhere: mkdir -p ${folder}, ${how}`,
   };
 }

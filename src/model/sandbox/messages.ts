@@ -1,8 +1,10 @@
 // Texts about sandboxes in messages: resource limits as config files write them, and paths that a sandbox hides.
 
+import { dirname } from "node:path";
 import { shellWord } from "../../base/text/command-line.ts";
 import { IN_PROGRAM } from "./grant-command.ts";
-import type { ResourceLimits } from "./sandbox.ts";
+import type { ResourceLimits, SandboxConfig } from "./sandbox.ts";
+import { isSystemPath } from "./system-path.ts";
 
 export const LIMIT_NAMES: Readonly<Record<keyof ResourceLimits, string>> = {
   memoryBytes: "memory",
@@ -51,12 +53,18 @@ export interface DeniedPath {
   readonly isScript?: boolean;
   /** The path may be read, and not written. */
   readonly isReadOnly?: boolean;
-  /** The server only wanted to read it. */
+  /** The server only wanted to read it; undefined if that is not known. */
   readonly isForReading?: boolean;
+  /** `fs.deny` of the server hides it: no grant changes that. */
+  readonly isDenied?: boolean;
   /** The reason why it is always read-only: no grant changes that. */
   readonly protectedAs?: string;
   /** The path to grant, if it is another one: the folder of a new file. */
   readonly grant?: string;
+  /** The path to configure in its place, because the folder that the server needs is too wide to grant. */
+  readonly ownFile?: string;
+  /** The paths that the config of the server grants and denies now. A suggested `fs` field contains them, because it replaces the present one. */
+  readonly granted?: SandboxConfig["fs"];
 }
 
 /** Message at a start, of a call and in `portolan validate` about a path that the sandbox hides or protects. */
@@ -81,13 +89,16 @@ export function pathGrant(
   denied: Omit<DeniedPath, "where">,
   command: string | undefined,
 ): string | undefined {
-  const { path, isNew = false, isScript = false, isReadOnly = false, protectedAs, grant = path } = denied;
-  const { isForReading = isScript } = denied;
-  if (protectedAs !== undefined || (isNew && isScript)) return undefined;
+  const grant = grantablePath(denied);
+  if (grant === undefined) return undefined;
+  const { path, isNew = false, isReadOnly = false } = denied;
   const word = shellWord(grant);
   const first = isNew && grant === path ? "create it first, then " : "";
-  const readsOnly = isForReading && !isReadOnly;
-  if (command === IN_PROGRAM) return `${first}${fsField(readsOnly ? "read" : "write", grant)}`;
+  const readsOnly = isOnlyRead(denied);
+  if (command === IN_PROGRAM) {
+    const isGuess = !readsOnly && !needsWrite(denied);
+    return `${first}${fieldInProgram(denied, grant)}${isGuess ? " (write: to write it)" : ""}`;
+  }
   if (command !== undefined)
     return readsOnly
       ? `${first}${command} --read ${word} (or --write, to write it, too)`
@@ -100,25 +111,112 @@ export function pathGrant(
   return `${first}${options}, or sandbox: { fs: { write: [${inYaml}] } } in its config${only}.`;
 }
 
-/** Hint about a script that does not exist. */
-export const MISSING_SCRIPT_HINT = "Correct the path in the server's command. No grant helps.";
+/** Like `pathGrant`, without explanations: a command that a program can run, or the config that it can write. */
+export function pathGrantCommand(
+  denied: Omit<DeniedPath, "where">,
+  command: string | undefined,
+): string | undefined {
+  const grant = grantablePath(denied);
+  if (grant === undefined) return undefined;
+  if (command === IN_PROGRAM) return fieldInProgram(denied, grant);
+  const access = isOnlyRead(denied) ? "read" : "write";
+  return command === undefined
+    ? `--allow-${access} ${shellWord(grant)}`
+    : `${command} --${access} ${shellWord(grant)}`;
+}
 
-/** As a program writes it in the config of a server. */
-function fsField(access: "read" | "write", path: string): string {
-  return `sandbox: { fs: { ${access}: [${JSON.stringify(path)}] } }`;
+function grantablePath(denied: Omit<DeniedPath, "where">): string | undefined {
+  const { path, isNew, isScript, isDenied, protectedAs, ownFile, grant = path } = denied;
+  const isMissing = isNew === true && isScript === true;
+  if (protectedAs !== undefined || ownFile !== undefined || isDenied === true || isMissing) return undefined;
+  // A file is never widened to a folder of the system.
+  return [grant, path].find((one) => !isSystemPath(one));
+}
+
+function isOnlyRead({ isScript, isForReading = isScript, isReadOnly }: Omit<DeniedPath, "where">): boolean {
+  return isForReading === true && isReadOnly !== true;
+}
+
+/** Whether a grant for reading cannot be enough. */
+function needsWrite({ isNew, isReadOnly, isForReading }: Omit<DeniedPath, "where">): boolean {
+  return isReadOnly === true || isForReading === false || (isNew === true && isForReading !== true);
+}
+
+function unusualPath(path: string): string {
+  return `${path} is outside of what is usually granted: it belongs to the system or to another user.`;
+}
+
+/** Hint about a path that the config itself hides. */
+const DENIED_HINT = "fs.deny of this server hides it; no grant allows it.";
+
+/** Hint about a script that does not exist. */
+export const MISSING_SCRIPT_HINT = "Correct the path in the server's command. A sandbox grant does not help.";
+
+/** A program can write exactly what is missing, so that reading is suggested unless the server needs to write. */
+function fieldInProgram(denied: Omit<DeniedPath, "where">, grant: string): string {
+  return fsField(needsWrite(denied) ? "write" : "read", grant, denied.granted);
+}
+
+/** As a program writes it in the config of a server, with the paths that are there already. */
+function fsField(access: "read" | "write", path: string, granted: SandboxConfig["fs"] = {}): string {
+  const lists = (["read", "write", "deny"] as const).flatMap((name) => {
+    const paths = [...(granted[name] ?? []), ...(name === access ? [path] : [])];
+    return paths.length === 0 ? [] : [`${name}: [${paths.map((one) => JSON.stringify(one)).join(", ")}]`];
+  });
+  return `sandbox: { fs: { ${lists.join(", ")} } }`;
 }
 
 /** The hint of a message about a denied path. */
 export function pathGrantHint(denied: DeniedPath, command: string | undefined): string {
   if (denied.isNew === true && denied.isScript === true) return MISSING_SCRIPT_HINT;
+  const { path, ownFile } = denied;
+  if (denied.isDenied === true) return DENIED_HINT;
+  if (ownFile !== undefined)
+    return `Name a file in a folder of its own, such as ${shellWord(ownFile)}, and grant that folder. A grant of ${shellWord(dirname(path))} would be too wide.`;
   const how = pathGrant(denied, command);
+  if (how === undefined && denied.protectedAs === undefined) return unusualPath(path);
   return how === undefined ? "Configure another file; no grant allows this one." : `Grant it with: ${how}`;
 }
 
-/** The hint about a path that the server refuses by itself, too: it was not started with that folder. */
-export function ownFoldersHint({ path, grant = path }: DeniedPath, command: string | undefined): string {
-  if (command === IN_PROGRAM)
-    return `The server refuses it by itself, too. Add its folder to args of the server, and grant it with: ${fsField("read", grant)} (write: to write it)`;
-  const how = `${command ?? "the option"} ${command === undefined ? "--allow-read" : "--read"} ${shellWord(grant)}`;
-  return `The server refuses it by itself, too. Add its folder to the server's arguments in its config, and grant it with: ${how} (or --${command === undefined ? "allow-" : ""}write, to write it)`;
+/** A path that the server itself refuses, because it was not started with its folder. */
+export interface RefusedPath {
+  readonly path: string | undefined;
+  /** The folder to start the server with; undefined if it would be too wide. */
+  readonly folder: string | undefined;
+  readonly isNew?: boolean;
+  /** The server only wanted to read it. */
+  readonly isForReading?: boolean;
+  /** The file and line of the server's config. */
+  readonly place?: string;
+}
+
+/** The hint about a path that the sandbox hides, and that the server refuses by itself, too. */
+export function ownFoldersHint(
+  { path, folder, place, isNew, isForReading }: RefusedPath & { readonly path: string },
+  command: string | undefined,
+  { isDenied, granted }: Pick<DeniedPath, "isDenied" | "granted"> = {},
+): string {
+  if (isDenied === true) return DENIED_HINT;
+  const fact = "The server itself refuses this path, too.";
+  if (isSystemPath(folder ?? path)) return `${fact} ${unusualPath(path)}`;
+  // A file that does not exist cannot be granted.
+  if (folder === undefined && isNew === true)
+    return `${fact} Name a file in a folder of its own: a grant of ${shellWord(dirname(path))} would be too wide.`;
+  const how = pathGrant({ path: folder ?? path, isForReading, granted }, command) ?? "";
+  const option = command === undefined ? "the option " : "";
+  return `${fact} Add ${folder ?? "the folder of the path"} to ${argumentsAt(command, place)}, and grant it with: ${option}${how}`;
+}
+
+/** Text about a path that the sandbox grants and the server itself refuses: another grant does not help. */
+export function ownFoldersText(
+  server: string,
+  { path, folder, place }: RefusedPath,
+  command: string | undefined,
+): string {
+  return `Server "${server}" itself refuses ${path ?? "the path"}: it was not started with that folder. Add ${folder ?? "the folder"} to ${argumentsAt(command, place)}. Its sandbox does not deny it, so no grant helps.`;
+}
+
+function argumentsAt(command: string | undefined, place: string | undefined): string {
+  if (command === IN_PROGRAM) return "args of the server";
+  return place === undefined ? "the server's arguments" : `the server's arguments in ${place}`;
 }

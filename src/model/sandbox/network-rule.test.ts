@@ -48,7 +48,7 @@ test.each([
   ["*example.com", /\*/],
   ["**", /\*/],
   ["*.", /not a host name/],
-  ["*.10.0.0.1", /no sub-names/],
+  ["*.10.0.0.1", /no subdomains/],
   ["example.com:", /port/],
   ["example.com:0", /port/],
   ["example.com:080", /port/],

@@ -21,7 +21,7 @@ export type ParsedNetworkRule =
 /** Ports of a rule that names no port. */
 const DEFAULT_PORTS: readonly number[] = [443, 80];
 const FORMS =
-  "Write a host (api.example.com), its sub-names (*.example.com), an address, or * for every public host; each may end in a port, as in db.example.com:5432.";
+  "Write a host (api.example.com), its subdomains (*.example.com), an address, or * for every public host; each may end in a port, as in db.example.com:5432.";
 
 export function parseNetworkRule(text: string): ParsedNetworkRule {
   if (text === "") return refuse("It is empty.");
@@ -33,11 +33,12 @@ export function parseNetworkRule(text: string): ParsedNetworkRule {
   if (/[/\\?#@]/.test(text)) return refuse("It contains more than a host and a port.");
   const split = splitPort(text);
   if (split === undefined)
-    return refuse("Its port is not one.", "A port is a number from 1 to 65535, without leading zeros.");
+    return refuse("Its port is not valid.", "A port is a number from 1 to 65535, without leading zeros.");
   const { host, port } = split;
   if (host === "*") return accept("public", "", port);
   if (host.startsWith("*.")) return namesBelow(host.slice(2), port);
-  if (host.includes("*")) return refuse("A * stands for whole sub-names only, at the beginning.");
+  if (host.includes("*"))
+    return refuse("A * is allowed only at the beginning, for all subdomains: *.example.com.");
   return nameOrAddress(host, port);
 }
 
@@ -72,10 +73,11 @@ export function canonicalHost(text: string): string | undefined {
 }
 
 function namesBelow(parent: string, port: number | undefined): ParsedNetworkRule {
-  if (parent.includes("*")) return refuse("A * stands for whole sub-names only, at the beginning.");
+  if (parent.includes("*"))
+    return refuse("A * is allowed only at the beginning, for all subdomains: *.example.com.");
   const host = canonicalHost(parent);
   if (host === undefined) return refuse(`${JSON.stringify(parent)} is not a host name.`);
-  if (isIP(host) !== 0) return refuse("An address has no sub-names.");
+  if (isIP(host) !== 0) return refuse("An IP address has no subdomains.");
   return accept("names below", host, port);
 }
 

@@ -96,7 +96,10 @@ export interface LaunchSettings {
   readonly homeFolder?: string;
   /** Mode that the command line sets. It overrides the mode of the config. */
   readonly sandboxOverride?: SandboxMode;
-  /** Name of the driver in `--sandbox <name>=<mode>`. A driver's own file cannot lower the mode. */
+  /**
+   * Name in `--sandbox <name>=<mode>`, for drivers, whose own file cannot lower the mode. Empty for the only server of a
+   * command line, whose option is `--sandbox <mode>`. Undefined if a config sets the mode.
+   */
   readonly modeName?: string;
   /** Driver that the server belongs to. */
   readonly driver?: string;
@@ -123,6 +126,7 @@ export interface LaunchSettings {
 export function modeWords(settings: LaunchSettings | undefined, mode: SandboxMode): string {
   const { modeName, driver } = settings ?? {};
   if (modeName === undefined) return `sandbox: ${mode}`;
+  if (modeName === "") return `--sandbox ${mode}`;
   const forAll = `--sandbox ${modeName}=${mode}`;
   return driver === undefined
     ? forAll

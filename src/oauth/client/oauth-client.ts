@@ -84,8 +84,8 @@ export async function registerClient(
   if (endpoint === undefined)
     throw authFailed(
       server,
-      `${authorizationServer.issuer} has no client for Portolan, and does not register one`,
-      "Register a client there by hand, and write its client_id under auth in the config of the server.",
+      `Portolan is not a registered client of ${authorizationServer.issuer}, which does not let clients register themselves`,
+      "Register a client at the authorization server by hand, and write its client_id under auth in the config of the server.",
     );
   const wanted =
     BY_PREFERENCE.find((method) => listed?.includes(method)) ?? (listed ? undefined : "client_secret_basic");
@@ -95,7 +95,7 @@ export async function registerClient(
     throw authFailed(
       server,
       `${authorizationServer.issuer} did not register a client: ${reasonOf(json) ?? `HTTP ${response.status}`}`,
-      "Register a client there by hand, and write its client_id under auth in the config of the server.",
+      "Register a client at the authorization server by hand, and write its client_id under auth in the config of the server.",
     );
   const { client_id: clientId, client_secret: secret, client_secret_expires_at: expiresAt } = json;
   const clientSecret = typeof secret === "string" && secret !== "" ? secret : undefined;
@@ -122,11 +122,13 @@ export async function registerClient(
         }),
       });
     } catch (error) {
-      if (!(error instanceof OAuthHttpError) || !error.isTemporary) throw error;
-      throw authUnavailable(
+      if (!(error instanceof OAuthHttpError)) throw error;
+      const message = `Portolan could not register as an OAuth client: ${error.message}`;
+      if (error.isTemporary) throw authUnavailable(server, message, "Try again later.", error);
+      throw authFailed(
         server,
-        `no client could be registered: ${error.message}`,
-        "Try again later.",
+        message,
+        error.hint ?? "Report it to the operator of the authorization server.",
         error,
       );
     }

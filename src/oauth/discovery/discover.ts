@@ -40,7 +40,7 @@ export async function discover(
   if (authorizationServer === undefined)
     throw authFailed(
       name,
-      `the authorization server ${issuer.href} has no metadata`,
+      `the authorization server ${issuer.href} has no OAuth metadata`,
       "Report it to the operator of the server.",
     );
   const usesDpop = (described.requiresDpop || challenge.acceptsDpop) && givesDpop(authorizationServer);
@@ -60,9 +60,13 @@ function chooseIssuer(server: string, listed: readonly string[], wanted: string 
     wanted === undefined
       ? `${server} requires a token, but names no authorization server`
       : `${server} does not accept tokens of ${wanted}; it names ${listed.join(", ") || "no authorization server"}`,
-    "Correct the issuer in the auth settings of the server, or give it a token in its headers.",
+    wanted === undefined
+      ? `Report it to the operator of the server, or ${TOKEN_HINT}.`
+      : `Correct or remove issuer under auth in the config of the server, or ${TOKEN_HINT}.`,
   );
 }
+
+const TOKEN_HINT = "write a token under headers in the config of the server";
 
 function sameIssuer(one: string, other: string): boolean {
   return one.replace(/\/$/, "") === other.replace(/\/$/, "");

@@ -57,7 +57,7 @@ function toResource(
   if (typeof resource !== "string" || !covers(resource, url))
     throw authFailed(
       name,
-      `${from.href} describes ${typeof resource === "string" ? resource : "no resource"}, not ${withoutCredentials(url)}`,
+      `the OAuth metadata at ${from.href} describes ${typeof resource === "string" ? resource : "no resource"}, not ${withoutCredentials(url)}`,
       "A token for another resource must not be sent to this server. Check the URL of the server, or report it to its operator.",
     );
   const requiresDpop = json.dpop_bound_access_tokens_required === true;

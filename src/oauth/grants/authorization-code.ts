@@ -25,17 +25,17 @@ export async function requestByCode(endpoint: TokenEndpoint, request: CodeReques
     throw authFailed(
       server,
       `${authorizationServer.issuer} has no login page`,
-      "Use another grant under auth.",
+      "If the server accepts clients without a person, set grant: client_credentials under auth in its config.",
     );
   const address = parseUrl(page);
   // The address is given to a program that opens browsers.
   if (address === undefined || !isHttpUrl(address))
-    throw authFailed(server, `the login page ${page.slice(0, 200)} is not a web page`, REPORT);
+    throw authFailed(server, `the login page ${page.slice(0, 200)} is not an http or https address`, REPORT);
   if (methods?.includes("S256") !== true)
     throw authFailed(
       server,
-      `${authorizationServer.issuer} does not support PKCE with S256, so that a login could be stolen`,
-      "Report it to the operator of the authorization server, or give the server a token in its headers.",
+      `${authorizationServer.issuer} does not support PKCE with S256, so Portolan does not log in: others could steal the login`,
+      "Report it to the operator of the authorization server, or write a token under headers in the config of the server.",
     );
   const oauth = await import("oauth4webapi");
   const verifier = oauth.generateRandomCodeVerifier();
@@ -86,7 +86,7 @@ export async function requestByCode(endpoint: TokenEndpoint, request: CodeReques
         server,
         said ?? `the answer of the login page is not valid: ${(cause as Error).message}`,
         said === undefined
-          ? "Log in again. If it happens again, do not: another site may be interfering."
+          ? "Log in again. If the error repeats, stop: another site may be interfering with the login."
           : "Log in again.",
         cause,
       );

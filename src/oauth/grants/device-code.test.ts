@@ -62,7 +62,7 @@ describe("the code grant of devices", () => {
   test.each([
     ["access_denied", "AUTH_FAILED", "the login was refused"],
     ["expired_token", "TIMEOUT", "the login timed out: no code was entered"],
-    ["invalid_grant", "AUTH_FAILED", "gives no token: invalid_grant"],
+    ["invalid_grant", "AUTH_FAILED", "refused to issue a token: invalid_grant"],
   ])("ends with %s", async (name, code, message) => {
     const { outcome } = await logIn([error("authorization_pending"), error(name)]);
     expect(outcome).toBeInstanceOf(PortolanError);

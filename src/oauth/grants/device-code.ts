@@ -78,7 +78,7 @@ export async function requestByDeviceCode(endpoint: TokenEndpoint, request: Devi
       return authFailed(server, "the login was refused", "Log in again.", error);
     return authFailed(
       server,
-      `${authorizationServer.issuer} gives no token: ${error.message}`,
+      `${authorizationServer.issuer} refused to issue a token: ${error.message}`,
       "Log in again.",
       error,
     );
@@ -111,7 +111,7 @@ async function requestCode(
     if (verificationUri === undefined || received.user_code.length > MAX_USER_CODE)
       throw authFailed(
         server,
-        `${authorizationServer.issuer} gives a code that cannot be used`,
+        `${authorizationServer.issuer} returned a device code that cannot be used`,
         "Report it to the operator of the authorization server.",
       );
     return {

@@ -40,14 +40,26 @@ export function toTokenError(
     return isTemporary ? unavailable(said) : new GrantRefused(error.error, said, error);
   }
   if (error instanceof OAuthHttpError)
-    return error.isTemporary ? unavailable(error.message) : authFailed(server, error.message, HINT, error);
+    return error.isTemporary
+      ? unavailable(error.message)
+      : authFailed(server, error.message, error.hint ?? HINT, error);
   const { message, cause } = error as Error & { cause?: unknown };
   if (cause instanceof Response && isTemporaryStatus(cause.status))
     return unavailable(`HTTP ${cause.status}`);
-  return authFailed(server, `the answer of ${issuer} is not a token: ${message}`, HINT, error);
+  return authFailed(
+    server,
+    `the response of ${issuer} to the token request is not valid: ${message}`,
+    HINT,
+    error,
+  );
 
   function unavailable(why: string): Error {
-    return authUnavailable(server, `${issuer} gives no token now: ${why}`, "Try again later.", error);
+    return authUnavailable(
+      server,
+      `${issuer} cannot issue a token at the moment: ${why}`,
+      "Try again later.",
+      error,
+    );
   }
 }
 
@@ -95,7 +107,7 @@ export async function clientAuthentication({
       try {
         return oauth.PrivateKeyJwt(await importPKCS8(pem, algorithm));
       } catch (cause) {
-        const hint = "It must be PKCS #8 in PEM, and fit its algorithm.";
+        const hint = "The key must be PKCS #8 in PEM, and match its algorithm.";
         throw authFailed(server, "the private key of the client cannot be used", hint, cause);
       }
     }

@@ -128,9 +128,9 @@ function listenAt(listener: Server, port: number): Promise<void> {
 function loopbackUrl(text: string, server: string): URL {
   const url = parseUrl(text);
   if (url?.protocol === "http:" && isLoopbackHost(url.hostname)) return url;
-  throw new PortolanError("CONFIG_INVALID", `the redirect address ${text} is not on this machine`, {
+  throw new PortolanError("CONFIG_INVALID", `the redirect URI ${text} is not an address of this machine`, {
     server,
-    hint: "Write one such as http://127.0.0.1:33418/callback.",
+    hint: "Set redirect_uri under auth in the config of the server, such as http://127.0.0.1:33418/callback.",
   });
 }
 

@@ -130,7 +130,7 @@ export function createFileStore(folder: string, keyring: Keyring | undefined): F
         key?.kept === "keyring" || (key === undefined && (await keyring?.check())?.ok === true);
       return isUsable
         ? `Logins are encrypted in ${folder}; their key is in the system's keyring.`
-        : `Logins are in ${folder}. There is no keyring, so that only the permissions of these files protect them.`;
+        : `Logins are encrypted in ${folder}. Their key is in a file of the same folder, so only the permissions of these files protect them.`;
     },
   };
 }

@@ -28,7 +28,7 @@ export async function readStoreKey(
   const bytes = await readLimited(file, MAX_BYTES).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw keyError(
-      `the key of the logins cannot be read: ${error.message}`,
+      `the key of the stored logins cannot be read: ${error.message}`,
       `Check the file ${file}.`,
       error,
     );
@@ -36,14 +36,17 @@ export async function readStoreKey(
   if (bytes === undefined) return undefined;
   const json = parseJson(bytes);
   if (isObject(json) && json.kept === "file" && typeof json.key === "string")
-    return { kept: "file", key: checkKey(json.key, file) };
+    return { kept: "file", key: checkKey(json.key, file, folder) };
   if (!isObject(json) || json.kept !== "keyring")
-    throw keyError(`${file} is damaged`, "Remove its folder, and log in again.");
+    throw keyError(
+      `the key of the stored logins, ${file}, is damaged`,
+      `Remove the folder ${folder}, and log in again.`,
+    );
   const value = await keyring?.get(SERVICE, folder);
-  if (value !== undefined) return { kept: "keyring", key: checkKey(value, "the keyring") };
+  if (value !== undefined) return { kept: "keyring", key: checkKey(value, "the keyring", folder) };
   throw keyError(
-    "the key of the logins is in the system's keyring, which cannot be reached from here",
-    `Unlock the keyring, or remove ${folder} and log in again to keep the key in a file.`,
+    "the key of the stored logins is in the system's keyring, and Portolan cannot read it there",
+    `Unlock the keyring. Or remove ${folder}, and log in again: if there is no keyring, the new key is stored in a file.`,
   );
 }
 
@@ -59,12 +62,12 @@ export async function createStoreKey(folder: string, keyring: Keyring | undefine
   return { key, kept };
 }
 
-function checkKey(text: string, where: string): Buffer {
+function checkKey(text: string, where: string, folder: string): Buffer {
   const key = Buffer.from(text, "base64");
   if (key.length === KEY_BYTES) return key;
   throw keyError(
-    `the key of the logins in ${where} is damaged`,
-    "Remove the stored logins, and log in again.",
+    `the key of the stored logins in ${where} is damaged`,
+    `Remove the folder ${folder}, and log in again.`,
   );
 }
 

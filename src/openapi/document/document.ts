@@ -19,18 +19,19 @@ export interface Spec {
 
 /** Returns the reason as a text if the value is no description of an API. */
 export function openSpec(root: unknown): Spec | string {
-  if (!isObject(root)) return "the file contains no description of an API";
+  if (!isObject(root)) return "the file is not an OpenAPI document";
   if (typeof root.swagger === "string" || typeof root.swagger === "number") {
     const swagger = String(root.swagger);
     if (swagger === "2.0" || swagger === "2")
       return { root, dialect: "2.0", version: "Swagger 2.0", known: new Map() };
-    return `Swagger ${quoted(swagger)} is not known; Swagger 2.0 and OpenAPI 3 are read`;
+    return `Swagger ${quoted(swagger)} is not supported; Portolan reads Swagger 2.0 and OpenAPI 3`;
   }
   if (typeof root.openapi !== "string" && typeof root.openapi !== "number")
-    return 'neither "openapi" nor "swagger" stands at the start: this is no description of an API';
+    return 'the file has neither the key "openapi" nor "swagger" at its top level, so it is not an OpenAPI document';
   const openapi = String(root.openapi);
   const minor = /^3(?:\.(\d{1,3}))?(?:[.-]|$)/.exec(openapi);
-  if (minor === null) return `OpenAPI ${quoted(openapi)} is not known; Swagger 2.0 and OpenAPI 3 are read`;
+  if (minor === null)
+    return `OpenAPI ${quoted(openapi)} is not supported; Portolan reads Swagger 2.0 and OpenAPI 3`;
   const dialect = Number(minor[1] ?? 0) === 0 ? "3.0" : "3.1";
   return { root, dialect, version: `OpenAPI ${openapi.slice(0, 20)}`, known: new Map() };
 }
@@ -68,7 +69,7 @@ export function follow(spec: Spec, start: At): At {
   for (let steps = 0; ; steps += 1) {
     const ref = refOf(at.value);
     if (ref === undefined) return at;
-    if (steps >= MAX_CHAIN) throw new Unusable(`the reference ${quoted(ref)} leads in a circle`, start.path);
+    if (steps >= MAX_CHAIN) throw new Unusable(`the reference ${quoted(ref)} is circular`, start.path);
     at = lookUp(spec, ref, at.path);
   }
 }
@@ -77,15 +78,15 @@ function lookUp(spec: Spec, ref: string, from: Path): At {
   const known = spec.known.get(ref);
   if (known !== undefined) return known;
   if (!ref.startsWith("#"))
-    throw new Unusable(`it refers to another file, ${quoted(ref)}, and these are not followed`, from);
+    throw new Unusable(`it refers to another file, ${quoted(ref)}, which Portolan does not read`, from);
   if (ref !== "#" && !ref.startsWith("#/"))
-    throw new Unusable(`the reference ${quoted(ref)} is of a kind that is not followed`, from);
+    throw new Unusable(`the reference ${quoted(ref)} has a form that is not supported`, from);
   let value: unknown = spec.root;
   const path: (string | number)[] = [];
   for (const step of ref.split("/").slice(1).map(decodeStep)) {
     const list = Array.isArray(value);
     if ((!list && !isObject(value)) || !Object.hasOwn(value as object, step))
-      throw new Unusable(`the reference ${quoted(ref)} leads nowhere`, from);
+      throw new Unusable(`the reference ${quoted(ref)} points to nothing`, from);
     value = (value as Record<string, unknown>)[step];
     path.push(list ? Number(step) : step);
   }

@@ -67,8 +67,8 @@ export function listOperations(spec: Spec, selection: Selection, diagnostics: Sp
   if (untaken > 0)
     diagnostics.summary(
       ["paths"],
-      `${untaken} operations are too many: at most ${SPEC_LIMITS.operations} are converted`,
-      "Choose the operations that are needed.",
+      `operations that are left out, because at most ${SPEC_LIMITS.operations} are converted: ${untaken}`,
+      "Choose the operations that are needed, with --only.",
     );
   return operations;
 }

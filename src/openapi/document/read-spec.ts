@@ -22,7 +22,7 @@ export function readSpec(text: string, file: string, diagnostics: SpecDiagnostic
   if (bytes > SPEC_LIMITS.bytes) {
     diagnostics.error(
       [],
-      `the file has ${bytes} bytes; a description of an API has at most ${SPEC_LIMITS.bytes}`,
+      `the file has ${bytes} bytes; an OpenAPI document can have at most ${SPEC_LIMITS.bytes}`,
     );
     return undefined;
   }

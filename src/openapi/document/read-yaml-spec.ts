@@ -15,7 +15,7 @@ const BOUNDS: YamlBounds = {
   tooMany,
   tooDeep,
   tooManyDocuments: () =>
-    new Unusable("the file contains several YAML documents; a description of an API is one", []),
+    new Unusable("the file contains several YAML documents; an OpenAPI file must contain exactly one", []),
 };
 
 export function readYamlSpec(source: string, diagnostics: SpecDiagnostics): SpecText | undefined {

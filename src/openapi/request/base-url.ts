@@ -39,12 +39,12 @@ export function baseUrlOf(spec: Spec, levels: readonly At[], address: Address): 
 /** Returns the normalised URL, or the reason why it cannot be used. */
 export function checkBaseUrl(given: string): string | { readonly problem: string } {
   const url = parse(given);
-  if (url === undefined) return { problem: `the base URL ${quoted(given)} is not a URL of http or https` };
+  if (url === undefined) return { problem: `the base URL ${quoted(given)} is not an http or https URL` };
   if (url.username !== "" || url.password !== "")
-    return { problem: "the base URL contains a password; give it as a secret" };
+    return { problem: "the base URL contains a user name or a password, which a file must not contain" };
   if (url.search !== "" || url.hash !== "")
     return {
-      problem: `the base URL ${quoted(given)} has a query; it must end with a path, because the paths of operations are appended`,
+      problem: `the base URL ${quoted(given)} has a query or a fragment; it must end with a path, because the paths of operations are appended`,
     };
   return written(url);
 }
@@ -63,19 +63,22 @@ function firstUsable(servers: readonly At[], address: Address): FoundBase {
     }
   }
   if (baseUrl !== undefined) return { url: baseUrl };
-  throw first ?? new Unusable("there is no server", []);
+  throw first ?? new Unusable("the document names no server", []);
 }
 
 /** The URL with the defaults of its variables. */
 function filled(server: At): string {
   const url = textOf(server, "url");
-  if (url === undefined) throw new Unusable("a server has no URL", server.path);
+  if (url === undefined) throw new Unusable(`a server has no URL; ${GIVE_BASE}`, server.path);
   const variables = child(server, "variables");
   return url.replace(/\{([^{}]*)\}/g, (_, name: string) => {
     const variable = child(variables, name).value;
     const value = isObject(variable) ? variable.default : undefined;
     if (typeof value !== "string" && typeof value !== "number")
-      throw new Unusable(`the variable ${quoted(name)} of a server's URL has no default`, server.path);
+      throw new Unusable(
+        `the variable ${quoted(name)} of a server's URL has no default; ${GIVE_BASE}`,
+        server.path,
+      );
     return String(value);
   });
 }
@@ -85,12 +88,12 @@ function absolute(text: string, { baseUrl, documentUrl }: Address, at: At): stri
   const url = parse(text, baseUrl === undefined ? documentUrl : `${baseUrl}/`);
   if (url === undefined) {
     const message = /^[a-z][a-z0-9+.-]*:/i.test(text)
-      ? `the server ${quoted(text)} is not reached by http or https`
+      ? `the URL of the server ${quoted(text)} is not an http or https URL`
       : `the server's URL ${quoted(text)} is relative`;
     throw new Unusable(`${message}; ${GIVE_BASE}`, at.path);
   }
   if (url.username !== "" || url.password !== "")
-    throw new Unusable(`a server's URL contains a password; ${GIVE_BASE} without it`, at.path);
+    throw new Unusable(`a server's URL contains a user name or a password; ${GIVE_BASE} without it`, at.path);
   return written(url);
 }
 
@@ -102,7 +105,7 @@ function older(root: At, address: Address): string {
   if (address.baseUrl !== undefined) return address.baseUrl;
   const schemes = items(child(root, "schemes")).map(({ value }) => value);
   const scheme = schemes.includes("http") && !schemes.includes("https") ? "http" : "https";
-  if (/[/?#@\\]/.test(host)) throw new Unusable(`the host ${quoted(host)} is not one`, ["host"]);
+  if (/[/?#@\\]/.test(host)) throw new Unusable(`${quoted(host)} is not a valid host`, ["host"]);
   return absolute(`${scheme}://${host}${rooted}`, {}, child(root, "host"));
 }
 

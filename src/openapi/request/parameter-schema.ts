@@ -60,7 +60,10 @@ function joined({ name, at }: Parameter, by: string, schema: Schema, diagnostics
   const list = isObject(schema) ? schema : {};
   const words = SEPARATOR_WORDS[by] ?? quoted(by);
   const choices = isObject(list.items) && Array.isArray(list.items.enum) ? list.items.enum : [];
-  diagnostics.info(at.path, `the list ${quoted(name)} is taken as one text with ${words} between the values`);
+  diagnostics.info(
+    at.path,
+    `the tool takes the list ${quoted(name)} as one text, with ${words} between the values`,
+  );
   const text: JsonObject = {
     type: "string",
     description: sentences(

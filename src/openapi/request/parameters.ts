@@ -57,7 +57,7 @@ export function readParameters(spec: Spec, { at, shared }: Operation): Parameter
     const name = textOf(found, "name");
     const place = child(found, "in").value;
     if (name === undefined || typeof place !== "string")
-      throw new Unusable("one of its parameters has no name or no place", item.path);
+      throw new Unusable('one of its parameters has no "name" or no "in"', item.path);
     all.set(`${place} ${name}`, found);
   }
   if (all.size > SPEC_LIMITS.parameters)
@@ -77,8 +77,7 @@ export function readParameters(spec: Spec, { at, shared }: Operation): Parameter
 function readParameter(spec: Spec, at: At): Parameter {
   const name = textOf(at, "name") ?? "";
   const place = child(at, "in").value;
-  if (!PLACES.has(place))
-    throw new Unusable(`its parameter ${quoted(name)} goes to a place that is not known`, at.path);
+  if (!PLACES.has(place)) throw new Unusable(`its parameter ${quoted(name)} has an unknown "in"`, at.path);
   const where = place as Parameter["in"];
   const required = where === "path" || child(at, "required").value === true;
   const content = child(at, "content");

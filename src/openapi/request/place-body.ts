@@ -42,8 +42,8 @@ export function prepareBody(
   if (body === undefined) return undefined;
   if (method === "GET" || method === "HEAD") {
     if (body.required)
-      throw new Unusable(`it wants a body with ${method}, which no tool can send`, body.path);
-    diagnostics.warn(body.path, `${label}: its body is left out, since ${method} has none`);
+      throw new Unusable(`it requires a body with ${method}, which a tool cannot send`, body.path);
+    diagnostics.warn(body.path, `${label}: its body is left out, because a ${method} request has no body`);
     return undefined;
   }
   const flat =
@@ -52,7 +52,7 @@ export function prepareBody(
       : flattenFields(spec, body.fields, converter, diagnostics);
   if (body.kind === "form") {
     // A form cannot be passed as a whole, so parameters with the same names are renamed instead.
-    if (flat === undefined) throw new Unusable("its form is more than a list of fields", body.path);
+    if (flat === undefined) throw new Unusable("its form is not a plain list of fields", body.path);
     inputs.reserve(flat.properties.keys());
   }
   return { body, flat };

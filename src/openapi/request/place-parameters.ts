@@ -124,7 +124,7 @@ function template(
     if (placeholder === undefined && /^\{.+\}$/.test(part))
       diagnostics.warn(
         at.path,
-        `${label}: ${quoted(part)} in its path is no parameter, and is sent as it is`,
+        `${label}: ${quoted(part)} in its path is not a declared parameter, and is sent unchanged`,
       );
     return placeholder ?? literal(part);
   });

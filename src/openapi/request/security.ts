@@ -65,7 +65,7 @@ export function createSecurity(
       reported.add(names);
       diagnostics.warn(
         alternative.path,
-        `the security ${quoted(names)} cannot be written; its tools send no credential`,
+        `the security scheme ${quoted(names)} is not supported; its tools send no credential`,
       );
     }
     return NO_CREDENTIALS;

@@ -92,7 +92,7 @@ export class SchemaConverter {
       bytes += JSON.stringify(definitions[next.name])?.length ?? 0;
     }
     if (bytes > most) this.#work.outlined += 1;
-    if (isCyclic(this.#edges)) throw new Unusable("a schema is defined by nothing but itself", []);
+    if (isCyclic(this.#edges)) throw new Unusable("a schema refers only to itself", []);
     return definitions;
   }
 
@@ -109,7 +109,7 @@ export class SchemaConverter {
   #convertReference(at: At, source: JsonObject, within: Within): Schema {
     const target = follow(this.#spec, at);
     if (!isObject(target.value) && typeof target.value !== "boolean")
-      throw new Unusable(`the reference ${quoted(String(source.$ref))} does not lead to a schema`, at.path);
+      throw new Unusable(`the reference ${quoted(String(source.$ref))} does not point to a schema`, at.path);
     if (this.#mustStandHere(target, within))
       return this.#convert(target, { ...within, depth: within.depth + 1, inlined: within.inlined + 1 });
     const name = this.#define(target);

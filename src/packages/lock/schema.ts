@@ -13,47 +13,47 @@ import {
 const CAMEL = { keys: "camelCase" } as const;
 
 const PROVENANCE = object(
-  "Who signed the package, as verified when it was installed.",
+  "Verified proof of origin of the package, as of its installation.",
   {
-    kind: oneOf("The kind of proof.", ["npm-provenance", "npm-signature", "mcpb-signature"]).required(),
-    signer: text(
-      "The identity of the signer: a repository and workflow, a key, or a certificate.",
-    ).required(),
+    kind: oneOf("Kind of proof.", ["npm-provenance", "npm-signature", "mcpb-signature"]).required(),
+    signer: text("Identity of the signer: a repository and workflow, a key, or a certificate.").required(),
   },
   CAMEL,
 );
 
 const PACKAGE = object(
-  "The package that a server comes from.",
+  "Package of the server.",
   {
-    name: text("The name of the package.").required(),
-    version: text("The exact version.").required(),
-    source: text("Where its files come from: the URL or package that its metadata names first.").required(),
-    integrity: text("The hash of that file, as SRI.").required(),
-    metadata: text("The hash of the metadata document, as SRI. It has the files of all platforms."),
-    registry: text("The registry that listed it."),
+    name: text("Name of the package.").required(),
+    version: text("Exact version of the package.").required(),
+    source: text(
+      "Source of the package's files: the URL or npm package that its metadata names first.",
+    ).required(),
+    integrity: text("Hash of the source file, as SRI.").required(),
+    metadata: text("Hash of the metadata document, as SRI. The document lists the files of all platforms."),
+    registry: text("URL of the registry that listed the package."),
     dependencies: list(
-      "The npm packages that are installed with it: place, version and hash, one line for each.",
+      "npm packages that are installed with the package. Each item: path, version and hash, separated by spaces.",
       text("", {
         pattern: "^\\S+ \\S+ \\S+$",
         patternHint: "Write the place of the package, its version, and its hash.",
       }),
       { unique: true },
     ),
-    contracts: list("The contracts that its driver serves, with their versions.", text()),
-    provenance: list("The proofs of its origin.", PROVENANCE),
-    permissions: list("The permissions that a person granted.", text()),
-    lockedAt: text("When this version was accepted."),
+    contracts: list("Contracts that the driver of the package serves, with their versions.", text()),
+    provenance: list("Verified proofs of origin.", PROVENANCE),
+    permissions: list("Permissions that a person granted to the package.", text()),
+    lockedAt: text("Time at which this version was accepted."),
   },
   CAMEL,
 );
 
 const SERVER = object(
-  "One server of the workspace.",
+  "Server of the workspace.",
   {
     package: PACKAGE,
     tools: list(
-      "The approved definition of each tool: its name and a hash, one line for each.",
+      "Pins: the approved definition of each tool. Each item: name and hash, separated by a space.",
       text("", { pattern: "^.+ \\S+$", patternHint: "Write the name of the tool, a space, and the hash." }),
       { unique: true },
     ).transform((lines) => Object.fromEntries(lines.map(splitPin))),
@@ -62,10 +62,10 @@ const SERVER = object(
 );
 
 export const LOCK = object(
-  "The lock file of a workspace. `portolan` writes it; commit it.",
+  "Lock file of a workspace. Portolan writes it; commit it to version control.",
   {
-    lockfileVersion: oneOfNumbers("The version of this format.", [1]).required(),
-    servers: map("The servers, by alias.", SERVER).required(),
+    lockfileVersion: oneOfNumbers("Version of the lock file format.", [1]).required(),
+    servers: map("Servers of the workspace, by alias.", SERVER).required(),
   },
   CAMEL,
 );

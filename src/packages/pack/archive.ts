@@ -65,6 +65,6 @@ function nameIn(top: string, real: string, written: string): string {
 
 function refused(why: string): PortolanError {
   return new PortolanError("FILE_FAILED", `The package cannot be packed: ${why}.`, {
-    hint: "Pack the files that the server needs, and nothing else: --include <path>.",
+    hint: "The archive contains the mcpfile and the files that --include names: single files in the folder of the mcpfile, within the limits.",
   });
 }

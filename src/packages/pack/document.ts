@@ -122,9 +122,13 @@ function update(
   const set = (path: readonly string[], value: unknown, kind: DocumentChange["kind"]): void => {
     const edited = text.set(path, value);
     if (edited === undefined)
-      throw new PortolanError("FILE_INVALID", `${file}: ${toLabel(path)} cannot be changed in place.`, {
-        hint: "Look for a key that stands twice in the file.",
-      });
+      throw new PortolanError(
+        "FILE_INVALID",
+        `${file}: Portolan cannot change the value of ${toLabel(path)}. The file was not changed.`,
+        {
+          hint: "Check whether a key occurs twice in the file, remove one of the two, and try again.",
+        },
+      );
     text = edited;
     changes.push({ field: toLabel(path), kind });
   };
@@ -208,7 +212,7 @@ function readDocument(text: string, file: string): TextNode {
   if (root?.kind === "object") return root;
   const place = first?.line === undefined ? "" : `:${first.line}:${first.column ?? 1}`;
   throw new PortolanError("FILE_INVALID", `${file}${place}: ${first?.message ?? "it is not an object"}`, {
-    hint: "It was not changed. Correct it, or move it away.",
+    hint: "The file was not changed. Correct it, or move it away: portolan pack then writes a new one.",
     data: { diagnostics },
   });
 }

@@ -149,7 +149,7 @@ test("the commented start is filled in, and a broken document is left alone", ()
   const { text } = packDocument(factsOf("git-tools"), {
     before: { text: packageTemplate("@a/b"), file: "x.jsonc" },
   });
-  expect(text).toContain("// What the server is for");
+  expect(text).toContain("// Description of the server");
   expect(parsePackage(text, "x.jsonc", { mode: "draft" }).draft).toMatchObject({
     name: "@a/b",
     version: "1.0.0",

@@ -1,4 +1,5 @@
-// Lints the definition of a tool for texts that try to steer a model. Findings are advice for a person; they block nothing.
+// Lints the definition of a tool for texts that try to steer a model. A tool with a
+// finding of severity `error` is pinned only if a person allows it; other findings are advice.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
 import { findHiddenText, withoutHiddenText } from "./hidden-text.ts";
@@ -92,7 +93,7 @@ function lintCharacters(path: string, text: string, findings: LintFinding[]): vo
       rule: "long-text",
       severity: "info",
       path,
-      message: `has ${text.length} characters`,
+      message: `is very long: ${text.length} characters`,
     });
 }
 
@@ -119,7 +120,7 @@ function lintWords(path: string, text: string, others: ReadonlySet<string>, find
       rule: "emphasis",
       severity: "info",
       path,
-      message: `insists: ${[...new Set(loud)].join(", ")}`,
+      message: `uses insistent words: ${[...new Set(loud)].join(", ")}`,
     });
   const named = [...new Set(plain.match(/[A-Za-z][\w-]{3,63}/g) ?? [])].filter(
     (word) => word.includes("_") && others.has(word),

@@ -8,8 +8,8 @@ import { toCanonicalJson } from "../../base/text/canonical-json.ts";
 const SCHEME = "p1";
 
 /**
- * The hash covers all fields of the definition except `_meta`, which servers use for facts that change with every
- * list. Returns undefined if the definition has no canonical form; such a tool cannot be pinned.
+ * The hash covers all fields of the definition. Of `_meta` it covers only the fields of the tool's app (`ui`, `ui/…`):
+ * servers use other fields for values that differ in every answer to tools/list. Returns undefined if the definition has no canonical form; such a tool cannot be pinned.
  */
 export function pinOf(tool: JsonObject): string | undefined {
   const { _meta, ...definition } = tool;

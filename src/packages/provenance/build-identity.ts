@@ -46,7 +46,7 @@ export function toIdentity(identity: CertificateIdentity, predicate: unknown): I
   const service = issuer !== undefined && Object.hasOwn(SERVICES, issuer) ? SERVICES[issuer] : undefined;
   if (service === undefined)
     return refuse(
-      `the provenance was signed by ${JSON.stringify(issuer ?? "an unknown issuer")}, which builds no packages`,
+      `the provenance was signed by ${JSON.stringify(issuer ?? "an unknown issuer")}, which is not a supported build service`,
     );
   const { host, name } = service;
   const oldName = field(FIELD.oldRepository);
@@ -59,10 +59,10 @@ export function toIdentity(identity: CertificateIdentity, predicate: unknown): I
     return refuse(`the certificate of the provenance names no workflow at ${host}`);
   const runner = field(FIELD.runner);
   if (runner === "self-hosted")
-    return refuse("the package was built on a machine of its author, so that its provenance proves nothing");
+    return refuse("the package was built on a self-hosted runner, so its provenance proves nothing");
   const claimed = claimedRepository(predicate);
   if (claimed !== undefined && normal(claimed) !== normal(repository))
-    return refuse(`the provenance claims the repository ${claimed}, but its certificate says ${repository}`);
+    return refuse(`the provenance claims the repository ${claimed}, but its certificate names ${repository}`);
   const builder = claimedBuilder(predicate);
   if (builder !== undefined && !builder.startsWith(host))
     return refuse(`the provenance claims the builder ${builder}, but ${name} signed it`);

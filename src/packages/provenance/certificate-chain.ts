@@ -89,10 +89,10 @@ function issuerProblem(
   now: Date,
 ): string | undefined {
   const name = `the certificate of its issuer (${issuer.subject})`;
-  if (!issuer.isCa) return `${name} may not issue certificates`;
-  if (issuer.keyUsage?.certificateSigning === false) return `${name} may not sign certificates`;
+  if (!issuer.isCa) return `${name} is not allowed to issue certificates`;
+  if (issuer.keyUsage?.certificateSigning === false) return `${name} is not allowed to sign certificates`;
   if (issuer.pathLength !== undefined && below - 1 > issuer.pathLength)
-    return `${name} allows a shorter chain only`;
+    return `${name} does not allow a certificate chain of this length`;
   const { extendedKeyUsage: usage } = issuer;
   if (usage !== undefined && !usage.includes(CODE_SIGNING) && !usage.includes(ANY_USAGE))
     return `${name} is not made for code signing`;
@@ -102,7 +102,7 @@ function issuerProblem(
   if (problem !== undefined) return problem;
   return subject.x509.verify(issuer.x509.publicKey)
     ? undefined
-    : `the certificate ${subject.subject} has a forged signature`;
+    : `the certificate ${subject.subject} has an invalid signature`;
 }
 
 function commonProblem(certificate: Certificate, name: string, now: Date): string | undefined {

@@ -118,7 +118,7 @@ function readStatement(
   if (!isObject(statement) || typeof statement._type !== "string" || !STATEMENTS.includes(statement._type))
     throw new Refused("an attestation is not an in-toto statement");
   if (statement.predicateType !== predicateType)
-    throw new Refused("an attestation is of another kind than the registry says");
+    throw new Refused("the type of an attestation differs from the type that the registry names");
   const subjects = Array.isArray(statement.subject) ? (statement.subject as unknown[]) : [];
   const [only] = subjects;
   if (subjects.length !== 1 || !isObject(only))
@@ -127,7 +127,8 @@ function readStatement(
   if (only.name !== expected)
     throw new Refused(`an attestation is about ${quote(only.name)}, not about ${expected}`);
   const digest = isObject(only.digest) ? only.digest.sha512 : undefined;
-  if (digest !== sha512.toString("hex")) throw new Refused("an attestation is about other bytes");
+  if (digest !== sha512.toString("hex"))
+    throw new Refused("an attestation is about a file with another hash");
   return statement.predicate;
 }
 

@@ -33,7 +33,7 @@ export async function findNpmOrigin(
       "CONFIG_INVALID",
       `${JSON.stringify(registry.url)} is not the URL of an npm registry.`,
       {
-        hint: "Show the setting: npm config get registry.",
+        hint: "Check the setting: npm config get registry.",
       },
     );
   const fetchJson = (path: string): Promise<unknown> => readDocument(new URL(path, base.origin), registry);
@@ -68,9 +68,9 @@ export async function findNpmOrigin(
 /** Undefined if the registry says that there is no such document. */
 async function readDocument(url: URL, { token, signal }: NpmRegistry): Promise<unknown> {
   const fail = (why: string, cause?: unknown): PortolanError =>
-    new PortolanError("HTTP_ERROR", `The npm registry did not answer ${publicPart(url)}: ${why}`, {
+    new PortolanError("HTTP_ERROR", `The request to the npm registry for ${publicPart(url)} failed: ${why}`, {
       cause,
-      hint: "Without the answer the origin of the package is unknown. Check the network and npm's registry setting.",
+      hint: "Portolan needs this document to check the origin of the package. Check the network, and the registry setting of npm: npm config get registry.",
     });
   try {
     const response = await boundedFetch(url, {

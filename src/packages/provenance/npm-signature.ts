@@ -56,7 +56,7 @@ export function checkNpmSignatures(
     if (!isSignedBy(key, message, Buffer.from(sig, "base64")))
       return {
         state: "invalid",
-        reason: `the registry's signature with the key ${keyid} does not fit the bytes`,
+        reason: `the registry's signature with the key ${keyid} does not match the package`,
       };
     verified = keyid;
   }
@@ -69,7 +69,7 @@ function keyProblem({ id, validFrom, validTo }: NpmKey, at: Date): string | unde
   const isValid = (validFrom === undefined || at >= validFrom) && (validTo === undefined || at < validTo);
   return isValid
     ? undefined
-    : `the registry's key ${id} was not valid on ${published}, when it was published`;
+    : `the registry's key ${id} was not valid on ${published}, when the package was published`;
 }
 
 function isSignedBy({ publicKey }: NpmKey, message: Buffer, signature: Buffer): boolean {

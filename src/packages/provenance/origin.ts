@@ -100,7 +100,10 @@ async function checkNpm(source: NpmOrigin, { trust, now = new Date() }: OriginOp
   }
   if (proofs.length > 0) return { state: "verified", proofs };
   if (path !== undefined && answer === undefined)
-    return { state: "unchecked", reason: "the registry names attestations, and does not have them" };
+    return {
+      state: "unchecked",
+      reason: "the registry lists attestations of the package, but does not return them",
+    };
   return signed.state === "unknown-key"
     ? { state: "untrusted", signer: `key ${signed.keyId}`, reason: "the key is not among the trusted ones" }
     : { state: "unsigned" };

@@ -38,19 +38,19 @@ describe("the lock file's signers", () => {
       "a stripped signature",
       UNSIGNED,
       [certificate],
-      /signature is missing now; the lock file remembers CN=Alice/,
+      /signature is missing now; portolan.lock names CN=Alice/,
     ],
     [
       "an untrusted signer",
       UNTRUSTED,
       [certificate],
-      /now by CN=Mallory, which is not trusted \(it is self-signed\); the lock file remembers CN=Alice/,
+      /now by CN=Mallory, which is not trusted \(it is self-signed\); portolan.lock names CN=Alice/,
     ],
     [
       "another signer",
       verified({ ...certificate, signer: "CN=Mallory (under sha256:00)" }),
       [certificate],
-      /now by CN=Mallory .*remembers CN=Alice/,
+      /now by CN=Mallory .*portolan.lock names CN=Alice/,
     ],
     [
       "another root",
@@ -68,7 +68,7 @@ describe("the lock file's signers", () => {
       "another repository",
       verified(provenance(`${REPOSITORY}2`)),
       [provenance()],
-      /notes2; .* remembers .*notes$/,
+      /notes2; portolan.lock names .*notes$/,
     ],
     [
       "a repository that was made anew under the same name",

@@ -57,7 +57,7 @@ export function compareWithRemembered(check: OriginCheck, remembered: Remembered
           : check.state === "unchecked"
             ? `the ${LABELS[kind]} cannot be checked (${check.reason})`
             : `the ${LABELS[kind]} is missing now`;
-    return [`${found}; the lock file remembers ${signer}`];
+    return [`${found}; portolan.lock names ${signer}`];
   });
   return problems.length === 0
     ? check

@@ -50,18 +50,18 @@ const MAX_BYTES = 1024 * 1024;
 const DATES = object("", { start: text(), end: text() }, { open: true });
 
 const KEYS = object(
-  "The keys of an npm registry.",
+  "Signing keys of an npm registry.",
   {
     keys: list(
-      "The keys.",
+      "List of keys.",
       object(
-        "A key.",
+        "Signing key.",
         {
-          keyId: text("The id that signatures name.").required(),
-          keyUsage: text("npm:signatures or npm:attestations.").required(),
+          keyId: text("ID of the key, as signatures name it.").required(),
+          keyUsage: text("Purpose of the key: npm:signatures or npm:attestations.").required(),
           publicKey: object(
             "The key itself.",
-            { rawBytes: text("The key in DER form, as base64.").required(), validFor: DATES },
+            { rawBytes: text("Public key in DER format, as base64.").required(), validFor: DATES },
             { open: true, keys: "camelCase" },
           ).required(),
         },
@@ -116,7 +116,7 @@ function readSigstoreRoot({ file, content }: TrustFile): Trust["sigstoreRoot"] {
   if (value === undefined) throw broken(file, diagnostics.sorted());
   for (const name of ["tlogs", "certificateAuthorities", "ctlogs"])
     if (!Array.isArray(value[name]))
-      diagnostics.add(ROOT, `${name} is not a list, so this is no trusted root`);
+      diagnostics.add(ROOT, `${name} is not a list, so this is not a trusted root of Sigstore`);
   if (diagnostics.hasErrorIn(ROOT)) throw broken(file, diagnostics.sorted());
   return value;
 }
@@ -149,7 +149,8 @@ function toNpmKey({ keyId, keyUsage, publicKey }: Value<typeof KEYS>["keys"][num
 
 function toDate(written: string | undefined): Date | undefined {
   const date = written === undefined ? undefined : new Date(written);
-  if (date !== undefined && Number.isNaN(date.getTime())) throw new Error("a date of its validity is wrong");
+  if (date !== undefined && Number.isNaN(date.getTime()))
+    throw new Error("its validity contains an invalid date");
   return date;
 }
 
@@ -167,7 +168,7 @@ function broken(file: string, diagnostics: readonly Diagnostic[]): PortolanError
   const [first] = diagnostics;
   const place = first?.line === undefined ? "" : `:${first.line}:${first.column ?? 1}`;
   return new PortolanError("FILE_INVALID", `${file}${place}: ${first?.message ?? "it cannot be read"}`, {
-    hint: "Take the file from its publisher again.",
+    hint: "Download the file from its publisher again.",
     data: { problems: diagnostics },
   });
 }

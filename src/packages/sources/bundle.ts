@@ -27,6 +27,7 @@ import {
 import type { Certificate } from "../provenance/certificate.ts";
 import { checkMcpbSignature, type McpbSignatureCheck, subjectOf } from "../provenance/mcpb-signature.ts";
 import type { RememberedProofs } from "../provenance/proof.ts";
+import { type DocumentOptions, keepDocument } from "./documents.ts";
 import type { VerifyOptions } from "./install-package.ts";
 import type { PackageContext } from "./types.ts";
 
@@ -98,7 +99,7 @@ export function parseBundleManifest(document: Uint8Array, label: string): McpbMa
   const first = diagnostics.find(({ severity }) => severity === "error");
   const place = first?.line === undefined ? "" : `:${first.line}:${first.column ?? 1}`;
   throw new PortolanError("FILE_INVALID", `${label}${place}: ${first?.message ?? "it is not valid"}`, {
-    hint: "Report it to the author of the bundle.",
+    hint: "Report this to the author of the bundle.",
     data: { diagnostics },
   });
 }
@@ -163,7 +164,7 @@ function refuseOtherSigner(
   const signer = check.state === "unsigned" ? undefined : check.signer;
   if (known === undefined || (signer !== undefined && subjectOf(signer) === subjectOf(known))) return;
   const now = signer === undefined ? "it is not signed now" : `it is signed by ${signer} now`;
-  throw bundleError(label, `${now}; the lock file remembers ${known}`);
+  throw bundleError(label, `${now}; portolan.lock names ${known}`);
 }
 
 /** The manifest of an installed bundle. `expected` is its hash as SRI, if the lock file names it. */
@@ -176,6 +177,11 @@ export async function manifestOf(
   const hash = expected === undefined ? undefined : parseIntegrity(expected);
   if (hash !== undefined && !sameIntegrity(integrityOf(bytes, hash.algorithm), hash)) return undefined;
   return parseBundleManifest(bytes, `${label}/${MANIFEST_NAME}`);
+}
+
+/** Stores the manifest as the metadata document, for audits and updates. The server starts also without it. */
+export async function keepManifest(folder: string, options: DocumentOptions): Promise<void> {
+  await keepDocument(await readFile(join(folder, MANIFEST_NAME)), options).catch(() => undefined);
 }
 
 export interface BundleProgram {
@@ -207,19 +213,24 @@ export function missingSettings(server: string, problems: readonly string[]): Po
   const text = [...new Set(problems)].join(" ");
   return new PortolanError("CONFIG_INVALID", `Server "${server}" cannot start: ${text}`, {
     server,
-    hint: "Give the settings in env of the server in portolan.yaml.",
+    hint: "Set the named settings under env of the server in portolan.yaml.",
   });
 }
 
 function requireIntegrity({ integrity, label }: Pick<BundleSource, "label" | "integrity">): Integrity {
   const parsed = parseIntegrity(integrity);
   if (parsed !== undefined) return parsed;
-  throw bundleError(label, "it has no hash");
+  throw new PortolanError("INSTALL_FAILED", `portolan.lock has no valid hash of the bundle ${label}.`, {
+    hint: "Restore portolan.lock from version control: git checkout portolan.lock.",
+  });
 }
 
 function bundleError(label: string, why: string, cause?: unknown): PortolanError {
-  return new PortolanError("INSTALL_FAILED", `The bundle ${label} is not used: ${why}.`, {
+  return new PortolanError("INSTALL_FAILED", `The bundle ${label} cannot be used: ${why}.`, {
     cause,
-    hint: "Ask its author for another file.",
+    hint:
+      cause === undefined
+        ? "Ask the author of the bundle for a correct one."
+        : "Check the path or the URL of the bundle.",
   });
 }

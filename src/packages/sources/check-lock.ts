@@ -1,5 +1,6 @@
 // Compares the packages that portolan.yaml names with the entries of portolan.lock.
 
+import { shellWord } from "../../base/text/command-line.ts";
 import { parseIntegrity } from "../../base/text/integrity.ts";
 import { parseRange, satisfies } from "../../base/text/versions.ts";
 import { PortolanError } from "../../errors/index.ts";
@@ -22,7 +23,7 @@ export async function readLockedPackage({
 }: LockedReference): Promise<LockedPackage> {
   const { servers } = await readLock(lock.file);
   const locked = Object.hasOwn(servers, lock.server) ? servers[lock.server]?.package : undefined;
-  const problem = lockProblem(reference, locked);
+  const problem = lockProblem(reference, locked, lock.server);
   if (locked !== undefined && problem === undefined) return locked;
   throw new PortolanError("VERSION_MISMATCH", `Server "${server}": ${problem?.message ?? ""}`, {
     server,
@@ -31,36 +32,47 @@ export async function readLockedPackage({
   });
 }
 
+/** The commands that approve a package anew: `portolan update` changes only packages that have another version. */
+export function addAgain(server: string | undefined, written: string): string {
+  const alias = server === undefined ? "<server>" : shellWord(server);
+  return `portolan remove ${alias}; portolan add ${shellWord(written)} --name ${alias}`;
+}
+
 /** Why the lock entry does not fit what the config says; undefined if it does. */
 export function lockProblem(
   reference: PackageReference,
   locked: LockedPackage | undefined,
+  server?: string,
 ): { readonly message: string; readonly hint: string } | undefined {
   const name = reference.kind === "mcpb" ? `mcpb:${reference.location}` : reference.name;
+  const written =
+    reference.kind === "mcpb" || reference.range === undefined ? name : `${name}@${reference.range}`;
+  const again = addAgain(server, written);
   if (locked === undefined)
     return {
       message: `portolan.lock has no entry for ${name}.`,
-      hint: `Choose a version, and approve its permissions: portolan add ${name}.`,
+      hint: `Restore portolan.lock from version control, or add the package again: ${again}`,
     };
   if (reference.kind === "mcpb") {
     if (locked.source === name) return undefined;
     return {
-      message: `portolan.yaml names ${name}, and portolan.lock has ${locked.source}.`,
-      hint: "Approve the other bundle: portolan update.",
+      message: `portolan.yaml names ${name}, but portolan.lock has ${locked.source}.`,
+      hint: `To use the bundle of portolan.yaml, add it again: ${again}`,
     };
   }
   if (locked.name !== name)
     return {
-      message: `portolan.yaml names the package ${name}, and portolan.lock has ${locked.name}.`,
-      hint: "Approve the other package: portolan update.",
+      message: `portolan.yaml names the package ${name}, but portolan.lock has ${locked.name}.`,
+      hint: `To use the package of portolan.yaml, add it again: ${again}`,
     };
   const { range } = reference;
   // A tag may have moved since; the lock keeps the version that was approved. A hash was compared when it was approved.
   const isRange = range !== undefined && !/^[a-z]/i.test(range) && parseRange(range) !== undefined;
   if (!isRange || range === locked.version || satisfies(locked.version, range)) return undefined;
+  const update = server === undefined ? "portolan update" : `portolan update ${shellWord(server)}`;
   return {
-    message: `portolan.yaml wants ${name}@${range}, and portolan.lock has the version ${locked.version}.`,
-    hint: "Approve a version of that range: portolan update.",
+    message: `portolan.yaml requires ${name}@${range}, but portolan.lock has the version ${locked.version}.`,
+    hint: `Approve a version of that range: ${update}`,
   };
 }
 
@@ -78,7 +90,7 @@ export function compareWithLock(
 ): LockDifference[] {
   const found = [...references].flatMap(([server, reference]) => {
     const locked = Object.hasOwn(servers, server) ? servers[server]?.package : undefined;
-    const problem = lockProblem(reference, locked) ?? hashProblem(locked);
+    const problem = lockProblem(reference, locked, server) ?? hashProblem(locked);
     return problem === undefined ? [] : [{ server, ...problem }];
   });
   const others = Object.entries(servers).flatMap(([server, { package: locked }]) =>
@@ -87,8 +99,8 @@ export function compareWithLock(
       : [
           {
             server,
-            message: `portolan.lock has ${locked.name}@${locked.version}, and portolan.yaml has no package of that name.`,
-            hint: `Remove the entry: portolan remove ${server}.`,
+            message: `portolan.lock has ${locked.name}@${locked.version} for the server ${server}, but portolan.yaml has no package for this server.`,
+            hint: `Add the package to portolan.yaml again, or delete "package" of ${server} from portolan.lock.`,
           },
         ],
   );
@@ -100,6 +112,6 @@ function hashProblem(locked: LockedPackage | undefined): Omit<LockDifference, "s
   if (hashes.every((hash) => hash !== undefined && parseIntegrity(hash) !== undefined)) return undefined;
   return {
     message: `portolan.lock has no valid hash of ${locked?.name}@${locked?.version}.`,
-    hint: "Restore it from version control: git checkout portolan.lock.",
+    hint: "Restore portolan.lock from version control: git checkout portolan.lock.",
   };
 }

@@ -5,16 +5,22 @@ import { satisfies } from "../../base/text/versions.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { type PackageMetadata, sandboxFromPermissions } from "../../formats/package/index.ts";
 import type { LockedPackage } from "../lock/schema.ts";
+import { addAgain } from "./check-lock.ts";
 
 export function changedDocument(label: string): PortolanError {
   return new PortolanError(
     "FORBIDDEN",
     `The metadata of ${label} is not the document that portolan.lock names: its hash differs.`,
     {
-      hint: "Somebody changed the document or the lock file. Compare portolan.lock with version control.",
+      hint: "The document or the lock file was changed. Compare portolan.lock with version control.",
       data: { reason: "HASH_MISMATCH" },
     },
   );
+}
+
+/** For an entry of the lock file that lacks a field: `portolan update` changes only packages that have a newer version. */
+export function incompleteLockHint(server: string | undefined, { name, version }: LockedPackage): string {
+  return `Restore portolan.lock from version control, or add the package again: ${addAgain(server, `${name}@${version}`)}`;
 }
 
 /** The lock file repeats facts of the document. A difference means that one of them was changed by hand. */
@@ -44,10 +50,10 @@ export function checkNamed(
 export function changedLock({ name, version }: LockedPackage, field: string, server: string): PortolanError {
   return new PortolanError(
     "FORBIDDEN",
-    `The ${field} of ${name}@${version} in portolan.lock is not the one of its metadata.`,
+    `The ${field} of ${name}@${version} in portolan.lock differs from the ${field} in its metadata.`,
     {
       server,
-      hint: "Somebody changed the lock file. Restore it from version control: git checkout portolan.lock.",
+      hint: "The lock file was changed. Restore it from version control: git checkout portolan.lock.",
       data: { reason: "LOCK_CHANGED", field },
     },
   );
@@ -62,10 +68,10 @@ export function checkTransport({ mcp, name, version }: PackageMetadata, server: 
   if (transport.includes("stdio")) return;
   throw new PortolanError(
     "NOT_SUPPORTED",
-    `${name}@${version} speaks ${transport.join(", ")} and not stdio. Its metadata does not say at which address, so Portolan cannot start it.`,
+    `${name}@${version} supports ${transport.join(", ")}, but not stdio. Its metadata names no URL, so Portolan cannot connect to it.`,
     {
       server,
-      hint: "Start it yourself, and give its url in place of package; or ask its author for stdio.",
+      hint: "Start the server yourself, and write its url in place of package in portolan.yaml. Or ask its author to support stdio.",
     },
   );
 }
@@ -85,7 +91,7 @@ export function checkNode(range: string | undefined, label: string, server: stri
   if (range === undefined || satisfies(here, range)) return;
   throw new PortolanError(
     "VERSION_MISMATCH",
-    `${label} needs Node.js ${range}, and this is Node.js ${here}.`,
+    `${label} needs Node.js ${range}, but Portolan runs with Node.js ${here}.`,
     {
       server,
       data: { range, version: here },

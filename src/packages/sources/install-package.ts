@@ -88,8 +88,8 @@ export function toNpmProgram(source: PackageSource): {
       integrity,
       bin: source.executable,
     };
-  throw new PortolanError("INSTALL_FAILED", `${source.url} is not a package of npm.`, {
-    hint: "Its publisher must write npm:<package>@<version>, or the URL of a tarball at a registry of npm.",
+  throw new PortolanError("INSTALL_FAILED", `${source.url} is not an npm package.`, {
+    hint: "Its publisher must write npm:<package>@<version>, or the URL of a tarball at an npm registry.",
   });
 }
 
@@ -132,7 +132,7 @@ async function toInstalled(
 function requireIntegrity({ integrity, url }: PackageSource): Integrity {
   const parsed = parseIntegrity(integrity);
   if (parsed !== undefined) return parsed;
-  throw new PortolanError("INSTALL_FAILED", `${url} has no hash, so it is not downloaded.`, {
-    hint: "Its publisher must name a hash: sha256-<base64>.",
+  throw new PortolanError("INSTALL_FAILED", `portolan.lock has no valid hash of ${url}.`, {
+    hint: "Restore portolan.lock from version control: git checkout portolan.lock.",
   });
 }

@@ -4,14 +4,14 @@
 import { dirname } from "node:path";
 import { parseIntegrity, sameIntegrity, integrityOf } from "../../base/text/integrity.ts";
 import { PortolanError } from "../../errors/index.ts";
-import { type PackageMetadata, variableOf } from "../../formats/package/index.ts";
+import { type PackageMetadata, settingText, variableOf } from "../../formats/package/index.ts";
 import { mcpbRequirements } from "../../formats/mcpb/index.ts";
 import { fillOption } from "../../formats/server-json/index.ts";
 import { checkRequires } from "../../install/index.ts";
 import { isObject } from "../../model/index.ts";
 import { type LockedReference, readLockedPackage } from "./check-lock.ts";
 import type { LockedPackage } from "../lock/schema.ts";
-import { installBundle, manifestOf, missingSettings, toBundleProgram } from "./bundle.ts";
+import { installBundle, keepManifest, manifestOf, missingSettings, toBundleProgram } from "./bundle.ts";
 import {
   changedDocument,
   checkNamed,
@@ -20,6 +20,7 @@ import {
   checkNode,
   checkSandboxType,
   checkTransport,
+  incompleteLockHint,
 } from "./document-checks.ts";
 import { keepDocument, readDocument } from "./documents.ts";
 import { findPackageFile, installPackage, toNpmProgram } from "./install-package.ts";
@@ -204,6 +205,7 @@ async function openBundle(
   const manifest = await manifestOf(folder, label, isOwn ? (locked.metadata ?? "") : undefined);
   if (manifest === undefined) throw changedDocument(label);
   if (isOwn) checkNamed(locked, manifest, server);
+  if (isOwn && install) await keepManifest(folder, context);
   const requires = mcpbRequirements(manifest);
   await checkRequires({ os: requires.os }, { server });
   checkNode(requires.runtime.node, label, server);
@@ -244,7 +246,7 @@ async function documentOf(
       "FILE_INVALID",
       `portolan.lock has no hash of the metadata of ${name}@${version}.`,
       {
-        hint: "Restore portolan.lock from version control, or approve the package again: portolan update.",
+        hint: incompleteLockHint(context.server, locked),
       },
     );
   const stored = await readDocument(hash, context);
@@ -269,7 +271,7 @@ function defaultsOf({ mcp }: PackageMetadata): Record<string, string> {
     properties.flatMap(([name, property]) => {
       const value = isObject(property) ? property.default : undefined;
       if (value === undefined || value === null) return [];
-      return [[variableOf(name, env), typeof value === "string" ? value : JSON.stringify(value)]];
+      return [[variableOf(name, env), settingText(value)]];
     }),
   );
 }

@@ -52,9 +52,9 @@ async function hashOf(
   if (!sameIntegrity(integrityOf(bytes, expected.algorithm), expected))
     throw new PortolanError(
       "INSTALL_FAILED",
-      `${spec} is not the package that was published: its hash is another one.`,
+      `${spec} is not the package that was published: its hash differs.`,
       {
-        hint: "Do not trust it, and report it to the operator of the registry.",
+        hint: "Do not trust the package, and report it to the operator of the registry.",
         data: { spec, reason: "HASH_MISMATCH", permanent: true },
       },
     );

@@ -61,7 +61,7 @@ async function open(
 test("the bytes that are hashed do not depend on the order of fields, nor on facts of the registry", () => {
   const { name, ...rest } = SERVER;
   expect(toServerDocument({ server: { ...rest, name }, _meta: {} })).toEqual(toServerDocument(SERVER));
-  expect(() => toServerDocument([])).toThrow("did not answer");
+  expect(() => toServerDocument([])).toThrow("did not return a server.json");
 });
 
 test("the package that the lock names starts, with its arguments and variables", async () => {
@@ -109,7 +109,7 @@ test("a text of the document that looks like a reference stays a text, and canno
     headers: { "X-Key": "$${GITHUB_TOKEN} ${secret:own}" },
   });
   const parts = { name: "X-Key", value: "${part}", variables: { part: { default: "{GITHUB_TOKEN}" } } };
-  expect(() => toFields(parts, {})).toThrow("asks for ${GITHUB_TOKEN} of this machine");
+  expect(() => toFields(parts, {})).toThrow("refers to ${GITHUB_TOKEN}, a secret");
 });
 
 test("arguments of the container engine: variables are set, others are refused with the reason", () => {
@@ -128,7 +128,13 @@ test("arguments of the container engine: variables are set, others are refused w
     { type: "named", name: "-e", value: "MODE=$X fast" },
   ];
   expect(toFields(flag, variable)).toMatchObject({ env: { MODE: "$X fast" } });
+  const refused = (option: string): string =>
+    `starts the image docker.io/example/search:1 with the docker run option "${option}", which Portolan does not pass on.`;
   for (const word of ["--privileged", "-v", "--env-file=/etc/passwd"])
-    expect(() => toFields({ type: "positional", value: word })).toThrow("does not pass on");
-  expect(() => toFields({ type: "positional", value: "--env" })).toThrow("does not pass on");
+    expect(() => toFields({ type: "positional", value: word })).toThrow(refused(word));
+  expect(() => toFields({ type: "named", name: "-e", value: "1A=s3cr3t" })).toThrow(refused("-e 1A"));
+  const missing = (option: string): string => `option "${option}", but its value is missing.`;
+  expect(() => toFields({ type: "positional", value: "--env" })).toThrow(missing("--env"));
+  expect(() => toFields({ type: "positional", value: "--env=MODE" })).toThrow(missing("--env MODE"));
+  expect(() => toFields({ type: "named", name: "-e", value: "MODE" })).toThrow(missing("-e MODE"));
 });

@@ -25,8 +25,8 @@ export function toServerDocument(value: unknown): Buffer {
   const inner = isObject(value) && isObject(value.server) && value.name === undefined ? value.server : value;
   const text = isObject(inner) ? toCanonicalJson(inner) : undefined;
   if (text !== undefined) return Buffer.from(text);
-  throw new PortolanError("FILE_INVALID", "The registry did not answer with the document of a server.", {
-    hint: "Report it to the operator of the registry.",
+  throw new PortolanError("FILE_INVALID", "The registry did not return a server.json document.", {
+    hint: "Report this to the operator of the registry.",
   });
 }
 
@@ -34,10 +34,14 @@ export function parseServerDocument(bytes: Uint8Array, label: string): ServerJso
   const { document, diagnostics } = parseServerJson(Buffer.from(bytes).toString("utf8"), label);
   if (document !== undefined) return document;
   const first = diagnostics.find(({ severity }) => severity === "error");
-  throw new PortolanError("FILE_INVALID", `The document of ${label} is not valid: ${first?.message ?? ""}`, {
-    hint: "Report it to the publisher of the server.",
-    data: { diagnostics },
-  });
+  throw new PortolanError(
+    "FILE_INVALID",
+    `The server.json of ${label} is not valid: ${first?.message ?? ""}`,
+    {
+      hint: "Report this to the publisher of the server.",
+      data: { diagnostics },
+    },
+  );
 }
 
 /** The option of a server.json as the lock file writes it. Undefined for those that are not installed by Portolan. */
@@ -103,18 +107,23 @@ function variablesOfRuntime(words: readonly string[], image: string): Record<str
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
     if (IMPLIED.has(word)) continue;
     const [, flag, joined] = /^(-e|--env)(?:=(.*))?$/s.exec(word) ?? [];
-    const [, name, value] =
-      /^([A-Za-z_]\w*)=(.*)$/s.exec(flag === undefined ? "" : (joined ?? rest.shift() ?? "")) ?? [];
+    const variable = flag === undefined ? undefined : (joined ?? rest.shift() ?? "");
+    const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(variable ?? "") ?? [];
     if (name !== undefined && value !== undefined) variables[name] = value;
-    else
+    else {
+      // The value of a variable may be a secret.
+      const option = variable === undefined ? word : `${flag} ${variable.split("=", 1)[0]}`.trim();
+      const why =
+        variable?.includes("=") === false ? "but its value is missing" : "which Portolan does not pass on";
       throw new PortolanError(
         "NOT_SUPPORTED",
-        `The image ${image} asks for the argument ${JSON.stringify(word.slice(0, 100))} of the container engine, which Portolan does not pass on.`,
+        `The server.json starts the image ${image} with the docker run option ${JSON.stringify(option.slice(0, 100))}, ${why}.`,
         {
-          hint: "Grant folders and hosts with --allow-read, --allow-write and --allow-net, and write the server by hand: docker: in portolan.yaml. Or choose another part of it with --from.",
+          hint: "Add the image by hand (docker: in portolan.yaml), and grant folders and hosts in its sandbox. Or choose another kind of package of this server with --from.",
           data: { reason: "RUNTIME_ARGUMENT" },
         },
       );
+    }
   }
   return variables;
 }
@@ -128,10 +137,14 @@ function fillEscaped(option: InstallableOption, env: Readonly<Record<string, str
   // A dollar sign of the document and a brace of a default value may meet.
   const foreign = texts.flatMap(referencesIn).find((name) => !given.has(name));
   if (foreign === undefined) return filled;
-  throw new PortolanError("FORBIDDEN", `The document of the server asks for ${foreign} of this machine.`, {
-    hint: "Only you can give a server a secret or a variable. Do not add it.",
-    data: { reason: "FOREIGN_REFERENCE" },
-  });
+  throw new PortolanError(
+    "FORBIDDEN",
+    `The server.json refers to ${foreign}, a secret or variable of this machine.`,
+    {
+      hint: "Do not add this server: a server.json must not read your secrets and variables.",
+      data: { reason: "FOREIGN_REFERENCE" },
+    },
+  );
 }
 
 function referencesIn(text: string): string[] {

@@ -22,13 +22,15 @@ export interface DriverFiles {
 export function packagedDriverProblem({ auth, prompts, healthCheck }: Driver): string | undefined {
   const { login, refresh, state, ref } = auth ?? {};
   if (login !== undefined || refresh !== undefined || (state?.paths.length ?? 0) > 0)
-    return "each user logs in to it, and a package has settings only";
-  if (ref !== undefined) return `it needs the file ${ref}, and the secrets of a package are its settings`;
+    return "each user logs in to it, but a package supports settings only, no logins";
+  if (ref !== undefined)
+    return `it needs the secrets file ${ref}, but the secrets of a package must be its settings`;
   const skill = prompts.find((prompt) => prompt.integrateAs === "skill_block");
-  if (skill !== undefined) return `its prompt ${skill.name} belongs to a skill of the workspace`;
+  if (skill !== undefined)
+    return `its prompt ${skill.name} belongs to a skill, which a package cannot contain`;
   const { method } = healthCheck ?? {};
   if (method === "exec" || method === "http")
-    return `its health check (${method}) would run outside of the sandbox; ping and noop are possible`;
+    return `its health check (${method}) would run outside of the sandbox; use ping or noop`;
   return undefined;
 }
 
@@ -46,7 +48,7 @@ export function readDriverFiles({ name, version, mcp }: PackageMetadata): Driver
     throw new PortolanError(
       "FILE_INVALID",
       `The driver of ${label} cannot be used: ${error?.message ?? problem ?? "it is not a driver of an MCP server"}.`,
-      { hint: "Report it to the author of the package.", data: { diagnostics: all } },
+      { hint: "Report this to the author of the package.", data: { diagnostics: all } },
     );
   return { driver, contracts: read.flatMap(({ contract }) => contract ?? []) };
 }
@@ -90,7 +92,7 @@ async function readLockedDriver(
   if (bytes === undefined)
     throw new PortolanError(
       "INSTALL_FAILED",
-      `The contracts of ${label} are not on this machine, so they are not offered.`,
+      `The package ${label} is not installed, so Portolan does not offer its contracts.`,
       { server, hint: `Install it: portolan install ${server}` },
     );
   const document = parseDocument(bytes, label);

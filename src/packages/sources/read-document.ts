@@ -44,9 +44,13 @@ export function toPackageSource(metadata: PackageMetadata, platform: string = th
   const written = own === undefined ? hash : own.hash;
   const integrity = written === undefined ? undefined : parseIntegrity(written);
   if (type === undefined || url === undefined || integrity === undefined)
-    throw new PortolanError("INSTALL_FAILED", `${name}@${version} has no hash, so it is not downloaded.`, {
-      hint: "Its publisher must name a hash: portolan pack computes it.",
-    });
+    throw new PortolanError(
+      "INSTALL_FAILED",
+      `${name}@${version} has no valid hash, so Portolan does not download it.`,
+      {
+        hint: "Ask its publisher to add one: portolan pack computes it.",
+      },
+    );
   const { node, python } = requirements?.runtime ?? {};
   return {
     type,

@@ -23,7 +23,7 @@ export function parseAdvisory(value: unknown, now: Date, before?: Advisory): Adv
   const wrong = (isWrong: boolean, problem: string): void => {
     if (isWrong) problems.push(problem);
   };
-  if (!isObject(value)) return { problems: ["An advisory is an object."] };
+  if (!isObject(value)) return { problems: ["An advisory must be an object."] };
   const {
     id,
     title,
@@ -43,7 +43,10 @@ export function parseAdvisory(value: unknown, now: Date, before?: Advisory): Adv
   wrong(!SEVERITIES.some((one) => one === severity), `severity must be one of ${SEVERITIES.join(", ")}.`);
   wrong(!isText(summary, 2_000), "summary must be a text of at most 2000 characters.");
   for (const [name, text] of Object.entries({ details, patches, workarounds }))
-    wrong(text !== undefined && !isText(text, MAX_DETAILS), `${name} must be a text.`);
+    wrong(
+      text !== undefined && !isText(text, MAX_DETAILS),
+      `${name} must be a text of at most ${MAX_DETAILS} characters.`,
+    );
   wrong(
     cwe !== undefined && !isList(cwe, (one) => typeof one === "string" && /^CWE-\d{1,5}$/.test(one)),
     "cwe must be a list of identifiers such as CWE-79.",
@@ -124,11 +127,12 @@ function isIn(text: string, range: string): boolean {
 
 function affectedProblems(affected: unknown): string[] {
   if (!isObject(affected) || Object.keys(affected).length === 0 || Object.keys(affected).length > MAX_ITEMS)
-    return ["affected must name at least one package and its versions."];
+    return [`affected must be an object that names 1 to ${MAX_ITEMS} packages.`];
   return Object.entries(affected).flatMap(([name, value]) => {
     const shown = JSON.stringify(name.slice(0, 100));
     if (scopeOf(name) === undefined) return [`affected: ${shown} is not the name of a package.`];
-    if (!isObject(value)) return [`affected: ${shown} must be an object with versions or hashes.`];
+    if (!isObject(value))
+      return [`affected: ${shown} must be an object, which can have versions and hashes.`];
     const { versions, hashes } = value;
     return [
       ...(versions === undefined ||
@@ -138,7 +142,9 @@ function affectedProblems(affected: unknown): string[] {
       ...(hashes === undefined ||
       isList(hashes, (hash) => typeof hash === "string" && /^[0-9a-f]{4,128}$/.test(hash))
         ? []
-        : [`affected: hashes of ${shown} must be a list of at least 4 hexadecimal digits each.`]),
+        : [
+            `affected: hashes of ${shown} must be a list of beginnings of hashes, each of at least 4 lower-case hexadecimal digits.`,
+          ]),
     ];
   });
 }

@@ -29,17 +29,24 @@ export function parseIndex(bytes: Uint8Array, source: string): RegistryIndex {
   }
   if (!isObject(value)) throw invalid(source, "it is not an object");
   if (value["format"] !== 1)
-    throw new PortolanError("VERSION_UNSUPPORTED", `${source} has the format ${String(value["format"])}`, {
-      hint: "Update Portolan: this registry is newer.",
-    });
+    throw new PortolanError(
+      "VERSION_UNSUPPORTED",
+      `${source} has the format ${String(value["format"])}, which this version of Portolan does not support`,
+      {
+        hint: "Update Portolan.",
+      },
+    );
   const { sequence, issuedAt, expiresAt, packages, advisories } = value;
-  if (!Number.isSafeInteger(sequence) || (sequence as number) < 1) throw invalid(source, "sequence");
+  if (!Number.isSafeInteger(sequence) || (sequence as number) < 1)
+    throw invalid(source, "sequence is not a positive integer");
   if (!isDate(issuedAt) || !isDate(expiresAt)) throw invalid(source, "issuedAt or expiresAt is not a date");
-  if (!isObject(packages) || !Array.isArray(advisories)) throw invalid(source, "packages or advisories");
+  if (!isObject(packages) || !Array.isArray(advisories))
+    throw invalid(source, "packages is not an object, or advisories is not a list");
   const parsed: Record<string, IndexPackage> = {};
   for (const [name, entry] of Object.entries(packages)) {
     const found = scopeOf(name) === undefined || !isObject(entry) ? undefined : toPackage(entry);
-    if (found === undefined) throw invalid(source, `the package ${JSON.stringify(name.slice(0, 100))}`);
+    if (found === undefined)
+      throw invalid(source, `the entry of the package ${JSON.stringify(name.slice(0, 100))} is not valid`);
     parsed[name] = found;
   }
   return {
@@ -50,7 +57,7 @@ export function parseIndex(bytes: Uint8Array, source: string): RegistryIndex {
     packages: parsed,
     advisories: advisories.map((entry, number): Advisory => {
       const advisory = readAdvisory(entry);
-      if (advisory === undefined) throw invalid(source, `the advisory number ${number + 1}`);
+      if (advisory === undefined) throw invalid(source, `the advisory number ${number + 1} is not valid`);
       return advisory;
     }),
   };
@@ -126,6 +133,6 @@ function isDate(value: unknown): value is string {
 
 function invalid(source: string, what: string): PortolanError {
   return new PortolanError("PROTOCOL_ERROR", `${source} is not a valid index: ${what}`, {
-    hint: "Report it to the operator of the registry.",
+    hint: "Report this to the operator of the registry.",
   });
 }

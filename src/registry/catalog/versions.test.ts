@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { satisfies } from "../../base/text/versions.ts";
+import { lockProblem } from "../../packages/index.ts";
 import { lookAlikeOf } from "./look-alike.ts";
 import type { IndexVersion, VersionStatus } from "./types.ts";
 import {
@@ -60,8 +61,29 @@ test("at least four digits of a hash are a pin, and an ambiguous one is an error
     ...["1.0.0", "1.0.0", "1.0.0", undefined, undefined, undefined, "1.1.0"],
   ]);
   const twice = { ...found, versions: { ...versions, "1.3.0": { ...entry(), integrity: hash("f8a41") } } };
-  expect(() => requireVersion("@a/b", twice, "f8a4")).toThrow("the hashes of 1.3.0, 1.0.0 start with it");
+  expect(() => requireVersion("@a/b", twice, "f8a4")).toThrow(
+    "the hashes of several versions start with it (1.3.0, 1.0.0)",
+  );
   expect(requireVersion("@a/b", twice, "f8a41")).toBe("1.3.0");
+});
+
+test("decimal digits alone are a version and not a hash, as for the lock file", () => {
+  const integrity = `sha256-${Buffer.from("12345a".padEnd(64, "0"), "hex").toString("base64")}`;
+  const versions = { "1.0.0": { ...entry(), integrity }, "2024.1.0": entry() };
+  const found = { description: "", keywords: [], author: "", tags: {}, versions };
+  expect(["12345", "12345a", "2024"].map((pin) => resolveVersion(found, pin))).toEqual([
+    ...[undefined, "1.0.0", "2024.1.0"],
+  ]);
+  expect(() => requireVersion("@a/b", found, "12345")).toThrow(
+    expect.objectContaining({
+      message: "@a/b has no version 12345",
+      hint: expect.stringContaining("write it at least up to its first letter") as string,
+    }),
+  );
+  const locked = { name: "@a/b", version: "1.0.0", source: "", integrity, permissions: [] };
+  const fits = (range: string): boolean =>
+    lockProblem({ kind: "package", name: "@a/b", range }, locked) === undefined;
+  expect(["12345", "12345a", "2024", "1"].map(fits)).toEqual([false, true, false, true]);
 });
 
 test("a tag is no range", () => {

@@ -63,9 +63,12 @@ export function resolveVersion(
   return isAvailable(tagged) ? tagged : undefined;
 }
 
-/** The versions whose document or files have a hash that begins with these digits: at least four, hexadecimal. */
+/**
+ * The versions whose document or files have a hash that begins with these digits: at least four, hexadecimal. Decimal
+ * digits alone are a range: the lock file has only the version, and compares it with the range at every start.
+ */
 function versionsByHash(versions: IndexPackage["versions"], prefix: string): string[] {
-  if (!/^[0-9a-f]{4,128}$/i.test(prefix)) return [];
+  if (!/^[0-9a-f]{4,128}$/i.test(prefix) || isDecimal(prefix)) return [];
   const digits = prefix.toLowerCase();
   const begins = (hash: string): boolean =>
     parseIntegrity(hash)?.digest.toString("hex").startsWith(digits) === true;
@@ -73,6 +76,8 @@ function versionsByHash(versions: IndexPackage["versions"], prefix: string): str
     .filter(({ entry: { integrity, files = [] } }) => [integrity, ...files].some(begins))
     .map(({ text }) => text);
 }
+
+const isDecimal = (text: string): boolean => /^\d{4,}$/.test(text);
 
 /** Throws an error with the versions and tags that exist. */
 export function requireVersion(name: string, found: IndexPackage, wanted?: string): string {
@@ -83,7 +88,7 @@ export function requireVersion(name: string, found: IndexPackage, wanted?: strin
   if (pinned.length > 1)
     throw new PortolanError(
       "INSTALL_FAILED",
-      `${name}@${wanted ?? ""} is ambiguous: the hashes of ${pinned.join(", ")} start with it`,
+      `${name}@${wanted ?? ""} is ambiguous: the hashes of several versions start with it (${pinned.join(", ")})`,
       {
         hint: "Write more digits of the hash, or the version.",
         data: { name, wanted, versions: pinned.slice(0, 50) },
@@ -98,9 +103,10 @@ export function requireVersion(name: string, found: IndexPackage, wanted?: strin
         ? `${name} has no version that can be installed`
         : `${name} has no version ${wanted ?? ""}`,
     {
-      hint:
-        didYouMean(wanted ?? "", [...Object.keys(found.tags), ...versions]) ??
-        `Run portolan versions ${name} to see its versions and tags.`,
+      hint: isDecimal(wanted?.trim() ?? "")
+        ? `Portolan reads decimal digits alone as a version. If you mean a hash, write it at least up to its first letter. To see the versions: portolan versions ${name}`
+        : (didYouMean(wanted ?? "", [...Object.keys(found.tags), ...versions]) ??
+          `Run portolan versions ${name} to see its versions and tags.`),
       data: { name, wanted, versions: versions.slice(0, 50), tags: found.tags },
     },
   );

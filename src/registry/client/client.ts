@@ -103,7 +103,7 @@ export function openRegistry(settings: RegistrySettings, options: RegistryOption
   const load = async (): Promise<VerifiedIndex> => {
     const known = await trust.read();
     const etag = known?.cached === undefined ? undefined : known.before.etag;
-    const check = { label, now: now(), pinned: settings.key, before: known?.before };
+    const check = { label, url: url.href, now: now(), pinned: settings.key, before: known?.before };
     const answer = await transfer.send(INDEX_PATH, {
       headers: etag === undefined ? {} : { "if-none-match": etag },
       maxBytes: MAX_INDEX_BYTES,
@@ -136,9 +136,13 @@ export function openRegistry(settings: RegistrySettings, options: RegistryOption
   const loadOffline = async (): Promise<VerifiedIndex> => {
     const known = await trust.read();
     if (known?.cached !== undefined) return known.cached;
-    throw new PortolanError("FILE_FAILED", `Nothing is stored about the registry ${label}.`, {
-      hint: "Run a command with this registry once while it can be reached.",
-    });
+    throw new PortolanError(
+      "FILE_FAILED",
+      `The index of the registry ${label} is not stored on this machine.`,
+      {
+        hint: "Run the command once without --offline, while the registry can be reached.",
+      },
+    );
   };
   const index: RegistryClient["index"] = async ({ offline = false } = {}) =>
     (await (offline ? loadOffline() : verified())).index;
@@ -197,7 +201,10 @@ export function openRegistry(settings: RegistrySettings, options: RegistryOption
     },
     upload: async (file, hash) => {
       const parsed = parseIntegrity(hash);
-      if (parsed === undefined) throw new PortolanError("INPUT_INVALID", `${hash} is not a hash.`);
+      if (parsed === undefined)
+        throw new PortolanError("INPUT_INVALID", `${hash} is not a hash.`, {
+          hint: "Pass the hash as SRI, such as sha256-… in base64.",
+        });
       const { size } = await stat(file);
       await transfer.send(`api/files/${fileName(parsed)}`, {
         method: "PUT",
@@ -237,7 +244,7 @@ function readVersion(
       "FORBIDDEN",
       `${source} is not the file that the signed index names: its hash differs.`,
       {
-        hint: "Somebody changed the file. Do not install it; report it to the operator of the registry.",
+        hint: "The file was changed or damaged. Do not install it; report it to the operator of the registry.",
       },
     );
   const { metadata, diagnostics } = parsePackage(bytes.toString("utf8"), source, {
@@ -248,7 +255,7 @@ function readVersion(
   });
   if (metadata === undefined)
     throw new PortolanError("FILE_INVALID", `${source} is not valid: ${diagnostics[0]?.message ?? ""}`, {
-      hint: "Report it to the operator of the registry.",
+      hint: "Report this to the operator of the registry.",
       data: { diagnostics },
     });
   if (metadata.name !== name || metadata.version !== version)
@@ -256,7 +263,7 @@ function readVersion(
       "FORBIDDEN",
       `${source} is ${metadata.name}@${metadata.version}, not ${name}@${version}.`,
       {
-        hint: "Report it to the operator of the registry.",
+        hint: "Report this to the operator of the registry.",
       },
     );
   return metadata;
@@ -285,9 +292,9 @@ export function toRegistryUrl(written: string): URL {
   if (url !== undefined && url.username + url.password + url.search + url.hash !== "")
     throw new PortolanError(
       "CONFIG_INVALID",
-      `The URL of the registry ${publicPart(url)} has more than a path.`,
+      `The URL of the registry ${publicPart(url)} contains a user name, a password, a query or a fragment.`,
       {
-        hint: "Leave out the user name, the password and the query. Give a token with --token.",
+        hint: "Remove them from the URL. Pass a token with PORTOLAN_REGISTRY_TOKEN, or with the field token of the registry in portolan.yaml.",
       },
     );
   if (url !== undefined) return url;

@@ -123,8 +123,8 @@ function statusOf(value: unknown): Pick<OfficialServer, "status" | "message" | "
 }
 
 function noServer(label: string, cause?: unknown): PortolanError {
-  return new PortolanError("FILE_INVALID", `The registry ${label} did not answer with a server.`, {
+  return new PortolanError("FILE_INVALID", `The registry ${label} did not return a server.`, {
     cause,
-    hint: "Check that the URL is that of an MCP registry.",
+    hint: "Check that the URL is the URL of an MCP registry.",
   });
 }

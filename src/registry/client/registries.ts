@@ -29,6 +29,13 @@ export interface Registries {
   ): Promise<readonly (SearchResult & { readonly registry: string })[]>;
 }
 
+/** The error for a package whose scope no registry of portolan.yaml serves. */
+export function noRegistryFor(name: string): PortolanError {
+  return new PortolanError("USAGE", `No registry in portolan.yaml is configured for the scope of ${name}.`, {
+    hint: "Add the scope to the scopes of a registry in portolan.yaml, or name a registry with --registry.",
+  });
+}
+
 export function openRegistries(settings: readonly RegistrySettings[], options: RegistryOptions): Registries {
   const all = settings.map((one) => openRegistry(one, options));
   const registriesFor = (name: string): readonly RegistryClient[] => {
@@ -48,6 +55,7 @@ export function openRegistries(settings: readonly RegistrySettings[], options: R
   };
   const registryOf = async (name: string): Promise<RegistryClient> => {
     const candidates = registriesFor(name);
+    if (candidates.length === 0) throw noRegistryFor(name);
     for (const registry of candidates) if (await registry.has(name)) return registry;
     const names = await Promise.all(candidates.map(async (one) => Object.keys((await one.index()).packages)));
     const [first] = candidates;

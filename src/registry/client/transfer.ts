@@ -50,14 +50,10 @@ export function createTransfer(base: URL, token: (() => Promise<string | undefin
     isFolder: false,
     urlOf: (path) => new URL(path, root).href,
     send: async (path, { method = "GET", headers = {}, body, maxBytes, signal }) => {
-      // Reading works without a token, so it is left out where others could see it.
-      const secret = method === "GET" && !isSecureUrl(base) ? undefined : await token?.();
-      if (secret !== undefined && !isSecureUrl(base))
-        throw new PortolanError(
-          "FORBIDDEN",
-          `The token is not sent to ${label}: the connection is not encrypted.`,
-          { hint: "Use an https URL." },
-        );
+      const isSecure = isSecureUrl(base);
+      // A public registry can be read without a token, so it is left out where others could see it.
+      const secret = method === "GET" && !isSecure ? undefined : await token?.();
+      if (secret !== undefined && !isSecure) throw notSent(label);
       try {
         const response = await boundedFetch(new URL(path, root), {
           method,
@@ -73,6 +69,7 @@ export function createTransfer(base: URL, token: (() => Promise<string | undefin
         });
         const { status } = response;
         const bytes = await response.bytes();
+        if (status === 401 && !isSecure && (await token?.()) !== undefined) throw notSent(label);
         if (![200, 201, 304].includes(status)) throw answerError(status, bytes, label);
         return { status, bytes, etag: response.headers["etag"] };
       } catch (error) {
@@ -80,6 +77,14 @@ export function createTransfer(base: URL, token: (() => Promise<string | undefin
       }
     },
   };
+}
+
+function notSent(label: string): PortolanError {
+  return new PortolanError(
+    "FORBIDDEN",
+    `The token was not sent to the registry ${label}, because the connection is not encrypted.`,
+    { hint: "Use the https URL of the registry." },
+  );
 }
 
 async function readFolder(
@@ -90,7 +95,7 @@ async function readFolder(
   const folder = fileURLToPath(base);
   if (method !== "GET")
     throw new PortolanError("NOT_SUPPORTED", `The registry ${folder} is a folder and can only be read.`, {
-      hint: "Start it with portolan registry serve, and use its URL.",
+      hint: "Use the URL of the registry. If this folder is the public/ folder of your own registry, start it: portolan registry serve <the folder that contains public/>",
     });
   try {
     return {
@@ -103,7 +108,7 @@ async function readFolder(
       "FILE_FAILED",
       `${join(folder, path)} cannot be read: ${(error as Error).message}`,
       {
-        hint: "A registry's folder is the one that contains index.jsonl.",
+        hint: "Check the path of the registry: it must be the folder that contains index.jsonl. If it is, this file is missing or cannot be read.",
         cause: error,
       },
     );
@@ -115,13 +120,16 @@ function transferError(error: FetchError, maxBytes: number, label: string): Port
     return new PortolanError(
       "MESSAGE_TOO_LARGE",
       `The registry ${label} sends more than ${maxBytes} bytes.`,
-      { hint: "Report it to the operator of the registry." },
+      { hint: "Report this to the operator of the registry." },
     );
   return new PortolanError("HTTP_ERROR", `The registry ${label} cannot be reached: ${error.message}`, {
     hint: "Check the URL and the network.",
     cause: error,
   });
 }
+
+const TOKEN_HINT =
+  "Pass a token of the registry with PORTOLAN_REGISTRY_TOKEN, or with the field token of the registry in portolan.yaml.";
 
 /** The registry's own error if the answer has one, otherwise the status. */
 function answerError(status: number, bytes: Buffer, label: string): PortolanError {
@@ -148,7 +156,7 @@ function answerError(status: number, bytes: Buffer, label: string): PortolanErro
       ? message.slice(0, 20_000)
       : `The registry ${label} answered with the status ${status}.`,
     {
-      ...(typeof hint === "string" && hint !== "" ? { hint: hint.slice(0, 1_000) } : {}),
+      hint: typeof hint === "string" ? hint.slice(0, 1_000) : status === 401 ? TOKEN_HINT : undefined,
       data: { ...(isObject(data) ? data : {}), status },
     },
   );

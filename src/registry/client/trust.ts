@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { removeLeftovers, writeAtomic } from "../../base/files/atomic-write.ts";
 import { withFileLock } from "../../base/files/file-lock.ts";
 import { readLimited } from "../../base/files/limited-read.ts";
+import { shellWord } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
 import { fingerprintOf, MAX_INDEX_BYTES, type VerifiedIndex, verifyIndex } from "../catalog/signed-index.ts";
@@ -24,7 +25,13 @@ const CLOCK_SKEW_MS = 5 * 60_000;
 /** Throws if the index is foreign, older than the remembered one, another with the same number, or expired. */
 export function checkTrust(
   { index, publicKey, sha256 }: VerifiedIndex,
-  { label, now, pinned, before }: { label: string; now: Date; pinned?: string; before?: Remembered },
+  {
+    label,
+    url,
+    now,
+    pinned,
+    before,
+  }: { label: string; url: string; now: Date; pinned?: string; before?: Remembered },
 ): void {
   const expected = pinned ?? before?.publicKey;
   if (expected !== undefined && publicKey !== expected)
@@ -34,22 +41,22 @@ export function checkTrust(
       {
         hint:
           pinned === undefined
-            ? `If the operator confirms the new key: portolan registry forget ${label}.`
-            : "If the operator confirms the new key, change it in the settings of the registry.",
+            ? `If the operator confirms the new key, remove the stored key: portolan registry forget ${shellWord(url)}`
+            : "If the operator confirms the new key, change the field key of this registry, under registries in portolan.yaml.",
       },
     );
   if (before !== undefined && index.sequence < before.sequence)
     throw new PortolanError(
       "FORBIDDEN",
-      `The index of ${label} was rolled back: it has the number ${index.sequence}, but ${before.sequence} was seen before.`,
+      `The index of ${label} was rolled back: it has the sequence number ${index.sequence}, but Portolan has seen number ${before.sequence} before.`,
       {
-        hint: "Somebody serves an old index, or the operator restored a backup: then portolan registry sign helps there.",
+        hint: "Either somebody serves an old index, or the operator restored a backup. After a restore, the operator must run portolan registry sign.",
       },
     );
   if (before !== undefined && index.sequence === before.sequence && sha256 !== before.sha256)
     throw new PortolanError(
       "FORBIDDEN",
-      `The registry ${label} has two different indexes with the number ${index.sequence}.`,
+      `The registry ${label} has two different indexes with the sequence number ${index.sequence}.`,
       {
         hint: "Do not install from this registry until its operator has explained it.",
       },
@@ -57,9 +64,9 @@ export function checkTrust(
   if (Date.parse(index.expiresAt) + CLOCK_SKEW_MS < now.getTime())
     throw new PortolanError(
       "FORBIDDEN",
-      `The index of ${label} expired at ${index.expiresAt}: newer ones may be withheld.`,
+      `The index of ${label} expired at ${index.expiresAt}. Somebody may withhold a newer index.`,
       {
-        hint: "Check the clock of this machine. The operator renews the index with portolan registry sign.",
+        hint: "Check the clock of this machine. The operator renews the index: portolan registry sign; for a static copy: portolan registry export.",
       },
     );
 }
@@ -142,9 +149,9 @@ function parseState(text: string, file: string, url: string): Remembered {
   if (typeof publicKey !== "string" || typeof sequence !== "number" || typeof sha256 !== "string")
     throw new PortolanError(
       "FILE_FAILED",
-      `${file} is damaged: it contains what Portolan knows about the registry ${url}.`,
+      `${file} is damaged. It contains the key and the state of the registry ${url}.`,
       {
-        hint: `To trust the registry anew: portolan registry forget ${url}.`,
+        hint: `Delete the stored state, so that Portolan trusts the key that the registry has at the next use: portolan registry forget ${shellWord(url)}`,
       },
     );
   return { url, publicKey, sequence, sha256, ...(typeof etag === "string" ? { etag } : {}) };

@@ -18,7 +18,7 @@ export async function listServers(store: RegistryStore, query: URLSearchParams):
   const written = query.get("cursor");
   const cursor = written === null || written === "" ? undefined : parseCursor(written);
   if (written !== null && written !== "" && cursor === undefined)
-    throw badQuery("cursor is not one of this registry");
+    throw badQuery("cursor was not issued by this registry");
   const filters = toFilters(query, cursor ?? {});
   const { packages } = (await store.read()).index;
   const page: { name: string; version: string; entry: IndexVersion; isLatest: boolean }[] = [];

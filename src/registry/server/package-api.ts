@@ -160,7 +160,8 @@ async function publish(
       tag: url.searchParams.get("tag") ?? undefined,
       file: url.searchParams.get("file")?.slice(0, 200) ?? "package.json",
       checkName: (written) => {
-        if (written !== name) throw refused(422, `The document is that of ${written}, not of ${name}.`);
+        if (written !== name)
+          throw refused(422, `The document describes ${written}, but the URL names ${name}.`);
       },
     }),
   );
@@ -242,8 +243,8 @@ function requireOwner({ scope, access }: TokenEntry, name: string): void {
 }
 
 function readOnly(): PortolanError {
-  return new PortolanError("FORBIDDEN", "This token may only read and star.", {
-    hint: "Ask the operator for another one: portolan registry token add <scope>.",
+  return new PortolanError("FORBIDDEN", "This token can only read and star packages.", {
+    hint: "Ask the operator of the registry for a token that can publish. The operator creates it: portolan registry token add <scope>.",
   });
 }
 

@@ -32,7 +32,7 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw refused(400, `The body is not JSON: ${(error as Error).message}`);
+    throw refused(400, `The body of the request is not valid JSON: ${(error as Error).message}`);
   }
 }
 

@@ -41,7 +41,7 @@ async function routeOfficial(
   parts: readonly string[],
   url: URL,
 ): Promise<void> {
-  if (method !== "GET") throw refused(501, "This registry is read-only here; publish with portolan publish.");
+  if (method !== "GET") throw refused(501, "This API is read-only. Publish with portolan publish.");
   const [kind, ...rest] = parts;
   if (kind === "health" && rest.length === 0) return sendJson(request, response, { status: "ok" });
   if (kind !== "servers") throw refused(404, "Not found");

@@ -75,7 +75,9 @@ export async function startRegistryServer(options: RegistryServerOptions): Promi
     throw new PortolanError(
       "AUTH_REQUIRED",
       token === "" ? "This request needs a token." : "The registry does not know this token.",
-      { hint: "Give a token of the registry: --token, or PORTOLAN_REGISTRY_TOKEN." },
+      {
+        hint: "If --registry or PORTOLAN_REGISTRY names the registry, set PORTOLAN_REGISTRY_TOKEN. For a registry in portolan.yaml, set its field token. Commands that publish also have the option --token.",
+      },
     );
   };
 
@@ -86,7 +88,7 @@ export async function startRegistryServer(options: RegistryServerOptions): Promi
       checkRate(requests.take(addressOf(request)));
       const url = written.length > MAX_URL ? undefined : parseUrl(`http://registry${written}`);
       if (url === undefined || !written.startsWith("/"))
-        throw new PortolanError("INPUT_INVALID", "The URL of the request is wrong.", {
+        throw new PortolanError("INPUT_INVALID", "The URL of the request is not valid.", {
           hint: "",
           data: { status: 400 },
         });

@@ -1,7 +1,7 @@
 // The index file of a registry: read when it changed, changed under the lock between processes, and signed with each change.
 
 import { randomUUID } from "node:crypto";
-import { chmod, link, mkdir, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, link, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { removeLeftovers, writeAtomic, type WriteOptions } from "../../base/files/atomic-write.ts";
 import { withFileLock } from "../../base/files/file-lock.ts";
@@ -87,13 +87,16 @@ export async function openIndexFile(layout: Layout, options: IndexFileOptions): 
     const bytes = signIndex(index, key);
     if (bytes.length > MAX_INDEX_BYTES)
       throw new PortolanError("MESSAGE_TOO_LARGE", "The index of the registry is full.", {
-        hint: "Open another registry for further packages.",
+        hint: "Publish to another registry. The operator can start one: portolan registry serve <folder>.",
         data: { status: 507 },
       });
     await writeAtomic(layout.index, bytes, { mode: 0o644, writeBytes: options.writeBytes });
     known = undefined;
     const written = await readFile();
-    if (written === undefined) throw new PortolanError("FILE_FAILED", `${layout.index} vanished`);
+    if (written === undefined)
+      throw new PortolanError("FILE_FAILED", `${layout.index} was deleted while the registry used it.`, {
+        hint: RESTORE,
+      });
     return written;
   };
 
@@ -101,6 +104,7 @@ export async function openIndexFile(layout: Layout, options: IndexFileOptions): 
     withFileLock(layout.index, async () => {
       await removeLeftovers(layout.index);
       const before = await readFile();
+      if (before === undefined) await refuseLostIndex(layout);
       const index = before?.index ?? EMPTY;
       const content = await change(index);
       return content === undefined && before !== undefined ? before : write(content ?? index, index.sequence);
@@ -119,6 +123,17 @@ export async function openIndexFile(layout: Layout, options: IndexFileOptions): 
         : state;
     },
   };
+}
+
+const RESTORE = "Stop the registry, restore this file from a backup, and start the registry again.";
+
+/** An empty index in place of a lost one would make the registry remove the files of all packages. */
+async function refuseLostIndex({ index, versions }: Layout): Promise<void> {
+  const left = await readdir(versions).catch(() => []);
+  if (left.length > 0)
+    throw new PortolanError("FILE_FAILED", `${index} is missing, but ${versions} contains packages.`, {
+      hint: RESTORE,
+    });
 }
 
 const EMPTY: RegistryIndex = {
@@ -146,7 +161,7 @@ async function openKey({ key: file, index }: Layout): Promise<SigningKey> {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
       throw new PortolanError("FILE_FAILED", `${file} cannot be used: ${(error as Error).message}`, {
-        hint: "Restore the registry's key from a backup: clients accept no other.",
+        hint: "Restore the registry's key from a backup: clients accept no other key.",
         cause: error,
       });
     }
@@ -155,7 +170,7 @@ async function openKey({ key: file, index }: Layout): Promise<SigningKey> {
   if (found !== undefined) return found;
   if ((await stat(index).catch(() => undefined)) !== undefined)
     throw new PortolanError("FILE_FAILED", `The registry has an index, but its key ${file} is missing.`, {
-      hint: "Restore the registry's key from a backup: clients accept no other.",
+      hint: "Restore the registry's key from a backup: clients accept no other key.",
     });
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   await chmod(dirname(file), 0o700);

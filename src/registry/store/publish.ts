@@ -91,15 +91,15 @@ export function addVersion(
       "INPUT_INVALID",
       `${name}@${same} was published before${isGone ? " and unpublished" : ""}.`,
       {
-        hint: "A version never changes. Raise the version number, and publish again.",
+        hint: `${same === version ? "A version never changes." : `Build metadata (+…) does not make another version: ${version} is the same version.`} Raise the version number, and publish again.`,
         data: { status: 409, name, version: same },
       },
     );
   }
   if (Object.keys(before?.versions ?? {}).length >= MAX_VERSIONS)
-    throw full(`${name} has ${MAX_VERSIONS} versions.`);
+    throw full(`${name} already has ${MAX_VERSIONS} versions, which is the maximum.`);
   if (before === undefined && Object.keys(packages).length >= MAX_PACKAGES)
-    throw full(`The registry has ${MAX_PACKAGES} packages.`);
+    throw full(`The registry already has ${MAX_PACKAGES} packages, which is the maximum.`);
   const entry: IndexVersion = {
     integrity,
     status: "active",

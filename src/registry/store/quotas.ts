@@ -75,7 +75,7 @@ function check({ bytes, versions }: Usage, { bytesPerDay, versionsPerDay }: Quot
         : undefined;
   if (what === undefined) return;
   const retryAfter = Math.ceil((DAY_MS - (now.getTime() % DAY_MS)) / 1_000);
-  throw new PortolanError("RATE_LIMITED", `This token may publish ${what} per day (UTC).`, {
+  throw new PortolanError("RATE_LIMITED", `This token has reached its quota: ${what} per day (UTC).`, {
     hint: "Try again tomorrow, or ask the operator of the registry for a larger quota.",
     data: { status: 429, retryAfter },
   });

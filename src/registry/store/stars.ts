@@ -35,9 +35,11 @@ export async function openStars(file: string): Promise<Stars> {
         if (isStarred) accounts.add(account);
         else accounts.delete(account);
         if (accounts.size > MAX_STARS)
-          throw new PortolanError("INPUT_INVALID", `${name} has ${MAX_STARS} stars.`, {
-            data: { status: 409 },
-          });
+          throw new PortolanError(
+            "INPUT_INVALID",
+            `${name} already has ${MAX_STARS} stars, which is the maximum.`,
+            { hint: "", data: { status: 409 } },
+          );
         const after = new Map(before).set(name, accounts);
         if (accounts.size === 0) after.delete(name);
         await writeAtomic(file, Buffer.from(render(after)), { mode: 0o600 });

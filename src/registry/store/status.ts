@@ -34,14 +34,19 @@ export function changeStatus(
     });
   if (message !== undefined && message.length > MAX_MESSAGE)
     throw new PortolanError("INPUT_INVALID", `The message is longer than ${MAX_MESSAGE} characters.`, {
+      hint: "Shorten the message.",
       data: { status: 422 },
     });
-  if (status === "deleted" && wanted !== "*" && !Object.hasOwn(before.versions, wanted))
-    throw noVersion(name, wanted, before.versions);
   const isWanted = (version: string): boolean =>
     wanted === "*" || version === wanted || satisfies(version, wanted);
   const matching = Object.keys(before.versions).filter(isWanted);
   if (matching.length === 0) throw noVersion(name, wanted, before.versions);
+  if (status === "deleted" && wanted !== "*" && !Object.hasOwn(before.versions, wanted))
+    throw new PortolanError(
+      "INPUT_INVALID",
+      `${wanted} is a range, but only an exact version can be unpublished.`,
+      { hint: `Name one version: ${listed(matching)}.`, data: { status: 422 } },
+    );
   const changed = matching.filter((version) => {
     const entry = before.versions[version];
     return entry?.status !== "deleted" && (entry?.status !== status || entry.message !== message);
@@ -61,6 +66,10 @@ export function changeStatus(
   return { packages: { ...packages, [name]: { ...before, tags, versions } }, changed };
 }
 
+function listed(versions: readonly string[]): string {
+  return `${versions.slice(0, 10).join(", ")}${versions.length > 10 ? ", …" : ""}`;
+}
+
 function noVersion(
   name: string,
   wanted: string,
@@ -69,7 +78,7 @@ function noVersion(
   return new PortolanError("INPUT_INVALID", `${name} has no version ${wanted}.`, {
     hint:
       didYouMean(wanted, Object.keys(versions)) ??
-      `It has ${availableVersions({ versions }).slice(0, 10).join(", ") || "no versions"}.`,
+      `Its versions are ${listed(availableVersions({ versions })) || "all unpublished"}.`,
     data: { status: 404 },
   });
 }

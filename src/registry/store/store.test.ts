@@ -140,7 +140,14 @@ test("counts survive a restart, and those of two processes add up", async () => 
 test("a version that differs only in its build metadata is refused, and so is a tag that is a range", async () => {
   const store = await openStore(folder);
   await store.publish(document("1.0.0+a"), {});
-  await expect(store.publish(document("1.0.0+b"), {})).rejects.toMatchObject({ data: { status: 409 } });
+  await expect(store.publish(document("1.0.0+b"), {})).rejects.toMatchObject({
+    data: { status: 409 },
+    message: `${NAME}@1.0.0+a was published before.`,
+    hint: expect.stringContaining("Build metadata (+…) does not make another version: 1.0.0+b is") as string,
+  });
+  await expect(store.publish(document("1.0.0+a"), {})).rejects.toMatchObject({
+    hint: expect.stringContaining("A version never changes.") as string,
+  });
   await expect(store.publish(document("1.0.1"), { tag: "v1" })).rejects.toThrow("cannot be a tag");
 });
 
@@ -173,4 +180,16 @@ test("files that a killed process left are removed a day later, and those of the
   now = new Date(Date.now() + 25 * 60 * 60 * 1_000);
   await openStore(folder, { now: () => now });
   expect(readdirSync(store.layout.versions)).toEqual(kept);
+});
+
+test("a lost index is an error, and the packages stay", async () => {
+  await (await openStore(folder)).publish(document("1.0.0"), {});
+  const { index, versions } = layoutOf(folder);
+  const before = readdirSync(versions);
+  rmSync(index);
+  await expect(openStore(folder)).rejects.toMatchObject({
+    code: "FILE_FAILED",
+    message: `${index} is missing, but ${versions} contains packages.`,
+  });
+  expect(readdirSync(versions)).toEqual(before);
 });

@@ -101,7 +101,7 @@ export async function openStore(folder: string, options: StoreOptions = {}): Pro
   ): Promise<Published> => {
     if (tag !== undefined && !isTagName(tag))
       throw new PortolanError("INPUT_INVALID", `${JSON.stringify(tag.slice(0, 60))} cannot be a tag.`, {
-        hint: "Write a lower-case word that is not a version, such as beta.",
+        hint: "Write a lower-case word that is neither a version nor a hexadecimal number, such as beta.",
         data: { status: 422 },
       });
     const version = prepareVersion(text, file, now(), permissions);
@@ -176,7 +176,9 @@ export async function openStore(folder: string, options: StoreOptions = {}): Pro
         for (const name of [...Object.keys(parsed.affected), ...Object.keys(before?.affected ?? {})])
           if (!owns(scopeOf(name) ?? "")) throw notOwned(name);
         if (before === undefined && advisories.length >= MAX_ADVISORIES)
-          throw invalidAdvisory([`The registry has ${MAX_ADVISORIES} advisories.`]);
+          throw invalidAdvisory([
+            `The registry already has ${MAX_ADVISORIES} advisories, which is the maximum.`,
+          ]);
         advisory = parsed;
         return { packages, advisories: [...advisories.filter((one) => one.id !== id), parsed] };
       });
@@ -191,7 +193,7 @@ export async function openStore(folder: string, options: StoreOptions = {}): Pro
 
 export function notOwned(name: string): PortolanError {
   return new PortolanError("FORBIDDEN", `This token does not own the scope of ${name}.`, {
-    hint: `Ask the operator for a token: portolan registry token add ${scopeOf(name) ?? "<scope>"}.`,
+    hint: `Ask the operator of the registry for a token of this scope. The operator creates it: portolan registry token add ${scopeOf(name) ?? "<scope>"}.`,
   });
 }
 

@@ -134,7 +134,7 @@ async function tryOnce(bwrap: string, namespaces: readonly string[]): Promise<st
   const mounts = ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm"];
   const words = [...namespaces, ...walls, ...mounts, "--", bwrap, "--version"];
   const { failed, stderr } = await run(bwrap, words);
-  return failed ? stderr.trim() || "it ended without a word" : undefined;
+  return failed ? stderr.trim() || "it ended without an error message" : undefined;
 }
 
 async function versionOf(bwrap: string): Promise<string | undefined> {

@@ -133,7 +133,7 @@ describe("the command line", () => {
     for (const line of ["docker run -- --privileged image", "docker run - image", "docker run -- -v /:/x i"])
       expect(parseProgram({ command: "docker", args: line.split(" ").slice(1) })).toMatchObject({
         kind: "binary",
-        note: expect.stringContaining("is no image") as string,
+        note: expect.stringContaining("is not an image") as string,
       });
     expect(parse("docker run -- image --privileged")).toMatchObject({
       image: "image",
@@ -363,7 +363,7 @@ describe.skipIf(process.platform === "win32")("with an engine that stands in for
     try {
       expect(await probeEngine("podman")).toMatchObject({
         available: false,
-        findings: [{ ok: false, detail: 'no program "podman"', remedy: "Install Podman." }],
+        findings: [{ ok: false, detail: 'the program "podman" is not installed', remedy: "Install Podman." }],
       });
     } finally {
       vi.stubEnv("PATH", `${folder}:${process.env.PATH}`);
@@ -395,7 +395,7 @@ describe.skipIf(process.platform === "win32")("with an engine that stands in for
       await backend.wrap(program("docker run some/image:latest"), policy(), one);
       await backend.wrap(program("docker run some/image:latest"), policy(), one);
       expect(seen.map(({ message }) => message)).toEqual([
-        "The image some/image:latest has no digest: tomorrow it may be another program.",
+        "The image some/image:latest is not pinned to a digest, so its content can change at any time.",
       ]);
     }
     expect(isPinned(`a${DIGEST}`)).toBe(true);

@@ -55,7 +55,7 @@ export function createDocker(run: DockerRun, more: Omit<DockerRequest, "run"> = 
           code: "INSTALL_FAILED",
           severity: "warning",
           server,
-          message: `The image ${run.image} has no digest: tomorrow it may be another program.`,
+          message: `The image ${run.image} is not pinned to a digest, so its content can change at any time.`,
           hint: `Write ${run.image.replace(/:[^/:]*$/, "")}@sha256:…, as ${run.engine} images --digests shows it.`,
         });
       }
@@ -148,7 +148,11 @@ function probeOnce(engine: Engine, env: Readonly<Record<string, string>>): Promi
 }
 
 function toRuleProblem({ what, detail, remedy }: BackendReport["findings"][number]): RuleProblem {
-  return { rule: what, problem: detail ?? "it does not answer", remedy: remedy ?? "Start it." };
+  return {
+    rule: what,
+    problem: detail ?? "it does not respond",
+    remedy: remedy ?? "Start the container engine.",
+  };
 }
 
 async function filesAmong({ mounts }: SandboxPolicy): Promise<ReadonlySet<string>> {

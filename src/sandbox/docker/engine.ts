@@ -68,16 +68,25 @@ export async function probeEngine(engine: Engine, env?: EngineCommand["env"]): P
   const file = await lookUpProgram(engine).catch(() => undefined);
   if (file === undefined) {
     const remedy = `Install ${engine === "docker" ? "Docker" : "Podman"}.`;
-    return { available: false, findings: [{ what, ok: false, detail: `no program "${engine}"`, remedy }] };
+    return {
+      available: false,
+      findings: [{ what, ok: false, detail: `the program "${engine}" is not installed`, remedy }],
+    };
   }
   const format = engine === "docker" ? "{{.Server.Version}}" : "{{.Client.Version}}";
   const { stdout, stderr, code } = await runEngine({ file, env }, ["version", "--format", format], PROBE_MS);
   const version = stdout.trim();
   if (code === 0 && version !== "")
     return { available: true, version, findings: [{ what, ok: true, detail: version }] };
-  const detail = lastWords(stderr.trim().split("\n").at(-1) ?? "", 300) || "it does not answer";
+  const detail = lastWords(stderr.trim().split("\n").at(-1) ?? "", 300) || "it does not respond";
   const remedy =
-    engine === "docker" ? "Start Docker: systemctl start docker, or Docker Desktop." : "podman machine start";
+    engine === "docker"
+      ? /permission denied/i.test(stderr)
+        ? 'Let your user use Docker: sudo usermod -aG docker "$USER", then log in again.'
+        : "Start Docker: sudo systemctl start docker, or Docker Desktop."
+      : process.platform === "linux"
+        ? "See the error of Podman: podman info"
+        : "podman machine start";
   return { available: false, findings: [{ what, ok: false, detail, remedy }] };
 }
 

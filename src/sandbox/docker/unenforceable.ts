@@ -45,31 +45,31 @@ export function unenforceableRules(
     (option) => wideningProblem(option, policy, cwd ?? process.cwd()) ?? [],
   );
   const named = run.options.filter(({ name }) => name === "network");
-  const accept = `accept that it reaches more with ${mode ?? "sandbox: warn"}`;
+  const accept = `accept the wider network access with ${mode ?? "sandbox: warn"}`;
   // No engine separates public addresses from those of this machine and its network.
   if (network.length > 0 && !(named.length > 0 && named.every(({ value }) => value === "none")))
     problems.push({
       rule: `network: ${network.join(", ")}`,
-      problem: `${run.engine} opens the whole network to a container, also addresses of this machine and its network, or none of it`,
+      problem: `${run.engine} cannot allow single hosts: a container has no network, or all of it, with this machine and the local network`,
       remedy: `Grant no network, or ${accept}.`,
     });
   else if (network.length === 0 && port !== undefined && named.length === 0)
     problems.push({
       rule: "network: none",
-      problem: "a container whose port is published can reach out as well",
+      problem: "a container with a published port also has outgoing network access",
       remedy: `Use the stdio transport, or ${accept}.`,
     });
   if (exec.allow !== undefined)
     problems.push({
       rule: "exec.allow",
-      problem: "which programs there are is up to the image",
-      remedy: "Leave exec.allow out, or use an image that has only these.",
+      problem: "the image decides which programs the container has",
+      remedy: "Remove exec.allow. To limit the programs, use an image that contains only these.",
     });
   if (!exec.spawn)
     problems.push({
       rule: "exec.spawn: false",
-      problem: `${run.engine} counts threads as processes, and cannot forbid only the latter`,
-      remedy: "Leave it out, or bound them with limits.processes.",
+      problem: `${run.engine} counts threads as processes, so it cannot forbid processes alone`,
+      remedy: "Remove exec.spawn. To limit the number of processes instead, set limits.processes.",
     });
   return problems;
 }
@@ -80,7 +80,7 @@ function wideningProblem(option: DockerOption, policy: SandboxPolicy, cwd: strin
   return {
     rule: `args: ${option.name === "env" ? `--env ${option.value?.split("=", 1)[0]}` : option.text}`,
     problem: problem.why,
-    remedy: problem.remedy ?? "Leave the option out.",
+    remedy: problem.remedy ?? "Remove the option.",
   };
 }
 
@@ -105,15 +105,17 @@ function problemOf(
         ? undefined
         : { why: "it may send the program's output out of the container" };
     case "label":
-      return value.startsWith("portolan.") ? { why: "it is how containers are found again" } : undefined;
+      return value.startsWith("portolan.")
+        ? { why: "Portolan finds its containers by this label" }
+        : undefined;
     case "publish":
       return isLoopbackHost(/^(\[[^\]]*\]|[^:]*):/.exec(value)?.[1] ?? "")
         ? undefined
-        : { why: "it opens a port to the whole network", remedy: `Write it as 127.0.0.1:${value}.` };
+        : { why: "it opens a port to the whole network", remedy: `Write it as ${onLoopback(value)}.` };
     case "security-opt":
       return /^no-new-privileges(?:[:=]true)?$/.test(value)
         ? undefined
-        : { why: "it may take a protection away" };
+        : { why: "it may remove a protection of the container" };
     case "ipc":
     case "pid":
     case "uts":
@@ -123,7 +125,9 @@ function problemOf(
         ? undefined
         : { why: "it shares a part of this machine with the container" };
     case "runtime":
-      return /^(?:runc|crun|runsc|kata[\w-]*)$/.test(value) ? undefined : { why: "it is another runtime" };
+      return /^(?:runc|crun|runsc|kata[\w-]*)$/.test(value)
+        ? undefined
+        : { why: "Portolan does not know this runtime" };
     case "privileged":
       return { why: "it gives the container every right on this machine" };
     case "cap-add":
@@ -133,6 +137,15 @@ function problemOf(
         ? undefined
         : { why: "it may give the container more than the sandbox grants" };
   }
+}
+
+/** `8080:80` as `127.0.0.1:8080:80`; a port of the container alone as `127.0.0.1::80`. */
+function onLoopback(published: string): string {
+  const ports = published
+    .replace(/^\[[^\]]*\]:/, "")
+    .split(":")
+    .slice(-2);
+  return `127.0.0.1:${ports.length === 1 ? ":" : ""}${ports.join(":")}`;
 }
 
 function networkProblem(value: string, { network }: SandboxPolicy): ProblemFound | undefined {
@@ -182,7 +195,7 @@ function volumeProblem(value: string, policy: SandboxPolicy, cwd: string): Probl
 
 /** Docker reads the fields as CSV, with quotes and in any case, and the last field of a name wins. */
 function mountProblem(value: string, policy: SandboxPolicy, cwd: string): ProblemFound | undefined {
-  if (/["\r\n]/.test(value)) return { why: "quotes in it can be read in more than one way" };
+  if (/["\r\n]/.test(value)) return { why: "its quotes are ambiguous" };
   const fields = new Map<string, string | undefined>();
   for (const field of value.split(",")) {
     const equals = field.indexOf("=");
@@ -231,7 +244,7 @@ function bindProblem(
     ? undefined
     : mounts.find((mount) => mount.access === "read" && contains(path, real(mount.path)));
   if (isGranted && fixed !== undefined)
-    return { why: `the sandbox grants ${fixed.path} in it for reading only` };
+    return { why: `the sandbox grants ${fixed.path}, which is inside, for reading only` };
   if (isGranted) return undefined;
   return {
     why: "the sandbox does not grant this path",

@@ -1,5 +1,5 @@
 // Decides whether a server may connect to a host: by the rules of its allow-list, then by every address that the
-// name resolves to. Refused connections are reported.
+// name resolves to. Refused and failed connections are reported.
 
 import { isIP } from "node:net";
 import os from "node:os";
@@ -150,9 +150,9 @@ function notListed(host: string, port?: number): string {
 
 function leadsInside(host: string, address: string, port: number): Refusal {
   const what = isSpecialAddress(address) ? "is not a public address" : "is an address of this machine";
-  const which = host === address ? `${address} ${what}` : `${host} leads to ${address}, which ${what}`;
+  const which = host === address ? `${address} ${what}` : `${host} resolves to ${address}, which ${what}`;
   const grant = withPort(address, port);
-  return { denied: `${which}; to allow it, list ${grant}, too`, host, grant };
+  return { denied: `${which}; to allow it, also list ${grant}`, host, grant };
 }
 
 const MAX_ADDRESSES = 20_000;
@@ -197,13 +197,13 @@ export function createKnownAddresses(maxAddresses: number = MAX_ADDRESSES): Know
 
 const PER_SECOND = 200;
 
-/** Reports refused connections as they happen, as printable text and at a bounded rate. */
+/** Reports refused and failed connections as they happen, as printable text and at a bounded rate. */
 export function createDenials(
   server: string,
   onDenied: (denied: Denied) => void,
-): (host: string, port: number, reason: string, grant?: string) => void {
+): (host: string, port: number, reason: string, more?: Pick<Denied, "grant" | "kind">) => void {
   let [second, reported, omitted] = [0, 0, 0];
-  return (host, port, reason, grant) => {
+  return (host, port, reason, about) => {
     const now = Math.floor(performance.now() / 1000);
     if (now !== second) [second, reported] = [now, 0];
     if (reported >= PER_SECOND) {
@@ -213,7 +213,7 @@ export function createDenials(
     reported += 1;
     const more = omitted === 0 ? "" : ` (and ${omitted} more before it)`;
     omitted = 0;
-    onDenied({ server, host: printable(host), port, reason: `${reason}${more}`, grant });
+    onDenied({ server, host: printable(host), port, reason: `${reason}${more}`, ...about });
   };
 }
 

@@ -3,6 +3,7 @@
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { connect, createServer, isIP, type Socket } from "node:net";
+import { isLoopbackHost } from "../../base/net/addresses.ts";
 import { canonicalHost, isObject, type Denied, type NetworkRule } from "../../model/index.ts";
 import {
   decide,
@@ -24,6 +25,7 @@ export interface EgressProxyOptions {
   readonly token: string;
   readonly server: string;
   readonly rules: readonly NetworkRule[];
+  /** Called for refused connections, and for granted hosts that cannot be reached. */
   readonly onDenied: (denied: Denied) => void;
   /** Called when the relay has connected: the socket's path is then no longer needed. */
   readonly onRelay?: () => void;
@@ -42,6 +44,8 @@ export interface EgressProxy {
 
 const [YES, NO] = ["+", "-"];
 const DIAL_TIMEOUT_MS = 30_000;
+/** How long a connection must have waited until a client that gives up is a sign of an unreachable host. */
+const SILENT_MS = 3_000;
 /** How long one side may stay silent after the other has ended: its peer may have gone without notice. */
 const HALF_CLOSED_IDLE_MS = 300_000;
 
@@ -55,6 +59,7 @@ export async function openEgressProxy(options: EgressProxyOptions): Promise<Egre
   let carried = 0;
   let isRelayHere = false;
   let isStrangerReported = false;
+  let isClosed = false;
 
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
     track(socket);
@@ -77,6 +82,7 @@ export async function openEgressProxy(options: EgressProxyOptions): Promise<Egre
       return sockets.size;
     },
     close: () => {
+      isClosed = true;
       server.close();
       lookups.close();
       for (const socket of sockets) socket.destroy();
@@ -94,13 +100,13 @@ export async function openEgressProxy(options: EgressProxyOptions): Promise<Egre
     }
     const refused = await admit(socket, header);
     if (refused === undefined) return;
-    deny(refused.host, header.port, refused.denied, refused.grant);
+    deny(refused.host, header.port, refused.denied, { grant: refused.grant });
     socket.end(NO, () => socket.destroy());
   }
 
   /** Reported once: another program may be the one that tries, and must not hide the attempts of this server. */
   function refuseStranger(socket: Socket): void {
-    if (!isStrangerReported) deny("", 0, "the request is not one of the relay");
+    if (!isStrangerReported) deny("", 0, "an unknown program connected to the egress proxy");
     isStrangerReported = true;
     socket.end(NO, () => socket.destroy());
   }
@@ -113,9 +119,9 @@ export async function openEgressProxy(options: EgressProxyOptions): Promise<Egre
     socket.once("close", () => (carried -= 1));
     const verdict = await decide(rules, host, port, lookups.find, known);
     if ("denied" in verdict) return verdict;
-    // The client has left, or the host does not exist: nothing was refused.
+    if ("unknown" in verdict) reportUnreachable(host, port, NOT_RESOLVED);
     if ("unknown" in verdict || socket.destroyed) socket.destroy();
-    else carry(socket, verdict.addresses, port);
+    else carry(socket, verdict.addresses, host, port);
     return undefined;
   }
 
@@ -126,25 +132,45 @@ export async function openEgressProxy(options: EgressProxyOptions): Promise<Egre
   async function answerName(socket: Socket, name: string): Promise<Refusal | undefined> {
     const verdict = name === "" ? { addresses: [] } : await decideName(rules, name, lookups.find);
     if ("denied" in verdict) return verdict;
+    if (name !== "" && verdict.addresses.length === 0) reportUnreachable(name, 0, NOT_RESOLVED);
     if (verdict.addresses.length > 0) known.add(canonicalHost(name) ?? name, verdict.addresses);
     socket.end(`${YES}${verdict.addresses.join(",")}`, () => socket.destroy());
     return undefined;
   }
 
-  function carry(inner: Socket, addresses: readonly string[], port: number): void {
+  function carry(inner: Socket, addresses: readonly string[], host: string, port: number): void {
+    const startedAt = performance.now();
     const outer = track(dial(addresses, port));
-    const abandon = (): void => void outer.destroy();
+    const fail = (error: NodeJS.ErrnoException): void => reportUnreachable(host, port, reasonOf(error));
+    const abandon = (): void => {
+      if (performance.now() - startedAt >= SILENT_MS) reportUnreachable(host, port, NO_ANSWER);
+      outer.off("error", fail).destroy();
+    };
     inner.once("close", abandon);
+    outer.once("error", fail);
     outer.setTimeout(DIAL_TIMEOUT_MS, abandon);
-    outer.once("close", () => inner.destroyed || outer.readableEnded || inner.destroy());
+    outer.once("close", () => {
+      inner.off("close", abandon);
+      if (!inner.destroyed && !outer.readableEnded) inner.destroy();
+    });
     outer.once("connect", () => {
       outer.setTimeout(0);
       outer.setKeepAlive(true, 60_000);
       outer.setNoDelay(true);
       inner.off("close", abandon);
+      outer.off("error", fail);
       inner.write(YES);
       join(inner, outer);
     });
+  }
+
+  function reportUnreachable(host: string, port: number, why: string): void {
+    if (isClosed) return;
+    const name = canonicalHost(host) ?? host;
+    const reason = `is granted, but it could not be reached from this machine: ${why}`;
+    // Inside of the sandbox, `localhost` has become an address before a program connects.
+    const shown = known.namesOf(name)[0] ?? (isLoopbackHost(name) ? "localhost" : name);
+    deny(shown, port, reason, { kind: "unreachable" });
   }
 
   function track(socket: Socket): Socket {
@@ -153,6 +179,20 @@ export async function openEgressProxy(options: EgressProxyOptions): Promise<Egre
     socket.once("close", () => sockets.delete(socket));
     return socket;
   }
+}
+
+const NOT_RESOLVED = "its name could not be resolved";
+const NO_ANSWER = "it did not answer";
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "it refused the connection",
+  ECONNRESET: "it closed the connection",
+  ENETUNREACH: "this machine has no route to it",
+  EHOSTUNREACH: "this machine has no route to it",
+  ETIMEDOUT: NO_ANSWER,
+};
+
+function reasonOf({ code = "", message }: NodeJS.ErrnoException): string {
+  return REASONS[code] ?? (code || message);
 }
 
 /** Dials the checked addresses, never the name: a second lookup could return others. */

@@ -446,7 +446,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
       }));
       const problems = await backend.missing({ ...policy, mounts: [...policy.mounts, ...many] });
       expect(problems).toMatchObject([
-        { rule: "fs: 1001 paths", remedy: "Name the folders that contain them." },
+        { rule: "fs: 1001 paths", remedy: "Grant the folders that contain these paths." },
       ]);
       expect(limitRule("memoryBytes", 3e8)).toBe("limits.memory: 300MB");
     });

@@ -36,7 +36,7 @@ export function explainNamespaces(
   }
   if (readSystem("/proc/sys/kernel/unprivileged_userns_clone") === "0") {
     return {
-      detail: "only root may make user namespaces here (kernel.unprivileged_userns_clone is 0)",
+      detail: "only root can create user namespaces here (kernel.unprivileged_userns_clone is 0)",
       remedy: "sudo sysctl -w kernel.unprivileged_userns_clone=1",
     };
   }
@@ -44,7 +44,7 @@ export function explainNamespaces(
     const text = `abi <abi/4.0>, include <tunables/global> profile ${profile} ${file} flags=(unconfined) { userns, }`;
     const place = `/etc/apparmor.d/${profile}`;
     return {
-      detail: `AppArmor keeps ${name} from making user namespaces`,
+      detail: `AppArmor does not let ${name} create user namespaces`,
       remedy: `echo '${text}' | sudo tee ${place} && sudo apparmor_parser -r ${place}`,
     };
   }
@@ -52,10 +52,10 @@ export function explainNamespaces(
     return {
       detail: `this container does not allow sandboxes inside of it (${said})`,
       remedy:
-        "docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined …",
+        "Start the container with these options: `docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined …`",
     };
   }
-  return { detail: said, remedy: test };
+  return { detail: said, remedy: `Run this test, and remove the cause of its error: \`${test}\`` };
 }
 
 /** Package managers by the distributions that use them; apt-get is the default. */

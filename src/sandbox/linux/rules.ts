@@ -3,6 +3,7 @@
 import { limitRule, type ResourceLimits } from "../../model/index.ts";
 import type { Program } from "../../process/index.ts";
 import type { EnforcedPolicy, RuleProblem, SandboxPolicy } from "../types.ts";
+import { installCommand, readLine } from "./explain.ts";
 import { LIMITS_OF_PRLIMIT, limitWords, processLimitProblem, settableLimit } from "./limits.ts";
 
 const MAX_DECLARED = 1_000;
@@ -41,8 +42,8 @@ function tooManyPaths({ mounts }: SandboxPolicy, backend: string): RuleProblem[]
   return [
     {
       rule: `fs: ${declared} paths`,
-      problem: `${backend} is not given more than ${MAX_DECLARED}`,
-      remedy: "Name the folders that contain them.",
+      problem: `Portolan passes at most ${MAX_DECLARED} paths to ${backend}`,
+      remedy: "Grant the folders that contain these paths.",
     },
   ];
 }
@@ -65,11 +66,15 @@ function missingLimit(
   { prlimit, nice }: LimitPrograms,
 ): RuleProblem[] {
   const rule = limitRule(name, policy.limits[name]);
-  const install = { rule, remedy: "sudo apt-get install util-linux coreutils" };
-  if (name === "niceness") return nice === undefined ? [{ ...install, problem: "there is no nice" }] : [];
-  if (LIMITS_OF_PRLIMIT.includes(name) && prlimit === undefined) {
-    return [{ ...install, problem: "there is no prlimit" }];
-  }
+  const notInstalled = (program: string, inPackage: string): RuleProblem[] => [
+    {
+      rule,
+      problem: `the program ${program} is not installed`,
+      remedy: installCommand(inPackage, readLine),
+    },
+  ];
+  if (name === "niceness") return nice === undefined ? notInstalled("nice", "coreutils") : [];
+  if (LIMITS_OF_PRLIMIT.includes(name) && prlimit === undefined) return notInstalled("prlimit", "util-linux");
   const counting = name === "processes" ? processLimitProblem() : undefined;
   return counting === undefined ? [] : [{ rule, ...counting }];
 }

@@ -96,7 +96,14 @@ test("the folder of an existing file is closed too, unless it is a home or a cac
 });
 
 test("a new file beside the user's own is meant to stay; a cache and a temporary file are not", () => {
-  const args = ["~/notes/new.db", "~/new.json", "~/.cache/x/y", "/tmp/portolan-none.db", "word"];
+  const args = [
+    "~/notes/new.db",
+    "~/new.json",
+    "~/.new.json",
+    "~/.cache/x/y",
+    "/tmp/portolan-none.db",
+    "word",
+  ];
   const found = look({ args, cwd: at("shown") });
   expect(found.named).toEqual([
     {
@@ -104,8 +111,9 @@ test("a new file beside the user's own is meant to stay; a cache and a temporary
       grant: at("home/notes"),
     },
     { path: at("home/new.json"), where: "args[1]", isNew: true, isPrivate: true },
+    { path: at("home/.new.json"), where: "args[2]", isNew: true, isPrivate: true },
   ]);
-  expect(found.closed).toEqual([at("home/notes"), at("home/new.json")]);
+  expect(found.closed).toEqual([at("home/notes"), at("home/new.json"), at("home/.new.json")]);
 });
 
 test("a script that does not exist is a mistake: its folder is not the path to grant", () => {
@@ -120,4 +128,12 @@ test("a script that does not exist is a mistake: its folder is not the path to g
   expect(named({ script: "none.py", args: ["none.py"] })).toEqual(["work/none.py"]);
   // The name of a command in a package, or of a class.
   for (const script of ["begin", "com.example.Main"]) expect(named({ script, args: [script] })).toEqual([]);
+});
+
+test("a path that the config denies is marked, because no grant would help", () => {
+  const mounts = [SHOWN, { path: at("data"), access: "hidden", reason: "declared" } as const];
+  expect(look({ args: [at("data/secret"), at("notes.db")], mounts }).named).toEqual([
+    { path: at("data/secret"), where: "args[0]", isPrivate: true, isDenied: true },
+    { path: at("notes.db"), where: "args[1]", isPrivate: true },
+  ]);
 });

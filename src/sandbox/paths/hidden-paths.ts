@@ -5,7 +5,7 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Program } from "../../process/index.ts";
-import type { SandboxPolicy } from "../types.ts";
+import type { Mount, SandboxPolicy } from "../types.ts";
 import { isInside } from "./paths.ts";
 
 /** A path of this machine that an argument or a variable names. */
@@ -19,12 +19,16 @@ export interface NamedPath {
   readonly isScript?: true;
   /** The path to grant in its place: the existing folder of a new path, or the granted folder around it. */
   readonly grant?: string;
+  /** The path to configure in its place, because the folder that the server needs is too wide to grant. */
+  readonly ownFile?: string;
   /** The path may be read, and not written. */
   readonly isReadOnly?: true;
   /** The reason why it is always read-only. */
   readonly protectedAs?: string;
   /** The path is in /tmp, or relative to HOME (`~/`), of which the sandbox has its own: a success proves nothing. */
   readonly isPrivate?: true;
+  /** `fs.deny` of the config hides it. */
+  readonly isDenied?: true;
 }
 
 export interface HiddenPaths {
@@ -55,12 +59,13 @@ const MAX_WORDS = 1_000;
 export function hiddenPaths(program: Named, place: Place, homedir: string): HiddenPaths {
   const homes = [homedir, place.home].filter((home) => home !== sep);
   const isPrivate = (path: string): boolean => [...homes, ...SHARED].some((own) => isInside(path, own));
-  const isShown = (path: string): boolean => {
-    // Over a granted `/` the sandbox mounts its private HOME and /tmp.
-    const around = place.mounts.findLast(
-      (mount) => isInside(path, mount.path) && (mount.path !== sep || !isPrivate(path)),
-    );
-    return around !== undefined && around.access !== "hidden";
+  // Over a granted `/` the sandbox mounts its private HOME and /tmp.
+  const mountOf = (path: string): Mount | undefined =>
+    place.mounts.findLast((mount) => isInside(path, mount.path) && (mount.path !== sep || !isPrivate(path)));
+  const isShown = (path: string): boolean => (mountOf(path)?.access ?? "hidden") !== "hidden";
+  const isDenied = (path: string): boolean => {
+    const around = mountOf(realOf(path));
+    return around?.access === "hidden" && around.reason === "declared";
   };
   const isOfUser = (path: string): boolean => homes.every((home) => !isDotted(path, home));
   const named = new Map<string, NamedPath>();
@@ -76,6 +81,7 @@ export function hiddenPaths(program: Named, place: Place, homedir: string): Hidd
     const flag = {
       ...(isLost && ({ isPrivate: true } as const)),
       ...(isScript && ({ isScript: true } as const)),
+      ...(isDenied(path) && ({ isDenied: true } as const)),
     };
     if (isShown(realOf(path))) {
       // The path is granted under another name: the link that leads there must not become a private folder.
@@ -109,9 +115,11 @@ export function hiddenPaths(program: Named, place: Place, homedir: string): Hidd
   return { named: [...named.values()], closed: [...closed] };
 }
 
-/** Whether the path is below a hidden folder of the home, such as `~/.cache`. */
+/** Whether the path is a hidden folder of the home, such as `~/.cache`, or below one. A file such as `~/.memory.json` is not. */
 function isDotted(path: string, home: string): boolean {
-  return path !== home && isInside(path, home) && path.slice(home.length).replace(/^\/+/, "").startsWith(".");
+  if (path === home || !isInside(path, home)) return false;
+  const inHome = path.slice(home.length).replace(/^\/+/, "");
+  return inHome.startsWith(".") && !/^\.[^/]+\.[^/.]+$/.test(inHome);
 }
 
 function isFile(path: string): boolean {

@@ -20,8 +20,7 @@ export async function missingPath(path: string, isFolder = false): Promise<Missi
     };
   }
   const file = await fileAbove(path);
-  if (file !== undefined)
-    return { problem: `${file} is a file, so that nothing is below it`, remedy: "Correct the path." };
+  if (file !== undefined) return { problem: `${file} is a file, not a folder`, remedy: "Correct the path." };
   const problem = isFolder ? "there is no such folder" : "it does not exist";
   const create = `mkdir -p ${shellWord(path)}`;
   // A folder with this name would keep the program from creating its file.

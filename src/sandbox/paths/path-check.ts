@@ -6,11 +6,17 @@ import { dirname, join, resolve, sep } from "node:path";
 import type { SandboxPolicy } from "../types.ts";
 import { depth, isInside, expandHome, withRealPaths } from "./paths.ts";
 
+/** Why a path is refused. A grant helps only for a path that is `outside`. */
+export interface PathProblem {
+  readonly kind: "outside" | "hidden" | "unreadable";
+  readonly problem: string;
+}
+
 /** Returns the first value that is refused, with the reason. Rejects if the signal is aborted. */
 export type PathCheck = (
   values: readonly string[],
   signal?: AbortSignal,
-) => Promise<{ readonly index: number; readonly problem: string } | undefined>;
+) => Promise<(PathProblem & { readonly index: number }) | undefined>;
 
 export function createPathCheck(policy: SandboxPolicy): PathCheck {
   const cwd = policy.cwd ?? policy.home;
@@ -21,7 +27,7 @@ export function createPathCheck(policy: SandboxPolicy): PathCheck {
     const walker = createWalker(signal);
     for (const [index, value] of values.entries()) {
       const problem = await problemOf(value, policy.userHome ?? policy.home, cwd, await places, walker);
-      if (problem !== undefined) return { index, problem };
+      if (problem !== undefined) return { index, ...problem };
     }
     return undefined;
   };
@@ -33,9 +39,9 @@ async function problemOf(
   cwd: string,
   { visible, hidden, own }: Places,
   walk: Walker,
-): Promise<string | undefined> {
+): Promise<PathProblem | undefined> {
   const read = readings(value, home);
-  if (typeof read === "string") return read;
+  if (typeof read === "string") return { kind: "unreadable", problem: read };
   for (const reading of read) {
     const absolute = reading.startsWith(sep) ? reading : `${cwd}${sep}${reading}`;
     const walked = await walk(absolute);
@@ -45,9 +51,10 @@ async function problemOf(
       // A granted folder may contain a hidden one, and the other way round: the inner one wins.
       const inner = Math.max(0, ...given.map(depth));
       if (hidden.some((folder) => isInside(path, folder) && depth(folder) >= inner))
-        return "is hidden from this server";
+        return { kind: "hidden", problem: "is hidden from this server" };
       const isOwn = own.some((folder) => isInside(path, folder) && isInside(folder, walked.existing));
-      if (given.length === 0 && !isOwn) return "is outside of the folders that this server is given";
+      if (given.length === 0 && !isOwn)
+        return { kind: "outside", problem: "is outside of the folders that are granted to this server" };
     }
   }
   return undefined;

@@ -87,6 +87,28 @@ describe("the default profile", () => {
     ]);
   });
 
+  test("the .env files of an inferred folder are hidden, unless the config grants them", async () => {
+    for (const name of ["app/.env", "app/.env.local", "app/.env.example", "app/lib/.env"]) {
+      mkdirSync(at("app/lib"), { recursive: true });
+      writeFileSync(at(name), "");
+    }
+    const own = { programFolders: [at("app")], inferredFolders: [at("app")] };
+    const cwd = { program: { file: "/bin/sh", args: [".env"], cwd: at("app"), env: {} } };
+    const hidden = ["hidden app/.env (env file)", "hidden app/.env.local (env file)"];
+    const made = await make(undefined, { ...own, ...cwd });
+    expect(given(made)).toEqual(["read app (own)", ...hidden]);
+    // A grant helps, so that the path is reported as one that is not granted.
+    expect(made.notGranted).toMatchObject([{ path: at("app/.env"), where: "args[0]" }]);
+    expect(made.notGranted[0]?.isDenied).toBeUndefined();
+    expect(given(await make(undefined, { ...own, inferredFolders: [] }))).toEqual(["read app (own)"]);
+    expect(given(await make({ fs: { read: [at("app/.env")] } }, own))).toEqual([
+      "read app (own)",
+      "hidden app/.env.local (env file)",
+    ]);
+    for (const access of ["read", "write"])
+      expect(given(await make({ fs: { [access]: [at("app")] } }, own))).toEqual([`${access} app (declared)`]);
+  });
+
   test("a working folder behind a link that the server could create is refused, unless it is granted anyway", async () => {
     const program = { file: "/bin/sh", args: [], cwd: at("data/link"), env: {} };
     const steered = await make({ fs: { write: [at("data")] } }, { program });

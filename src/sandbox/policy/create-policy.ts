@@ -10,6 +10,7 @@ import type { SandboxPolicy, RuleProblem, Mount } from "../types.ts";
 import { protectedMounts, type ConfigFiles } from "./protected-paths.ts";
 import { systemWithOnly } from "./allowed-programs.ts";
 import { configuredMounts, deniedMounts, writableFolders } from "./grants.ts";
+import { envFileCovers } from "./env-files.ts";
 import { socketCovers } from "./sockets.ts";
 import { systemPaths } from "./system-paths.ts";
 
@@ -22,6 +23,8 @@ export interface PolicyRequest {
   readonly roots: readonly string[];
   /** The folders of the program itself; see `programFolders`. */
   readonly programFolders: readonly string[];
+  /** The program folders that Portolan inferred. The sandbox hides the `.env` files in them. Default: none. */
+  readonly inferredFolders?: readonly string[];
   /** Certificates that the server's variables name. Default: none. */
   readonly certificates?: readonly string[];
   /** The HOME folder that survives from one start to the next. */
@@ -77,14 +80,15 @@ export async function createPolicy(request: PolicyRequest): Promise<CreatedPolic
   const layers = layered([...system.mounts, ...left, ...protectedPaths.mounts]);
   const grants = layers.filter(({ access }) => access !== "hidden");
   const denials = config?.fs?.deny ?? [];
-  const [denied, sockets] = await Promise.all([
+  const [denied, sockets, envFiles] = await Promise.all([
     deniedMounts(denials, request.homedir, grants, program.file, linkable),
     socketCovers(grants, declared.mounts, request.homedir),
+    envFileCovers(request.inferredFolders ?? [], declared.mounts),
   ]);
   const asked = given.filter(({ path }) => path !== sep);
   const covers = system.hidden
     .filter(({ path }) => !asked.some((one) => isInside(one.path, path) || isInside(path, one.path)))
-    .concat(sockets.mounts);
+    .concat(sockets.mounts, envFiles);
   const hidden = denied.mounts.concat(
     covers.filter(
       ({ path }) =>
@@ -255,7 +259,7 @@ async function steeredCwd(
   return [
     {
       rule: `cwd: ${cwd}`,
-      problem: `${link.path} is a link in a folder that a server may write to, so it could lead anywhere`,
+      problem: `${link.path} is a link in a folder that a server can write to, so the server could redirect it`,
       remedy: `If you created this link, write cwd: ${real}.`,
     },
   ];

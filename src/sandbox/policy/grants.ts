@@ -91,7 +91,7 @@ export async function deniedMounts(
       found.problems.push({ rule: `fs.deny: ${written}`, problem, remedy });
     if (declared.pattern !== undefined) {
       tell(
-        "a pattern cannot be hidden: files that match may come at any time",
+        "a pattern cannot be hidden: matching files can be created at any time",
         `Name the files, or the folder ${declared.path}.`,
       );
       continue;
@@ -102,15 +102,18 @@ export async function deniedMounts(
     const link = writableLink(resolved?.links ?? [], writable);
     if (link !== undefined) {
       tell(
-        `${link.path} is a link in a folder that a server may write to, so it could lead elsewhere next time`,
+        `${link.path} is a link in a folder that a server can write to, so the server could redirect it`,
         `Deny ${real} itself.`,
       );
     } else if (needed !== undefined) {
-      tell(`it hides ${needed}, which the server itself is run from`, "Deny something narrower.");
+      tell(
+        `it would hide ${needed}, which the server itself runs from`,
+        "Deny a folder or file that the server does not run from.",
+      );
     } else if (resolved === undefined && grants.some(({ path }) => isInside(real, path))) {
       tell(
-        "it does not exist, and would be seen as soon as it does",
-        `${createFirst(await missingPath(declared.path))}, or take it out of fs.deny.`,
+        "it does not exist now, and the server would see it as soon as it is created",
+        `${createFirst(await missingPath(declared.path))}, or remove it from fs.deny.`,
       );
     } else {
       found.mounts.push({ path: real, access: "hidden", reason: "declared" });
@@ -130,7 +133,7 @@ async function paths(rule: string, written: string, homedir: string): Promise<st
   if (found !== undefined && found.length > 0) return found;
   const problem =
     found === undefined
-      ? "it matches too much to give piece by piece"
+      ? "it matches too many files to grant each of them"
       : "no file matches it now, and later files would not be granted";
   return { rule, problem, remedy: `Grant the folder ${folderOf(declared)}.` };
 }
@@ -154,7 +157,11 @@ async function granted(
     };
   }
   if (real === sep && access === "write") {
-    return { rule, problem: "that is the whole machine", remedy: "Name the folders that it works in." };
+    return {
+      rule,
+      problem: "it is the whole file system",
+      remedy: "Grant the folders that the server works in.",
+    };
   }
   // If a server created this link in a folder that it may write, the policy would grant its target at the next
   // start.
@@ -162,7 +169,7 @@ async function granted(
   if (steered !== undefined) {
     return {
       rule,
-      problem: `${steered.path} is a link in a folder that a server may write to, so it could lead anywhere`,
+      problem: `${steered.path} is a link in a folder that a server can write to, so the server could redirect it`,
       remedy: `If you created this link, grant ${real} itself.`,
     };
   }

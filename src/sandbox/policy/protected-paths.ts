@@ -77,8 +77,8 @@ async function ownData(needed: string[], perhaps: string[], ground: Ground): Pro
       refused.push(mount);
       problems.push({
         rule: ruleOf(mount),
-        problem: "it is Portolan's own data, which no server may see",
-        remedy: "Remove it from the server's config.",
+        problem: "it is Portolan's own data, which no server is allowed to see",
+        remedy: remedyFor(mount, "Remove it from the server's config."),
       });
     }
     if (around.length === 0) continue;
@@ -125,14 +125,14 @@ async function configFilesIn(ground: Ground, config: string): Promise<ProtectedP
       refused.push(mount);
       problems.set(mount.path, {
         rule: ruleOf(mount),
-        problem: "config files decide about sandboxes, so that no server may write them",
-        remedy: "Grant it with fs.read.",
+        problem: "config files decide about sandboxes, so no server is allowed to write them",
+        remedy: remedyFor(mount, "Grant it with fs.read."),
       });
     }
     if (there?.isFile() === true && there.nlink > 1) {
       problems.set(real, {
         rule: ruleAround(real, ground),
-        problem: `${real} is a config file with a hard link, by which the server could write it`,
+        problem: `${real} is a config file with a hard link, through which the server could write it`,
         remedy: `Make it a file of its own: cp ${real} ${real}.new && mv ${real}.new ${real}`,
       });
     }
@@ -166,6 +166,12 @@ function isOwn(path: string, grants: readonly Mount[]): boolean {
   return grants.some(
     (mount) => (mount.reason === "own" || mount.reason === "kept home") && isInside(path, mount.path),
   );
+}
+
+/** A root and a working folder are not in `fs`. */
+function remedyFor({ reason }: Mount, declared: string): string {
+  if (reason === "root") return "Use another folder as the root.";
+  return reason === "cwd" ? "Set another cwd." : declared;
 }
 
 function steered(link: string, what: string, ground: Ground): RuleProblem {

@@ -68,7 +68,7 @@ function tooMany(grants: readonly Mount[], sockets: readonly string[]): RuleProb
   const most = grants.find(({ path }) => isInside(sockets[0] ?? "", path))?.path ?? sep;
   return {
     rule: `fs: ${most}`,
-    problem: `it has ${sockets.length} sockets of other programs in it, too many to cover`,
+    problem: `it contains ${sockets.length} sockets of other programs, too many to hide`,
     remedy: "Grant a folder below it.",
   };
 }

@@ -101,14 +101,15 @@ function missing(policy: SandboxPolicy, report: BackendReport): RuleProblem[] {
   const { network, exec, configuredLimits, limits } = policy;
   const problems: RuleProblem[] = network.map((rule) => ({
     rule: `network: ${rule}`,
-    problem: "sandbox-exec knows no host names, so that no host is let through",
-    remedy: IMAGE,
+    problem: "sandbox-exec cannot allow single hosts, so it blocks all of them",
+    remedy:
+      "Remove the host from network, or run the server on Linux. A container image with the mode warn can reach all hosts.",
   }));
   if (exec.allow !== undefined)
     problems.push({
       rule: `exec.allow: ${exec.allow.join(", ")}`,
-      problem: "the programs of macOS cannot be told apart from its libraries",
-      remedy: "Remove exec.allow, or run the server from an image.",
+      problem: "sandbox-exec cannot tell the programs of macOS from its libraries",
+      remedy: "Remove exec.allow, or run the server on Linux, with bubblewrap.",
     });
   for (const name of configuredLimits)
     if (!isEnforced(name)) problems.push(unenforced(limitRule(name, limits[name])));
@@ -132,7 +133,7 @@ function enforcedPolicy(policy: SandboxPolicy): EnforcedPolicy {
       ),
       {
         rule: "process isolation",
-        problem: "the server sees the list of processes, and is not killed with Portolan",
+        problem: "the server sees the list of processes, and goes on if Portolan is killed",
         remedy: IMAGE,
       },
       { rule: "system call filter", problem: "sandbox-exec has none", remedy: IMAGE },
@@ -156,7 +157,7 @@ async function tryOut(platform: NodeJS.Platform): Promise<BackendReport> {
     const { code, stderr } = await runProgram(await wrap(nothing, policy), { timeoutMs: TEST_MS });
     if (code === 0) return report();
     return report(
-      stderr.trim().slice(0, 500) || `it ended with ${code}`,
+      stderr.trim().slice(0, 500) || `it exited with code ${code}`,
       /not permitted/.test(stderr) ? "Start Portolan outside of another sandbox." : undefined,
     );
   } catch (error) {

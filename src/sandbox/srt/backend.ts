@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { limitRule } from "../../model/index.ts";
 import { type Program, runProgram, type Spawnable } from "../../process/index.ts";
+import { installCommand, readLine } from "../linux/explain.ts";
 import { isInside, pinnedFolders } from "../paths/paths.ts";
 import type {
   BackendReport,
@@ -120,14 +121,14 @@ function missing(policy: SandboxPolicy, report: BackendReport): RuleProblem[] {
     ];
   const problems: RuleProblem[] = policy.network.map((rule) => ({
     rule: `network: ${rule}`,
-    problem: `${PACKAGE} has one list for all servers of a process, so nothing is let through`,
-    remedy: "Use bubblewrap, on Linux, or run the server from an image.",
+    problem: `${PACKAGE} has one list of hosts for all servers of a process, so it blocks all hosts`,
+    remedy: "Use bubblewrap, on Linux, or remove the host from network.",
   }));
   const cannot = (rule: string): number =>
     problems.push({
       rule,
-      problem: `${PACKAGE} cannot enforce it`,
-      remedy: "Use bubblewrap, on Linux, or leave it out.",
+      problem: `${PACKAGE} cannot enforce this rule`,
+      remedy: "Use bubblewrap, on Linux, or remove the rule.",
     });
   if (policy.exec.allow !== undefined) cannot(`exec.allow: ${policy.exec.allow.join(", ")}`);
   if (!policy.exec.spawn) cannot("exec.spawn: false");
@@ -136,7 +137,7 @@ function missing(policy: SandboxPolicy, report: BackendReport): RuleProblem[] {
   // On macOS, srt prefers a granted folder over a hidden path inside of it.
   if (process.platform === "darwin")
     for (const { path, access, reason } of policy.mounts)
-      if (access === "hidden") cannot(reason === "portolan" ? `fs: ${path} hidden` : `fs.deny: ${path}`);
+      if (access === "hidden") cannot(reason === "declared" ? `fs.deny: ${path}` : `fs: ${path} hidden`);
   return problems;
 }
 
@@ -147,7 +148,7 @@ function unenforcedDefaults({ limits, configuredLimits }: SandboxPolicy): RulePr
     .filter((name) => !configuredLimits.has(name))
     .map((name) => ({
       rule: limitRule(name, limits[name]),
-      problem: `${PACKAGE} cannot enforce it`,
+      problem: `${PACKAGE} cannot enforce this rule`,
       remedy: "Use bubblewrap, on Linux.",
     }));
 }
@@ -162,15 +163,27 @@ async function tryOut(
     findings.push({ what, ok: detail === undefined, detail, remedy });
     return { available: detail === undefined, version, enforces: ENFORCES, findings };
   };
+  const unsupported = (): BackendReport =>
+    report(
+      "platform",
+      `${PACKAGE} cannot sandbox each server separately on this platform`,
+      "Run the server from an image: docker: <image> instead of its command.",
+    );
+  // On Windows, srt cannot separate the files of servers, so that its installation would not help.
+  if (process.platform === "win32") return unsupported();
   try {
     const { runtime, version: found } = await loadRuntime(places);
     version = found;
-    // On Windows, srt cannot separate the files of servers.
-    if (process.platform === "win32" || !runtime.isSupportedPlatform())
-      return report("platform", `${PACKAGE} cannot sandbox each server separately on this platform`);
+    if (!runtime.isSupportedPlatform()) return unsupported();
     const { errors } = await runtime.checkDependenciesAsync();
     if (errors.length > 0)
-      return report("dependencies", errors.join("; "), "sudo apt-get install bubblewrap socat ripgrep");
+      return report(
+        "dependencies",
+        errors.join("; "),
+        process.platform === "darwin"
+          ? "brew install ripgrep"
+          : installCommand("bubblewrap socat ripgrep", readLine),
+      );
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
     return report(PACKAGE, isMissing ? "it is not installed" : String(error), INSTALL);
@@ -208,7 +221,7 @@ async function runTrue(
     },
   );
   const { code, stderr } = await runProgram(spawnable, { timeoutMs: TEST_MS });
-  return code === 0 ? undefined : stderr.trim().slice(0, 2_000) || `it ended with ${code}`;
+  return code === 0 ? undefined : stderr.trim().slice(0, 2_000) || `it exited with code ${code}`;
 }
 
 async function privateFolder(): Promise<string> {

@@ -112,7 +112,7 @@ function filter(hasFilter: boolean, { perl }: Programs, readSystem: ReadSystem):
   const what = "system call filter";
   if (hasFilter) return { what, ok: true, detail: `${process.arch}, installed by ${perl}` };
   if (!knowsArchitecture()) return { what, ok: false, detail: `none for ${process.arch}` };
-  const detail = perl === undefined ? "Perl is not installed" : "the kernel refused it";
+  const detail = perl === undefined ? "Perl is not installed" : "the kernel refused the filter";
   return { what, ok: false, detail, remedy: installCommand("bubblewrap", readSystem) };
 }
 
@@ -159,10 +159,10 @@ async function tryOnce(programs: Programs, hasFilter: boolean): Promise<string |
   try {
     const spawnable = await wrapWith(programs, { program, policy, context, hasFilter });
     const { code, stdout, stderr } = await runProgram(spawnable, { timeoutMs: TIMEOUT_MS });
-    if (code !== 0) return stderr.trim().split("\n")[0]?.slice(0, 500) || `it ended with ${code}`;
+    if (code !== 0) return stderr.trim().split("\n")[0]?.slice(0, 500) || `it exited with code ${code}`;
     const held = ["NoNewPrivs: 1", "CapBnd: 0000000000000000", ...(hasFilter ? ["Seccomp: 2"] : [])];
     const gap = held.find((line) => !stdout.split("\n").includes(line));
-    return gap === undefined ? undefined : `the sandbox has not ${gap}`;
+    return gap === undefined ? undefined : `the sandbox lacks ${gap}`;
   } catch (error) {
     return (error as Error).message;
   }

@@ -37,7 +37,7 @@ export function missing(policy: SandboxPolicy, found: UnshareProbe): RuleProblem
   if (network.length > 0 && programs?.ip === undefined)
     problems.push({
       rule: `network: ${network.join(", ")}`,
-      problem: "ip is not installed, which brings up the network of a sandbox",
+      problem: "the program ip, which brings up the network of a sandbox, is not installed",
       remedy: installCommand("iproute2", readLine),
     });
   return [...problems, ...missingRules(policy, found, "unshare")];

@@ -118,8 +118,12 @@ function kindOf(path: string): "folder" | "file" | undefined {
 }
 
 function noStage(server: string): PortolanError {
-  return new PortolanError("SANDBOX_UNAVAILABLE", "The sandbox could not be created: it needs two folders.", {
-    server,
-    hint: "Run `sudo mkdir -p /mnt /media`.",
-  });
+  return new PortolanError(
+    "SANDBOX_UNAVAILABLE",
+    "The sandbox could not be created: it needs two folders to mount its file system, such as /mnt and /media.",
+    {
+      server,
+      hint: "Run `sudo mkdir -p /mnt /media`.",
+    },
+  );
 }

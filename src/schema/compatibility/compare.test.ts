@@ -30,30 +30,30 @@ const closed = (properties: object, required: string[] = []): object => ({
 
 describe("a value that is certainly refused", () => {
   test.each<[string, unknown, unknown, string]>([
-    ["types", text, { type: "number" }, "string where number is taken"],
-    ["integers", { type: "integer" }, { type: "boolean" }, "integer where boolean is taken"],
-    ["consts", { const: "a" }, { enum: ["b", "c"] }, '"a" where "b" or "c" is taken'],
-    ["values of another type", { enum: [1, 2] }, text, "1 or 2 where string is taken"],
+    ["types", text, { type: "number" }, "string where number is expected"],
+    ["integers", { type: "integer" }, { type: "boolean" }, "integer where boolean is expected"],
+    ["consts", { const: "a" }, { enum: ["b", "c"] }, '"a" where "b" or "c" is expected'],
+    ["values of another type", { enum: [1, 2] }, text, "1 or 2 where string is expected"],
     [
       "references",
       { $ref: "#/$defs/t", $defs: { t: text } },
       { type: "array" },
-      "string where array is taken",
+      "string where array is expected",
     ],
     ["alternatives", { anyOf: [text, { type: "null" }] }, { type: "number" }, "string or null where number"],
-    ["all parts", { allOf: [{}, text] }, { type: "object" }, "string where object is taken"],
-    ["unknown fields", closed({ a: text }), closed({ aa: text }), 'the field "a" is not taken'],
+    ["all parts", { allOf: [{}, text] }, { type: "object" }, "string where object is expected"],
+    ["unknown fields", closed({ a: text }), closed({ aa: text }), 'the field "a" is not accepted'],
     [
       "fields that may be missing",
       closed({ a: text }),
       { type: "object", properties: { a: text }, required: ["a"] },
-      "may be missing",
+      "can be missing",
     ],
     [
       "fields of fields",
       closed({ a: closed({ b: text }) }),
       closed({ a: closed({ b: { type: "null" } }) }),
-      "error a.b: string where null is taken",
+      "error a.b: string where null is expected",
     ],
     [
       "entries",
@@ -105,10 +105,10 @@ describe("nothing is held against", () => {
 
 test("what fits in part is a warning that names the rest", () => {
   expect(compare({ enum: ["a", "b"] }, { enum: ["a", "c"] })).toEqual([
-    'warning : may be "b", and "a" or "c" is taken',
+    'warning : can be "b", but "a" or "c" is accepted',
   ]);
   expect(compare({ type: ["string", "null"] }, text)).toEqual([
-    "warning : may be null, and only string is taken",
+    "warning : can be null, but only string is accepted",
   ]);
   expect(compare({ type: ["string", "null"] }, text, "some")).toEqual([]);
 });
@@ -125,13 +125,13 @@ test("a result may lack and add what it likes, as long as it can fit", () => {
       wanted,
       "some",
     ).join(),
-  ).toContain('"more" is not taken');
+  ).toContain('"more" is not accepted');
 });
 
 test("a result that declares other fields is doubtful, and one that declares none is not", () => {
   const wanted = { type: "object", properties: { id: text }, required: ["id"] };
   expect(compare({ type: "object", properties: { ID: text } }, wanted, "some")).toEqual([
-    'warning : the field "id" is required and not declared (did you mean "ID"?)',
+    'warning : the field "id" is required, but not declared (did you mean "ID"?)',
   ]);
   expect(compare({ type: "object" }, wanted, "some")).toEqual([]);
 });

@@ -53,10 +53,10 @@ function compare(
   const add = (severity: Mismatch["severity"], message: string): void =>
     void found.push({ path, severity, message });
   if (common.length === 0)
-    return add("error", `${describeView(given)} where ${describeView(taken)} is taken`);
+    return add("error", `${describeView(given)} where ${describeView(taken)} is expected`);
   const refused = [...gives].filter((type) => !takes.has(type));
   if (refused.length > 0 && gives.size < 6 && demand === "all")
-    add("warning", `may be ${alternatives(refused)}, and only ${describeView(taken)} is taken`);
+    add("warning", `can be ${alternatives(refused)}, but only ${describeView(taken)} is accepted`);
   if (!compareValues(given, taken, demand, add)) return;
   if (common.length > 1) return;
   if (common[0] === "object") compareObjects(given, taken, demand, path, found);
@@ -81,10 +81,11 @@ function compareValues(
   if (refused.length === 0) return true;
   const wanted = alternatives(takes.map(quote));
   if (refused.length === gives.length) {
-    add("error", `${alternatives(gives.map(quote))} where ${wanted} is taken`);
+    add("error", `${alternatives(gives.map(quote))} where ${wanted} is expected`);
     return false;
   }
-  if (demand === "all") add("warning", `may be ${alternatives(refused.map(quote))}, and ${wanted} is taken`);
+  if (demand === "all")
+    add("warning", `can be ${alternatives(refused.map(quote))}, but ${wanted} is accepted`);
   return true;
 }
 
@@ -104,17 +105,17 @@ function compareObjects(
     if (from.state !== "declared") continue;
     const certain = demand === "all" || gives.has(name) || needs.has(name);
     if (to.state === "closed" && (demand === "all" || gives.has(name)))
-      add(`the field ${quote(name)} is not taken${meant(name, fieldNames(taken))}`);
+      add(`the field ${quote(name)} is not accepted${meant(name, fieldNames(taken))}`);
     if (to.state === "declared" && certain) compare(from.view, to.view, demand, [...path, name], found);
   }
   for (const name of needs) {
     if (gives.has(name)) continue;
     const { state } = fieldOf(given, name);
     if (state === "closed") add(`the field ${quote(name)} is required and never given${meant(name, known)}`);
-    else if (demand === "all") add(`the field ${quote(name)} is required and may be missing`);
+    else if (demand === "all") add(`the field ${quote(name)} is required, but can be missing`);
     // The schema does not forbid the field, but it lists its fields and this one is missing.
     else if (state === "open" && known.length > 0)
-      add(`the field ${quote(name)} is required and not declared${meant(name, known)}`, "warning");
+      add(`the field ${quote(name)} is required, but not declared${meant(name, known)}`, "warning");
   }
 }
 

@@ -92,7 +92,8 @@ function toProblem(
   const keywordAt = steps(finding.keywordAt);
   const owner = schemaAt(keywordAt.slice(0, -1), judged.schema, judged.lookup);
   const limit = child(owner, finding.keyword);
-  const size = typeof value === "string" ? "characters" : Array.isArray(value) ? "items" : "fields";
+  const unit = typeof value === "string" ? "character" : Array.isArray(value) ? "item" : "field";
+  const size = `${quote(limit)} ${unit}${limit === 1 ? "" : "s"}`;
   // For a location that cannot be resolved, the engine's own message is used.
   if (limit === undefined && TELLING.has(finding.keyword)) return { path, message: clip(finding.text) };
   switch (finding.keyword) {
@@ -142,12 +143,12 @@ function toProblem(
     case "minProperties":
       return {
         path,
-        message: `must have at least ${quote(limit)} ${size}${finding.keyword === "minLength" ? `, got ${quote(value)}` : ""}`,
+        message: `must have at least ${size}${finding.keyword === "minLength" ? `, got ${quote(value)}` : ""}`,
       };
     case "maxLength":
     case "maxItems":
     case "maxProperties":
-      return { path, message: `must have at most ${quote(limit)} ${size}` };
+      return { path, message: `must have at most ${size}` };
     case "format":
       return {
         path,

@@ -149,8 +149,10 @@ test.each<[string, unknown, unknown, string[]]>([
     "lengths",
     { maxItems: 1, items: { maxLength: 2 } },
     ["abc", "a"],
-    ["must have at most 1 items", "/0: must have at most 2 characters"],
+    ["must have at most 1 item", "/0: must have at most 2 characters"],
   ],
+  ["a length of one", { minLength: 1 }, "", ['must have at least 1 character, got ""']],
+  ["two items", { minItems: 2 }, [], ["must have at least 2 items"]],
   ["pattern", { pattern: "^a+$" }, "b", ['must match the pattern "^a+$", got string "b"']],
   [
     "nullable",

@@ -80,7 +80,9 @@ class Checker implements SchemaValidator {
   check(value: unknown): CheckResult {
     if (this.#fast?.(value) === true) return VALID;
     if (this.#overruns > MOST_OVERRUNS - 1)
-      return unknown(`checking this schema was given up after ${MOST_OVERRUNS} overruns`);
+      return unknown(
+        `Portolan stopped checking values with this schema, because the check exceeded its time limit ${MOST_OVERRUNS} times`,
+      );
     const given = measureInstance(value);
     if (!given.ok) return unknown(given.reason);
     try {

@@ -47,9 +47,9 @@ export function copyForZod(
   for (const [keyword, value] of Object.entries(schema)) {
     const at = `${path}/${pointerStep(keyword)}`;
     if (NAMES.has(keyword)) continue;
-    if (NOT_IN_ZOD.has(keyword)) options.leftOut(at, "Zod has nothing like it");
+    if (NOT_IN_ZOD.has(keyword)) options.leftOut(at, "Zod has no equivalent");
     else if (isHintOnly(keyword, value, schema, inUnion)) hints[keyword] = value;
-    else if (isWellFormed(keyword, value) === false) options.leftOut(at, "it makes no sense there");
+    else if (isWellFormed(keyword, value) === false) options.leftOut(at, "it is not a schema");
     else if (keyword === "pattern" && !isSafePattern(value as string)) {
       hints[keyword] = value;
       options.leftOut(at, "the pattern could take unbounded time");
@@ -93,11 +93,11 @@ function copyValue(
     const at = `${path}/${pointerStep(name)}`;
     // Zod drops "__proto__" from objects, and treats inherited properties as fields.
     if (keyword === "properties" && name in Object.prototype) {
-      options.leftOut(at, "Zod does not carry a field of this name");
+      options.leftOut(at, "Zod does not support a field of this name");
     } else if (keyword === "patternProperties" && !isSafePattern(name)) {
       options.leftOut(at, "the pattern could take unbounded time");
     } else {
-      if (!isSchema(entry)) options.leftOut(at, "it makes no sense there");
+      if (!isSchema(entry)) options.leftOut(at, "it is not a schema");
       entries.push([name, copyForZod(entry, options, at, inUnion)]);
     }
   }

@@ -53,7 +53,7 @@ export function toZodView(schema: unknown, zod: ZodModule, report: Report): ZodO
     const view =
       plan.parts <= DIRECT_PARTS ? ({ ok: true, value: run() } as const) : withinBudget(CONVERT_MS, run);
     if (!view.ok) return loose(`converting it took longer than ${CONVERT_MS} ms`);
-    if (!(view.value instanceof zod.ZodObject)) return loose("it did not become an object");
+    if (!(view.value instanceof zod.ZodObject)) return loose("it does not describe an object");
     for (const { path, why } of plan.omissions.slice(0, MOST_REPORTS))
       warn(`Left out of the Zod view: ${why}`, clip(path, 200));
     return view.value;

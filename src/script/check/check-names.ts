@@ -88,7 +88,7 @@ class NameCheck implements CheckedNames {
         if (this.#given.has(statement.name))
           this.#error(
             statement.nameAt,
-            `The variable ${JSON.stringify(statement.name)} is a result of this script; it cannot be set from outside.`,
+            `The script sets the variable ${JSON.stringify(statement.name)} itself, so --var cannot set it.`,
             `Leave out --var ${statement.name}=….`,
           );
         return this.#define(statement.name, { kind: "variable", at: statement.nameAt });
@@ -110,7 +110,7 @@ class NameCheck implements CheckedNames {
       if (!names.has(name))
         this.#error(
           0,
-          `The script has no variable ${JSON.stringify(name)}, which is set from outside.`,
+          `--var sets the variable ${JSON.stringify(name)}, but the script has no variable of this name.`,
           didYouMean(name, [...names]) ?? `Leave out --var ${name}=….`,
         );
   }
@@ -127,7 +127,7 @@ class NameCheck implements CheckedNames {
       this.#error(
         known.at,
         `The name ${JSON.stringify(name)} is defined already, in line ${this.#source.positionOf(first.at).line}.`,
-        "A name is defined once. Choose another one.",
+        "Each name can be defined only once. Choose another name.",
       );
   }
 
@@ -176,7 +176,10 @@ class NameCheck implements CheckedNames {
       if (variable.problem !== undefined && use.import.kind !== "import-package")
         this.#error(at, variable.problem, variable.hint);
       else if (other !== undefined)
-        this.#error(at, `The settings ${other} and ${name} are the same variable, ${variable.name}.`);
+        this.#error(
+          at,
+          `The settings ${other} and ${name} both set the environment variable ${variable.name}.`,
+        );
       variables.set(variable.name, name);
       if (value.kind === "reference") this.#wanted.add(value.name);
       if (value.kind === "reference" && !this.#known.has(value.name) && !this.#given.has(value.name))
@@ -211,7 +214,9 @@ class NameCheck implements CheckedNames {
       return this.#error(
         at,
         `${JSON.stringify(name)} is a ${known.kind}, not a variable.`,
-        `Call it: @mcp result = ${name}…(…)`,
+        known.kind === "server"
+          ? `Call one of its tools: @mcp result = ${name}.tool(…)`
+          : `Call it: @mcp result = @${name}(…)`,
       );
     if (this.#given.has(name)) return;
     if (setting !== undefined && steps.length === 0) this.secrets.push({ ...setting, name, at });
@@ -234,15 +239,23 @@ class NameCheck implements CheckedNames {
     if (known?.kind === "broken") return;
     const wanted = call.server === undefined ? "tool" : "server";
     if (known === undefined || known.kind === "variable" || known.kind !== wanted) {
-      this.#error(call.at, `There is no imported ${wanted} ${JSON.stringify(name)}.`, this.#importHint(name));
+      this.#error(
+        call.at,
+        `There is no imported ${wanted} ${JSON.stringify(name)}.`,
+        this.#importHint(name, wanted),
+      );
       return;
     }
     known.use.calls.push(call);
     this.calls.set(call, { server: known.use, tool: known.kind === "tool" ? known.tool : call.tool });
   }
 
-  #importHint(name: string): string {
+  #importHint(name: string, wanted: "server" | "tool" = "server"): string {
     const names = [...this.#known].filter(([, { kind }]) => kind !== "variable").map(([known]) => known);
-    return didYouMean(name, names) ?? `Import it before this line: @import mcp ${name} from @user/package`;
+    const statement =
+      wanted === "server"
+        ? `@import mcp ${name} from @user/package`
+        : `import tools { @${name} } from mcp "command"`;
+    return didYouMean(name, names) ?? `Import it before this line: ${statement}`;
   }
 }

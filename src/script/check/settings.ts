@@ -32,13 +32,13 @@ export function settingVariable(
   if (!/^[A-Z_][A-Z0-9_]*$/i.test(name))
     return {
       name,
-      problem: `The setting ${JSON.stringify(setting)} cannot be the name of a variable.`,
-      hint: "A setting is a letter, then letters, digits and _.",
+      problem: `The setting ${JSON.stringify(setting)} is not a valid name of an environment variable.`,
+      hint: "A name begins with a letter or _, and continues with letters, digits and _.",
     };
   if (!REFUSED.test(name.toUpperCase())) return { name };
   return {
     name,
-    problem: `A script must not set ${name}: it changes how a program runs, not what it does.`,
-    hint: "If the server needs it, set it in the server's config, under env.",
+    problem: `A script must not set ${name}: this variable can change which code a program runs, or which files and hosts it uses.`,
+    hint: "If the server needs it, set it under env in the config of the server in portolan.yaml.",
   };
 }

@@ -13,7 +13,7 @@ export class Budget {
     this.#left -= amount;
     if (this.#left < 0)
       throw new PortolanError("MESSAGE_TOO_LARGE", "The values of this script are too large in total.", {
-        hint: `A script may build ${SCRIPT_LIMITS.work} characters and entries. Ask the tools for less.`,
+        hint: `A script can use values of at most ${SCRIPT_LIMITS.work} characters in total. Request less data from the tools.`,
       });
   }
 

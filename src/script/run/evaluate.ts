@@ -90,7 +90,10 @@ function labelOf(step: Step): string {
 }
 
 function hintFor(path: string, value: unknown, step: Step): string {
-  if (Array.isArray(value)) return `${path} is a list of ${value.length}; the first entry is ${path}[0].`;
+  if (Array.isArray(value))
+    return value.length === 0
+      ? `${path} is an empty list.`
+      : `${path} is a list with the entries ${path}[0] to ${path}[${value.length - 1}].`;
   if (!isObject(value)) return `${path} is ${value === null ? "null" : `a ${typeof value}`}.`;
   const names = Object.keys(value);
   const near = "name" in step ? didYouMean(step.name, names) : undefined;

@@ -73,10 +73,12 @@ export function checkServers({ source, names }: Script, servers: ScriptServers):
           const { problem, hint } = settingVariable(name, found.variables);
           return problem === undefined ? [] : [source.diagnostic("FILE_INVALID", place, problem, hint)];
         });
-      const message = `${found.label} cannot be configured here: it is not a program that Portolan starts.`;
-      return [
-        source.diagnostic("CONFIG_INVALID", config.at, message, "Set its headers in the server's config."),
-      ];
+      const message = `@mcp:config cannot configure ${found.label}: it is not a program that Portolan starts.`;
+      const next =
+        found.origin === undefined
+          ? "Remove @mcp:config. If the server needs headers, add it to portolan.yaml with its headers, and import it from there."
+          : "Remove @mcp:config, and set headers and secrets in the config of the server.";
+      return [source.diagnostic("CONFIG_INVALID", config.at, message, next)];
     } catch (thrown) {
       if (!isPortolanError(thrown)) throw thrown;
       return [source.diagnostic(thrown.code, at, thrown.message, thrown.hint)];

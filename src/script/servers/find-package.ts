@@ -29,15 +29,19 @@ export function findPackageServer(
     const [first, second] = found;
     if (first === undefined) continue;
     if (second === undefined || aliasRank(first, aliases) < aliasRank(second, aliases)) return first;
-    throw new PortolanError("NAME_AMBIGUOUS", `Several servers of this workspace are ${packageName}.`, {
-      hint: `They are ${found.map(({ alias }) => alias).join(", ")}. Name one of them ${aliases.at(-1)}.`,
-    });
+    throw new PortolanError(
+      "NAME_AMBIGUOUS",
+      `Several servers of this workspace run the package ${packageName}.`,
+      {
+        hint: `They are ${found.map(({ alias }) => alias).join(", ")}. Give one of them the alias ${aliases.at(-1)}.`,
+      },
+    );
   }
   const near = didYouMean(
     aliases.at(-1) ?? module,
     usable.map(({ alias }) => alias),
   );
-  throw new PortolanError("SERVER_UNKNOWN", `No server of this workspace is ${packageName}.`, {
+  throw new PortolanError("SERVER_UNKNOWN", `No server of this workspace runs the package ${packageName}.`, {
     hint: `Add it: portolan add ${packageName}, or portolan add ${aliases.at(-1)} -- npx -y ${packageName}${near === undefined ? "" : `. ${near}`}`,
   });
 }

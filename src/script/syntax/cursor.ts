@@ -60,7 +60,7 @@ export class Cursor {
       this.match(NAME) ??
       this.fail(
         `The name of ${what} is expected, not ${this.found()}`,
-        "A name is a letter or _, then letters, digits and _.",
+        "A name begins with a letter or _, and continues with letters, digits and _.",
       )
     );
   }

@@ -52,7 +52,7 @@ function parseDirective(cursor: Cursor, at: number): Statement {
   const written = cursor.found();
   return cursor.fail(
     `${written} is not a directive`,
-    `${didYouMean(written.replaceAll('"', ""), known) ?? `Known are ${known.join(", ")}.`} A line of text that begins with @ is written as \\@.`,
+    `${didYouMean(written.replaceAll('"', ""), known) ?? `The directives are ${known.join(", ")}.`} A line of text that begins with @ is written as \\@.`,
   );
 }
 
@@ -78,7 +78,7 @@ function parsePackageImport(cursor: Cursor, at: number): Statement {
   if (cursor.peek("@"))
     cursor.fail(
       "A script cannot choose the version of a package",
-      `Choose it in the workspace: portolan add ${found}`,
+      `Choose it when you add the package to the workspace: portolan add ${found}@<version>`,
     );
   return { kind: "import-package", name, nameAt, package: found, at };
 }

@@ -90,7 +90,7 @@ function parseEscape(cursor: Cursor): string {
   if (!Object.hasOwn(ESCAPES, char))
     cursor.fail(
       `\\${char === "\n" ? "" : char} is not an escape`,
-      'Known are \\n, \\t, \\r, \\\\, \\", \\{ and \\uXXXX.',
+      "The escapes are \\n, \\t, \\r, \\\\, \\/, \\\", \\', \\{ and \\uXXXX.",
     );
   cursor.at += 2;
   return ESCAPES[char] as string;

@@ -53,7 +53,7 @@ export async function createSocketFolder(socket: string): Promise<void> {
     "SECRET_STORE_FAILED",
     `The folder ${folder} of the vault agent cannot be used: ${problem}.`,
     {
-      hint: `Make it private: chmod 700 ${folder}`,
+      hint: `Make it a folder of your own that no other user can enter (chmod 700 ${folder}), or remove it.`,
     },
   );
 }

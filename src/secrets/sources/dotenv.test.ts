@@ -86,7 +86,7 @@ describe("file", () => {
     ]);
     expect(await source.check()).toMatchObject({
       ok: false,
-      note: expect.stringContaining("lines 2") as string,
+      note: expect.stringContaining("line 2") as string,
     });
   });
 
@@ -106,7 +106,7 @@ describe("file", () => {
     expect((await source.get("TOKEN"))?.reveal()).toBe("first");
     expect(await source.get("MORE")).toBeUndefined();
     expect(told.map(({ message }) => message)).toEqual([
-      `${file} is not read as it is now: the server x may have written it.`,
+      `Portolan ignores the current content of ${file}: the server x may have written it.`,
     ]);
   });
 

@@ -37,9 +37,12 @@ export function createDotenvSource(file: string, report: Report, checkFile?: Che
     try {
       const refused = await checkFile?.(file, { isCovered: true });
       if (refused !== undefined) {
-        const problem = `${file} is not read as it is now: ${refused.reason}`;
+        const problem = `Portolan ignores the current content of ${file}: ${refused.reason}`;
         tell("warning", `${problem}.`, {
-          hint: "Check the file. To accept it, restart portolan.",
+          // After a restart, no server has written anything yet. The other reasons remain.
+          hint: refused.reason.includes("may have written")
+            ? "Check the file. To accept its content, restart Portolan."
+            : refused.hint,
         });
         return { text: taken, problem };
       }
@@ -52,7 +55,7 @@ export function createDotenvSource(file: string, report: Report, checkFile?: Che
     } catch (error) {
       const problem = `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`;
       tell("warning", `${problem}.`, {
-        hint: "Create the file, or remove its name from the workspace.",
+        hint: "Create the file or make it readable, or remove it from your settings: env_file in portolan.yaml, --env-file, or envFile in a program.",
       });
       return { text: EMPTY, problem };
     }
@@ -74,9 +77,10 @@ export function createDotenvSource(file: string, report: Report, checkFile?: Che
       if (text.problems.length > 0)
         return {
           ok: false,
-          note: `${file}: lines ${text.problems.map(({ line }) => line).join(", ")} are not right`,
+          note: `${file} has errors in line ${text.problems.map(({ line }) => line).join(", ")}`,
         };
-      return { ok: true, note: `${text.values.size} values in ${file}` };
+      const { size } = text.values;
+      return { ok: true, note: `${size} ${size === 1 ? "value" : "values"} in ${file}` };
     },
   };
 }

@@ -91,7 +91,7 @@ describe("a keyring that does not", () => {
     expect(told).toMatchObject([
       {
         severity: "info",
-        message: expect.stringContaining("not used") as string,
+        message: expect.stringContaining("cannot be used") as string,
         hint: expect.stringContaining("--to vault") as string,
       },
     ]);
@@ -99,6 +99,13 @@ describe("a keyring that does not", () => {
     await expect(source.set("A", new Secret("canary"))).rejects.toMatchObject({
       code: "SECRET_STORE_FAILED",
       message: expect.not.stringContaining("canary") as string,
+      hint: expect.stringContaining("--to vault") as string,
+    });
+    // The passphrase of the vault cannot be stored in the vault.
+    await expect(
+      createKeyring({ report: () => {}, load }).set("portolan-vault", "/x", "y"),
+    ).rejects.toMatchObject({
+      hint: "Check the keyring: portolan secrets check.",
     });
   });
 
@@ -113,7 +120,10 @@ describe("a keyring that does not", () => {
     expect(await source.get("A")).toBeUndefined();
     expect(await source.list()).toEqual([]);
     expect(told).toEqual([]);
-    expect(await source.check()).toEqual({ ok: false, note: message });
+    expect(await source.check()).toEqual({
+      ok: false,
+      note: `no keyring service runs for this user (${message})`,
+    });
     await expect(source.set("A", new Secret("x"))).rejects.toMatchObject({ code: "SECRET_STORE_FAILED" });
   });
 
@@ -131,7 +141,7 @@ describe("a keyring that does not", () => {
     };
     const keyring = createKeyring({ report: () => {}, load, waitMs: 20 });
     expect(await keyring.get("portolan", "A")).toBeUndefined();
-    expect(await keyring.check()).toEqual({ ok: false, note: "it did not answer within 0.02 s" });
+    expect(await keyring.check()).toEqual({ ok: false, note: "it did not respond within 0.02 s" });
   });
 
   test("may work later: it is tried again after a while, and not before", async () => {

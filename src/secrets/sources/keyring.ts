@@ -48,6 +48,8 @@ const WAIT_MS = 30_000;
 const TRY_AGAIN_MS = 30_000;
 
 const VAULT_HINT = "Use the vault instead: portolan secrets set NAME --to vault.";
+/** For what is not a secret of the user, such as the passphrase of the vault, which cannot be stored in the vault. */
+const OTHER_HINT = "Check the keyring: portolan secrets check.";
 /** Errors of D-Bus on a machine without a session bus, or without a program that offers a keyring on it. */
 const ABSENT =
   /\bDBUS_SESSION_BUS_ADDRESS\b|autolaunch|\bX11\b.*\bDISPLAY\b|D-?Bus error:? .*(?:no such file|not provided by any)/i;
@@ -87,13 +89,20 @@ export function createKeyring(options: KeyringOptions): Keyring {
   async function read<T>(work: (module: KeyringModule) => Promise<T>, otherwise: T): Promise<T> {
     const probed = await open();
     if (!("module" in probed)) {
-      if (probed.isAbsent !== true) tell(`The system's keyring is not used: ${probed.why}.`, "info");
+      if (probed.isAbsent !== true)
+        tell(
+          `The system's keyring cannot be used: ${probed.why}. Portolan looks for secrets in the other stores only.`,
+          "info",
+        );
       return otherwise;
     }
     try {
-      return await withDeadline(work(probed.module), waitMs, "it did not answer");
+      return await withDeadline(work(probed.module), waitMs, "it did not respond");
     } catch (error) {
-      tell(`The system's keyring could not be read: ${reason(error)}.`, "warning");
+      tell(
+        `The system's keyring could not be read: ${reason(error)}. Portolan looked for secrets in the other stores only.`,
+        "warning",
+      );
       return otherwise;
     }
   }
@@ -113,16 +122,19 @@ export function createKeyring(options: KeyringOptions): Keyring {
       read(({ AsyncEntry }) => new AsyncEntry(service, account, PINNED).deletePassword(), false),
     async set(service, account, value) {
       const probed = await open();
-      if (!("module" in probed)) throw keyringError(`The system's keyring cannot be used: ${probed.why}.`);
+      if (!("module" in probed))
+        throw keyringError(service, `Nothing was saved. The system's keyring cannot be used: ${probed.why}.`);
       try {
         const { AsyncEntry } = probed.module;
         await withDeadline(
           new AsyncEntry(service, account, PINNED).setPassword(value),
           waitMs,
-          "it did not answer",
+          "it did not respond",
         );
       } catch (cause) {
-        throw keyringError(`The system's keyring did not take ${account}: ${reason(cause)}.`, cause);
+        // The account of other services is the path of a file or folder.
+        const what = service === SERVICE ? account : "the value";
+        throw keyringError(service, `The system's keyring did not save ${what}: ${reason(cause)}.`, cause);
       }
     },
     async check() {
@@ -155,12 +167,13 @@ async function probe(load: () => Promise<KeyringModule>, waitMs: number, now: ()
         await entry().deletePassword();
       }
     };
-    const back = await withDeadline(trial(), waitMs, "it did not answer");
+    const back = await withDeadline(trial(), waitMs, "it did not respond");
     if (back === value) return { module };
-    return { why: "it does not keep values", at: now() };
+    return { why: "it does not return the values that are saved in it", at: now() };
   } catch (error) {
     const why = reason(error);
-    return { why, at: now(), isAbsent: ABSENT.test(why) };
+    const isAbsent = ABSENT.test(why);
+    return { why: isAbsent ? `no keyring service runs for this user (${why})` : why, at: now(), isAbsent };
   }
 }
 
@@ -168,9 +181,9 @@ async function loadPackage(): Promise<KeyringModule> {
   return await import("@napi-rs/keyring");
 }
 
-function keyringError(message: string, cause?: unknown): PortolanError {
+function keyringError(service: string, message: string, cause?: unknown): PortolanError {
   return new PortolanError("SECRET_STORE_FAILED", message, {
-    hint: VAULT_HINT,
+    hint: service === SERVICE ? VAULT_HINT : OTHER_HINT,
     data: { source: "keyring" },
     cause,
   });

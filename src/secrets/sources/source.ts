@@ -1,6 +1,7 @@
 // Interface of a source of secrets.
 
 import type { Secret } from "../secret.ts";
+import type { VaultFault } from "../vault/vault-errors.ts";
 
 export type SourceName = "environment" | "keyring" | "vault" | "dotenv" | "program";
 
@@ -14,6 +15,10 @@ export interface SourceStatus {
   readonly ok: boolean;
   /** One line for people: the number of secrets or the problem, never a value. */
   readonly note: string;
+  /** The next step for a source that does not work. */
+  readonly hint?: string;
+  /** Why the vault cannot be used. */
+  readonly reason?: VaultFault;
 }
 
 export interface SecretSource {

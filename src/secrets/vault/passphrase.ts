@@ -2,6 +2,7 @@
 
 import type { PortolanError, Report } from "../../errors/index.ts";
 import { withDeadline } from "../../base/time/deadline.ts";
+import { isAgentSupported } from "../agent/socket.ts";
 import type { Environment } from "../sources/environment.ts";
 import type { Keyring } from "../sources/keyring.ts";
 import { isReadableByOthers, readLimited } from "../../base/files/limited-read.ts";
@@ -59,14 +60,18 @@ export async function findPassphrase(
   if (file) {
     const passphrase = await readPassphraseFile(file, options);
     if (await opens(passphrase)) return { passphrase };
-    throw wrongPassphrase(vault, `the one in ${file}`);
+    throw wrongPassphrase(
+      vault,
+      `in ${file}`,
+      `Write the passphrase that you chose when the vault was created into ${file}, or remove ${PASSPHRASE_FILE} from the environment.`,
+    );
   }
   let wrong: string | undefined;
   const remembered = await keyring?.get(SERVICE, vault);
   if (remembered) {
     const passphrase = new Secret(remembered);
     if (await opens(passphrase)) return { passphrase };
-    wrong = "the one in the keyring";
+    wrong = "in the keyring";
   }
   for (let attempt = 0; prompt !== undefined && attempt < MAX_ATTEMPTS; attempt += 1) {
     const answer = await prompt({ vault, reason: wrong === undefined ? reason : "wrong" });
@@ -74,8 +79,14 @@ export async function findPassphrase(
     const typed = typeof answer === "string" ? { passphrase: answer } : answer;
     const passphrase = new Secret(typed.passphrase);
     if (await opens(passphrase)) return { ...typed, passphrase };
-    wrong = "what was typed";
+    wrong = "that was typed";
   }
+  if (wrong === "in the keyring")
+    throw wrongPassphrase(
+      vault,
+      wrong,
+      "Store the right passphrase in the keyring, at a terminal: portolan secrets unlock --keep",
+    );
   if (wrong !== undefined) throw wrongPassphrase(vault, wrong);
   throw noPassphrase(vault, reason);
 }
@@ -89,12 +100,13 @@ function noPassphrase(vault: string, reason: "open" | "create"): PortolanError {
   const [message, hint] =
     reason === "open"
       ? [
-          `The vault ${vault} is locked.`,
-          `Unlock it at a terminal: portolan secrets unlock. Without a terminal, ${PASSPHRASE_FILE} names a file that contains the passphrase.`,
+          // Clients show only the message of an error.
+          `The vault ${vault} is locked. Unlock it at a terminal: portolan secrets unlock${isAgentSupported() ? "" : " --keep"}.`,
+          `Without a terminal, set ${PASSPHRASE_FILE} to the path of a file that contains the passphrase.`,
         ]
       : [
-          `There is no vault yet, and no passphrase for a new one at ${vault}.`,
-          `At a terminal, the command asks for a passphrase. Without one, write a passphrase to a file that only you can read, and name it: ${PASSPHRASE_FILE}=<file> portolan secrets set <NAME>`,
+          `The vault ${vault} was not created, because no passphrase was given. Nothing was saved.`,
+          `Run the command in a terminal, which asks for a passphrase. Without a terminal, write a passphrase into a file that only you can read, and pass its path: ${PASSPHRASE_FILE}=<file> portolan secrets set <NAME>`,
         ];
   return vaultError(vault, "no-passphrase", message, hint);
 }
@@ -106,13 +118,24 @@ async function readPassphraseFile(file: string, { vault, report }: PassphraseOpt
     const bytes = await withDeadline(
       readLimited(file, MAX_BYTES, { pipes: true }),
       FILE_WAIT_MS,
-      "nothing came",
+      "no passphrase arrived",
     );
     text = bytes.toString("utf8").replace(/\r?\n$/, "");
   } catch (cause) {
     throw passphraseFileError(file, vault, cause instanceof Error ? cause.message : "unknown", cause);
   }
   if (text === "") throw passphraseFileError(file, vault, "it is empty");
+  await warnIfReadable(file, report);
+  return new Secret(text);
+}
+
+/** Warns about a passphrase file that other users can read, also before there is a vault. */
+export async function checkPassphraseFile(env: Environment, report: Report): Promise<void> {
+  const file = env[PASSPHRASE_FILE];
+  if (file) await warnIfReadable(file, report);
+}
+
+async function warnIfReadable(file: string, report: Report): Promise<void> {
   if (await isReadableByOthers(file))
     report({
       code: "SECRET_STORE_FAILED",
@@ -121,10 +144,15 @@ async function readPassphraseFile(file: string, { vault, report }: PassphraseOpt
       file,
       hint: `chmod 600 ${file}`,
     });
-  return new Secret(text);
 }
 
 function passphraseFileError(file: string, vault: string, why: string, cause?: unknown): PortolanError {
   const message = `The passphrase file ${file} cannot be used: ${why}.`;
-  return vaultError(vault, "no-passphrase", message, `Correct ${PASSPHRASE_FILE}.`, cause);
+  return vaultError(
+    vault,
+    "no-passphrase",
+    message,
+    `Set ${PASSPHRASE_FILE} to the path of a file that contains the passphrase.`,
+    cause,
+  );
 }

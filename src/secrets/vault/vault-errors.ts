@@ -2,9 +2,18 @@
 
 import { isPortolanError, machineFault, PortolanError } from "../../errors/index.ts";
 
+/** Why the vault cannot be used. It is in the `data` of each error of the vault. */
+export type VaultFault =
+  | "damaged"
+  | "newer"
+  | "wrong-passphrase"
+  | "no-passphrase"
+  | "not-read"
+  | "not-written";
+
 export function vaultError(
   vault: string,
-  reason: "damaged" | "newer" | "wrong-passphrase" | "no-passphrase" | "not-read" | "not-written",
+  reason: VaultFault,
   message: string,
   hint: string,
   cause?: unknown,
@@ -16,12 +25,16 @@ export function vaultError(
   });
 }
 
-export function wrongPassphrase(vault: string, which: string): PortolanError {
+export function wrongPassphrase(
+  vault: string,
+  which: string,
+  hint = "Use the passphrase that you chose when the vault was created.",
+): PortolanError {
   return vaultError(
     vault,
     "wrong-passphrase",
-    `The passphrase is wrong: ${which} does not open the vault ${vault}.`,
-    "Give the passphrase that the vault was made with.",
+    `The passphrase is wrong: the passphrase ${which} does not open the vault ${vault}.`,
+    hint,
   );
 }
 
@@ -31,14 +44,21 @@ export function unreadableVault(vault: string, reason: "damaged" | "newer", deta
         vault,
         reason,
         `The vault ${vault} is damaged: ${detail}.`,
-        "Restore it from a backup, or move it away and set its secrets again. It has not been changed.",
+        "Portolan did not change the file. Restore it from a backup, or move it away and set its secrets again.",
       )
     : vaultError(
         vault,
         reason,
-        `The vault ${vault} was made by a newer portolan: ${detail}.`,
+        `The vault ${vault} was created by a newer version of portolan: ${detail}.`,
         "Update portolan.",
       );
+}
+
+/** The reason of an error of the vault; undefined for another error. */
+export function vaultFault(thrown: unknown): VaultFault | undefined {
+  return isPortolanError(thrown) && thrown.data.source === "vault"
+    ? (thrown.data.reason as VaultFault)
+    : undefined;
 }
 
 /** Converts an error of the file system to an error that names the vault. */
@@ -50,7 +70,7 @@ export function toVaultError(vault: string, doing: "read" | "written", thrown: u
         vault,
         "not-read",
         `The vault ${vault} could not be read: ${why}.`,
-        "Check the file.",
+        "Check that this path is a regular file, and that you have permission to read it.",
         thrown,
       )
     : vaultError(
@@ -58,7 +78,7 @@ export function toVaultError(vault: string, doing: "read" | "written", thrown: u
         "not-written",
         `The vault ${vault} could not be written: ${why}.`,
         machineFault(thrown)?.hint ??
-          "Its content is unchanged. Check the disk and the folder, then try again.",
+          "Nothing was saved, and the vault is unchanged. Remove the cause, then run the command again.",
         thrown,
       );
 }

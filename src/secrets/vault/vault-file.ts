@@ -57,7 +57,7 @@ export function readHeader(bytes: Buffer): Header {
   const end = bytes.subarray(0, MAX_HEADER).indexOf(0x0a);
   const length = end + 1;
   if (end === -1 || bytes.length < length + NONCE + TAG + CHECKSUM)
-    return { ok: false, reason: "damaged", detail: `${bytes.length} bytes are no vault` };
+    return { ok: false, reason: "damaged", detail: `its ${bytes.length} bytes are not a complete vault` };
   const body = bytes.subarray(0, bytes.length - CHECKSUM);
   if (!checksum(body).equals(bytes.subarray(bytes.length - CHECKSUM)))
     return { ok: false, reason: "damaged", detail: "its checksum does not match" };
@@ -65,9 +65,14 @@ export function readHeader(bytes: Buffer): Header {
   const version = isObject(header) ? header["portolanVault"] : undefined;
   // Later versions will keep the header line and the checksum.
   if (isCount(version) && version > VERSION)
-    return { ok: false, reason: "newer", detail: `its version is ${version}, known is ${VERSION}` };
+    return {
+      ok: false,
+      reason: "newer",
+      detail: `it has format version ${version}, and this portolan supports ${VERSION}`,
+    };
   const key = version === VERSION && isObject(header) ? toParameters(header) : undefined;
-  if (key === undefined) return { ok: false, reason: "damaged", detail: "its header is not a vault's" };
+  if (key === undefined)
+    return { ok: false, reason: "damaged", detail: "its header is not the header of a vault" };
   return { ok: true, key, length };
 }
 

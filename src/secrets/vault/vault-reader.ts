@@ -115,7 +115,7 @@ export function createVaultReader(options: VaultReaderOptions): VaultReader {
       if (bytes === undefined) return undefined;
       if (!asked && declined !== undefined) throw declined;
       const content = await openWith(vault, bytes, await find(vault, bytes));
-      if (content === undefined) throw wrongPassphrase(vault, "the one given before");
+      if (content === undefined) throw wrongPassphrase(vault, "that was entered before");
       await opened(vault, content);
       return content;
     },

@@ -135,12 +135,21 @@ describe("the passphrase", () => {
   test("comes from the named file first, whose last line break does not count", async () => {
     const path = await write("from file\n");
     const env = { PORTOLAN_VAULT_PASSPHRASE_FILE: path };
+    await vaultWith(undefined, { env }).check();
+    expect(told).toEqual([]);
     const prompt = vi.fn(async () => "from prompt");
     await vaultWith(undefined, { env, promptPassphrase: prompt }).set("A", new Secret("value"));
     expect(prompt).not.toHaveBeenCalled();
     expect((await vaultWith("from file").get("A"))?.reveal()).toBe("value");
     await chmod(path, 0o644);
     await vaultWith(undefined, { env }).get("A");
+    expect(told).toMatchObject([{ severity: "warning", file: path }]);
+  });
+
+  test("in a file that others can read is a warning of the check, also before there is a vault", async () => {
+    const path = await write("from file\n");
+    await chmod(path, 0o644);
+    await vaultWith(undefined, { env: { PORTOLAN_VAULT_PASSPHRASE_FILE: path } }).check();
     expect(told).toMatchObject([{ severity: "warning", file: path }]);
   });
 
@@ -160,7 +169,7 @@ describe("the passphrase", () => {
     const vault = vaultWith("right");
     await vault.set("A", new Secret("value"));
     await expect(vault.keepPassphrase()).rejects.toMatchObject({
-      message: "The passphrase cannot be kept: no keyring is in use.",
+      message: "The passphrase was not saved, because the keyring is turned off.",
     });
   });
 
@@ -191,7 +200,7 @@ describe("the passphrase", () => {
     expect((await asking.get("A"))?.reveal()).toBe("value");
     expect(requests).toMatchObject([{ reason: "wrong" }]);
     await expect(vaultWith(undefined, { keyring }).get("A")).rejects.toMatchObject(
-      failing("wrong-passphrase", /the one in the keyring/),
+      failing("wrong-passphrase", /in the keyring/),
     );
   });
 
@@ -207,10 +216,10 @@ describe("the passphrase", () => {
 
     const wrong = vi.fn(async () => "never right");
     const stubborn = vaultWith(undefined, { promptPassphrase: wrong });
-    await expect(stubborn.get("A")).rejects.toMatchObject(failing("wrong-passphrase", /what was typed/));
-    await expect(stubborn.get("A")).rejects.toMatchObject(failing("wrong-passphrase", /what was typed/));
+    await expect(stubborn.get("A")).rejects.toMatchObject(failing("wrong-passphrase", /that was typed/));
+    await expect(stubborn.get("A")).rejects.toMatchObject(failing("wrong-passphrase", /that was typed/));
     expect(wrong).toHaveBeenCalledTimes(3);
-    expect(await stubborn.check()).toMatchObject({ ok: false });
+    expect(await stubborn.check()).toMatchObject({ ok: false, reason: "wrong-passphrase" });
     expect(wrong).toHaveBeenCalledTimes(6);
   });
 
@@ -276,6 +285,7 @@ describe("a file that is not what was written", () => {
     }
     await writeFile(file, "TOKEN=plain text\n");
     await expect(vaultWith("right").get("A")).rejects.toMatchObject(failing("damaged", /damaged/));
+    expect(await vaultWith("right").check()).toMatchObject({ ok: false, reason: "damaged" });
     await rm(file);
     await mkdir(file);
     await expect(vaultWith("right").get("A")).rejects.toMatchObject(
@@ -290,7 +300,9 @@ describe("a file that is not what was written", () => {
       await writeFile(file, Buffer.concat([body, createHash("sha256").update(body).digest()]));
     };
     await write({ portolanVault: 2 });
-    await expect(vaultWith("right").get("A")).rejects.toMatchObject(failing("newer", /newer portolan/));
+    await expect(vaultWith("right").get("A")).rejects.toMatchObject(
+      failing("newer", /newer version of portolan/),
+    );
     const salt = Buffer.alloc(16).toString("base64");
     await write({ portolanVault: 1, cipher: "aes-256-gcm", kdf: "scrypt", N: 2 ** 30, r: 64, p: 1, salt });
     await expect(vaultWith("right").get("A")).rejects.toMatchObject(failing("damaged", /header/));

@@ -2,12 +2,12 @@
 
 import { mkdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { PortolanError } from "../../errors/index.ts";
+import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { withFileLock } from "../../base/files/file-lock.ts";
-import { keepPassphrase } from "./passphrase.ts";
+import { checkPassphraseFile, keepPassphrase } from "./passphrase.ts";
 import { Secret } from "../secret.ts";
 import type { SecretSource } from "../sources/source.ts";
-import { toVaultError, wrongPassphrase } from "./vault-errors.ts";
+import { toVaultError, vaultFault, wrongPassphrase } from "./vault-errors.ts";
 import { readNames, writeNames } from "./vault-names.ts";
 import { sealVault } from "./vault-file.ts";
 import { deriveKey, KEY_COST, type KeyCost, newParameters } from "./vault-key.ts";
@@ -74,7 +74,7 @@ export function createVault(options: VaultOptions): Vault {
     const write = async (): Promise<void> => {
       const bytes = await readVault(vault);
       const old = bytes === undefined ? await startContent(unlock) : await openWith(vault, bytes, unlock);
-      if (old === undefined) throw wrongPassphrase(vault, "the one given before");
+      if (old === undefined) throw wrongPassphrase(vault, "that was entered before");
       if (!change(old.secrets)) return;
       content = old;
       const sealed = sealVault(old.secrets, old.parameters, old.key);
@@ -124,12 +124,16 @@ export function createVault(options: VaultOptions): Vault {
     async check() {
       try {
         const content = await load(true);
-        if (content === undefined)
+        if (content === undefined) {
+          await checkPassphraseFile(options.env, options.report);
           return { ok: true, note: `it does not exist yet; its path would be ${options.file}` };
+        }
         const count = content.secrets.size;
         return { ok: true, note: `${count} ${count === 1 ? "secret" : "secrets"} in ${options.file}` };
       } catch (error) {
-        return { ok: false, note: error instanceof Error ? error.message : String(error) };
+        const note = error instanceof Error ? error.message : String(error);
+        const hint = isPortolanError(error) ? error.hint : undefined;
+        return { ok: false, note, hint, reason: vaultFault(error) };
       }
     },
     open: async () => (await load(true)) !== undefined,
@@ -138,8 +142,8 @@ export function createVault(options: VaultOptions): Vault {
       if (options.keyring === undefined)
         throw new PortolanError(
           "SECRET_STORE_FAILED",
-          "The passphrase cannot be kept: no keyring is in use.",
-          { hint: "Unlock the vault for a time instead: portolan secrets unlock" },
+          "The passphrase was not saved, because the keyring is turned off.",
+          { hint: "Unlock the vault for a limited time instead: portolan secrets unlock" },
         );
       await keepPassphrase(options.keyring, vault, await reader.passphrase(vault));
     },

@@ -10,7 +10,9 @@ import {
 } from "../attributes.ts";
 import type { CallObserver } from "../observers.ts";
 import type { CallRecord, Phase } from "../record.ts";
+import { CallerCounts } from "./caller-counts.ts";
 import { type Gauge, Histogram, type HistogramSnapshot, writeGauge } from "./registry.ts";
+import { SeriesIndex } from "./series-index.ts";
 
 export const PROMETHEUS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -35,19 +37,34 @@ export function createCallMetrics(): CallMetrics {
     "Duration of MCP requests that the gateway sent to servers for its clients.",
     DURATION_BUCKETS,
   );
+  const callers = new CallerCounts();
+  const ofRecords = new SeriesIndex<CallRecord>(server, {
+    isSame: isSameSeries,
+    nameOf: recordName,
+    keyOf: recordKey,
+    attributesOf: serverAttributes,
+  });
+  const ofPhases = new SeriesIndex<Phase>(client, {
+    isSame: isSamePhaseSeries,
+    nameOf: phaseName,
+    keyOf: phaseKey,
+    attributesOf: clientAttributes,
+  });
   return {
     server,
     client,
-    ended: (record) =>
-      server.record(keyOf(record), record.durationMs / 1_000, () => serverAttributes(record)),
+    ended: (record) => {
+      server.record(ofRecords.of(record), record.durationMs / 1_000);
+      if (record.method === "tools/call") callers.count(record.caller, record.outcome);
+    },
     phase: (phase) => {
-      if (phase.name === "upstream")
-        client.record(phaseKey(phase), phase.durationMs / 1_000, () => clientAttributes(phase));
+      if (phase.name === "upstream") client.record(ofPhases.of(phase), phase.durationMs / 1_000);
     },
     text(gauges) {
       const lines: string[] = [];
       server.write(lines);
       client.write(lines);
+      writeGauge(callers.toGauge(), lines);
       for (const gauge of gauges) writeGauge(gauge, lines);
       return `${lines.join("\n")}\n`;
     },
@@ -55,12 +72,45 @@ export function createCallMetrics(): CallMetrics {
 }
 
 /** Names that come from clients are part of a key only if they are attributes. */
-function keyOf({ method, target, server, outcome, rpcCode, revision, transport }: CallRecord): string {
-  const name = server !== undefined && (method === "tools/call" || method === "prompts/get") ? target : "";
-  return `${methodName(method)}\n${name}\n${outcome}\n${rpcCode}\n${revision}\n${transport}`;
+function recordName({ method, target, server }: CallRecord): string {
+  return server !== undefined && (method === "tools/call" || method === "prompts/get") ? (target ?? "") : "";
 }
 
-function phaseKey({ method, target, server, outcome, rpcCode, code, revision, transport }: Phase): string {
-  const name = method === "tools/call" || method === "prompts/get" ? target : "";
-  return `${method}\n${name}\n${server}\n${outcome}\n${rpcCode ?? code}\n${revision}\n${transport}`;
+function recordKey(record: CallRecord): string {
+  const { method, outcome, rpcCode, revision, transport } = record;
+  return `${methodName(method)}\n${recordName(record)}\n${outcome}\n${rpcCode}\n${revision}\n${transport}`;
+}
+
+/** Records of the same name. */
+function isSameSeries(a: CallRecord, b: CallRecord): boolean {
+  return (
+    a.method === b.method &&
+    a.outcome === b.outcome &&
+    a.rpcCode === b.rpcCode &&
+    a.revision === b.revision &&
+    a.transport === b.transport &&
+    (a.server === undefined) === (b.server === undefined)
+  );
+}
+
+function phaseName({ method, target }: Phase): string {
+  return method === "tools/call" || method === "prompts/get" ? (target ?? "") : "";
+}
+
+function phaseKey(phase: Phase): string {
+  const { method, server, outcome, rpcCode, code, revision, transport } = phase;
+  return `${method}\n${phaseName(phase)}\n${server}\n${outcome}\n${rpcCode ?? code}\n${revision}\n${transport}`;
+}
+
+/** Phases of the same name. */
+function isSamePhaseSeries(a: Phase, b: Phase): boolean {
+  return (
+    a.method === b.method &&
+    a.server === b.server &&
+    a.outcome === b.outcome &&
+    a.rpcCode === b.rpcCode &&
+    a.code === b.code &&
+    a.revision === b.revision &&
+    a.transport === b.transport
+  );
 }

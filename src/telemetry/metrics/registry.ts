@@ -7,7 +7,7 @@ import type { Attributes } from "../attributes.ts";
 const MAX_SERIES = 2_000;
 const OVERFLOW = 'otel_metric_overflow="true"';
 
-interface Series {
+export interface Series {
   readonly labels: string;
   readonly counts: number[];
   sum: number;
@@ -34,8 +34,11 @@ export class Histogram {
   }
 
   /** `key` is equal for equal attributes; the attributes are only made for the first value of a series. */
-  record(key: string, value: number, attributes: () => Attributes): void {
-    const series = this.#series.get(key) ?? this.#create(key, attributes);
+  series(key: string, attributes: () => Attributes): Series {
+    return this.#series.get(key) ?? this.#create(key, attributes);
+  }
+
+  record(series: Series, value: number): void {
     const { counts } = series;
     let at = 0;
     while (at < this.#bounds.length && value > (this.#bounds[at] as number)) at += 1;

@@ -79,17 +79,17 @@ function planSignal(
   if (exporter !== undefined && exporter !== "otlp" && exporter !== "none")
     return warn(
       `OTEL_${upper}_EXPORTER is ${JSON.stringify(exporter)}, which is not supported; ${signal} are not exported`,
-      "Set it to otlp or none. The gateway serves Prometheus itself: telemetry.prometheus in portolan.yaml.",
+      `Set OTEL_${upper}_EXPORTER to otlp or none. The gateway serves Prometheus itself: telemetry.prometheus in portolan.yaml.`,
     );
-  const protocol =
-    settings.protocol ??
-    read(`OTEL_EXPORTER_OTLP_${upper}_PROTOCOL`) ??
-    read("OTEL_EXPORTER_OTLP_PROTOCOL") ??
-    "http/protobuf";
+  const variable =
+    [`OTEL_EXPORTER_OTLP_${upper}_PROTOCOL`, "OTEL_EXPORTER_OTLP_PROTOCOL"].find(
+      (name) => read(name) !== undefined,
+    ) ?? "OTEL_EXPORTER_OTLP_PROTOCOL";
+  const protocol = settings.protocol ?? read(variable) ?? "http/protobuf";
   if (!PROTOCOLS.includes(protocol))
     return warn(
       `the OTLP protocol ${JSON.stringify(protocol)} is not supported; ${signal} are not exported`,
-      `Use ${PROTOCOLS.join(" or ")}; collectors accept both at port 4318.`,
+      `Set ${variable} to ${PROTOCOLS.join(" or ")}; collectors accept both at port 4318.`,
     );
   return {
     protocol: protocol as OtlpProtocol,

@@ -3,8 +3,9 @@
 import { expect, test } from "vitest";
 import { type Diagnostic, type ErrorCode, PortolanError } from "../../errors/index.ts";
 import type { LaunchNews } from "../../launch/index.ts";
-import type { JsonObject } from "../../model/index.ts";
+import { type CallToolResult, IN_PROGRAM, type JsonObject } from "../../model/index.ts";
 import { createLaunchDiagnostics, type PathDenial } from "./launch-diagnostics.ts";
+import { type SandboxDenial, sandboxDenials } from "./result-denials.ts";
 
 const denied = (host: string): LaunchNews => ({
   ...{ type: "denied", server: "web", host, port: 0, reason: "no" },
@@ -28,8 +29,8 @@ test("a refusal is reported once and passed on each time", () => {
   const { onLaunch, reported, forwarded } = setUp();
   for (const host of ["a.test", "a.test", "b.test"]) onLaunch(denied(host));
   expect(reported.map(({ code, message }) => [code, message])).toEqual([
-    ["SANDBOX_DENIED", "web was refused a.test: no"],
-    ["SANDBOX_DENIED", "web was refused b.test: no"],
+    ["SANDBOX_DENIED", 'The sandbox of server "web" denied a connection to a.test: no'],
+    ["SANDBOX_DENIED", 'The sandbox of server "web" denied a connection to b.test: no'],
   ]);
   expect(forwarded).toHaveLength(3);
 });
@@ -41,11 +42,13 @@ test("failures since then are explained", () => {
   onLaunch(denied("a.test"));
   for (const code of ["RPC_ERROR", "TIMEOUT", "SERVER_START_FAILED"] as const) {
     const explained = explain(failure(code), before);
-    expect(explained.hint).toMatch(/^It tried to reach a\.test, which .*--allow-net a\.test, /);
+    expect(explained.hint).toMatch(/^The server tried to reach a\.test, which .*--allow-net a\.test, /);
     expect({ ...explained.toJSON(), hint: "" }).toEqual({ ...failure(code).toJSON(), hint: "" });
   }
   for (const error of [failure("SERVER_CRASHED"), failure("RPC_ERROR", "Look there.")])
-    expect(explain(error, before).hint).toMatch(new RegExp(`^${error.hint} It tried to reach a\\.test, `));
+    expect(explain(error, before).hint).toMatch(
+      new RegExp(`^${error.hint} The server tried to reach a\\.test, `),
+    );
   const other = failure("INPUT_INVALID");
   expect(explain(other, before)).toBe(other);
   const later = failure("RPC_ERROR");
@@ -81,7 +84,7 @@ test("a local address in the arguments of a failed call is reported, although th
   const explained = explain(failure("RPC_ERROR"), performance.now(), call("http://192.168.0.9:81/"));
   expect(reported.map(({ message }) => message.replace(/: the .*/, ""))).toEqual(
     ["localhost:8080", "localhost:9000", "10.0.0.1:80", "localhost:6379", "192.168.0.9:81"].map(
-      (target) => `web was refused ${target}`,
+      (target) => `The sandbox of server "web" denied a connection to ${target}`,
     ),
   );
   expect(explained.hint).toContain("192.168.0.9:81");
@@ -99,8 +102,8 @@ test("a connection that failed in the server's own words is one that its sandbox
   // The sandbox grants this address, so the connection failed for another reason.
   checkResult({ isError: true, content: [{ type: "text", text: "connect ECONNREFUSED ::1:3000" }, null, 7] });
   expect(reported.map(({ message }) => message)).toEqual([
-    expect.stringMatching(/^web was refused localhost:5432: /),
-    expect.stringMatching(/^web was refused 10\.0\.0\.7:80: /),
+    expect.stringMatching(/^The sandbox of server "web" denied a connection to localhost:5432: /),
+    expect.stringMatching(/^The sandbox of server "web" denied a connection to 10\.0\.0\.7:80: /),
   ]);
   expect(reported[1]?.hint).toContain("--allow-net 10.0.0.7, ");
   // No event reports the attempt itself.
@@ -124,8 +127,8 @@ test("what no grant would help with explains nothing", () => {
 test("a path that the config names and the sandbox hides is reported once, with what grants it", () => {
   const { onLaunch, reported } = setUp();
   const notGranted = [
-    { path: "/home/a/db", where: "args[1]" },
-    { path: "/home/a/my notes", where: "env.NOTES", isNew: true },
+    { path: "/data/a/db", where: "args[1]" },
+    { path: "/data/a/my notes", where: "env.NOTES", isNew: true },
   ];
   const planned = {
     type: "planned",
@@ -136,13 +139,13 @@ test("a path that the config names and the sandbox hides is reported once, with 
   expect(reported.map(({ code, message, hint }) => [code, message, hint])).toEqual([
     [
       "SANDBOX_DENIED",
-      'The sandbox of server "web" hides /home/a/db, named in args[1]: the server can neither read nor write it.',
-      "Grant it with: --allow-read /home/a/db or --allow-write /home/a/db, or sandbox: { fs: { write: [/home/a/db] } } in its config (read: to read it only).",
+      'The sandbox of server "web" hides /data/a/db, named in args[1]: the server can neither read nor write it.',
+      "Grant it with: --allow-read /data/a/db or --allow-write /data/a/db, or sandbox: { fs: { write: [/data/a/db] } } in its config (read: to read it only).",
     ],
     [
       "SANDBOX_DENIED",
-      'The sandbox of server "web" hides /home/a/my notes, named in env.NOTES, which does not exist yet: the server can neither read nor write it.',
-      expect.stringContaining("create it first, then --allow-read '/home/a/my notes'") as string,
+      'The sandbox of server "web" hides /data/a/my notes, named in env.NOTES, which does not exist yet: the server can neither read nor write it.',
+      expect.stringContaining("create it first, then --allow-read '/data/a/my notes'") as string,
     ],
   ]);
 });
@@ -181,7 +184,7 @@ test("a rule that is not enforced is reported once, with its reason and the sett
       plan: {
         notGranted: [],
         sandbox: {
-          ...{ mode: "warn", by, policy: { network: [] } },
+          ...{ mode: "warn", by, backend: "none", policy: { network: [] } },
           missing: [{ rule, problem: "bubblewrap is not installed", remedy: "install it" }],
         },
       },
@@ -196,7 +199,7 @@ test("a rule that is not enforced is reported once, with its reason and the sett
       "install it",
     ],
     [
-      'Sandbox rule "limits.memory" not enforced for server "web": bubblewrap is not installed. The server runs without this rule because the command line says `--sandbox warn`.',
+      'Sandbox rule "limits.memory" not enforced for server "web": bubblewrap is not installed. The server runs without this rule because the command line sets its mode to `warn`.',
       "install it",
     ],
   ]);
@@ -230,8 +233,9 @@ test("a server of a config file gets the command that grants the path or the hos
       denied: [
         {
           path: "/srv/notes/a.txt",
+          access: "read",
           message: expect.stringContaining("hides /srv/notes/a.txt") as string,
-          grant: "portolan grant web --write /srv/notes (or --read, to read it only)",
+          grant: "portolan grant web --write /srv/notes",
         },
       ],
     },
@@ -284,8 +288,8 @@ test("the suggested grant is for reading if the tool only reads, or if only read
     (checkResult(failed(text), call(name))._meta as { "portolan/sandbox": { denied: { grant: string }[] } })[
       "portolan/sandbox"
     ].denied[0]?.grant;
-  const read = "portolan grant web --read /srv/a (or --write, to write it, too)";
-  const write = "portolan grant web --write /srv/a (or --read, to read it only)";
+  const read = "portolan grant web --read /srv/a";
+  const write = "portolan grant web --write /srv/a";
   expect(grantOf("show")).toBe(read);
   expect(grantOf("change", "ENOENT: no such file or directory, scandir '/srv/a'")).toBe(write);
   expect(grantOf("other", "ENOENT: no such file or directory, scandir '/srv/a'")).toBe(read);
@@ -293,11 +297,46 @@ test("the suggested grant is for reading if the tool only reads, or if only read
   // An open may be one for writing.
   expect(grantOf("other", "ENOENT: no such file or directory, open '/srv/a'")).toBe(write);
   const hint = explain(failure("RPC_ERROR"), performance.now(), call("show")).hint;
-  expect(hint).toBe(`The sandbox hides /srv/a; grant it with: ${read}`);
+  expect(hint).toBe(`The sandbox hides /srv/a; grant it with: ${read} (or --write, to write it, too)`);
   // The sandbox grants /ro for reading, so that the server can only lack the right to write.
   expect(explain(new PortolanError("RPC_ERROR", "EROFS: '/ro/a'"), 0, call("show", "x")).hint).toContain(
     "--write /ro/a",
   );
+});
+
+test("a program gets the whole field to write: what it grants already, and the access that is missing", () => {
+  const { onLaunch, checkResult } = createLaunchDiagnostics("web", () => {}, undefined, {
+    command: IN_PROGRAM,
+  });
+  const hiddenAmong = (words: string[]): object[] =>
+    words.map((path) => ({ path, where: "", ...(path === "/srv/denied" && { isDenied: true }) }));
+  const fs = { write: ["/srv/own"], deny: ["/srv/denied"] };
+  onLaunch({ ...start("bubblewrap"), hiddenAmong, fs } as unknown as LaunchNews);
+  const denialsOf = (path: string): SandboxDenial[] => {
+    const text = `ENOENT: no such file or directory, open '${path}'`;
+    return sandboxDenials(checkResult({ isError: true, content: [{ type: "text", text }] }));
+  };
+  expect(denialsOf("/srv/a")).toMatchObject([
+    {
+      access: "read",
+      grant: 'sandbox: { fs: { read: ["/srv/a"], write: ["/srv/own"], deny: ["/srv/denied"] } }',
+    },
+  ]);
+  const [denied] = denialsOf("/srv/denied");
+  expect(denied).toMatchObject({ path: "/srv/denied", message: expect.stringContaining("hides") as string });
+  expect(denied?.grant).toBeUndefined();
+});
+
+test("a script that does not exist is no denial of the sandbox", () => {
+  const [reported, events]: [Diagnostic[], PathDenial[]] = [[], []];
+  const options = { onDeniedPath: (denial: PathDenial) => events.push(denial) };
+  const { onLaunch } = createLaunchDiagnostics("web", (one) => reported.push(one), undefined, options);
+  const news = start("bubblewrap") as unknown as { plan: { notGranted: object[] } };
+  news.plan.notGranted.push({ path: "/srv/a.js", where: "args[0]", isNew: true, isScript: true });
+  onLaunch(news as unknown as LaunchNews);
+  expect(reported).toMatchObject([{ code: "SERVER_START_FAILED", message: expect.any(String) as string }]);
+  expect(reported[0]?.message).toContain("There is no file /srv/a.js");
+  expect(events).toEqual([]);
 });
 
 test("the result of a failed call names the hosts that were refused during the call", () => {
@@ -328,15 +367,32 @@ test("a path that the server itself refuses needs an argument, not a grant alone
   const reported: Diagnostic[] = [];
   const command = "portolan grant files";
   const { onLaunch, checkResult } = createLaunchDiagnostics(
-    ...(["files", (one: Diagnostic) => void reported.push(one), undefined, { command }] as const),
+    ...([
+      "files",
+      (one: Diagnostic) => void reported.push(one),
+      undefined,
+      { command, place: "/w/portolan.yaml:3", isReadOnlyTool: () => false },
+    ] as const),
   );
-  const hiddenAmong = (words: string[]): object[] => words.map((path) => ({ path, where: "args[0]" }));
+  const granted = new Set<string>();
+  const hiddenAmong = (words: string[]): object[] =>
+    words.flatMap((path) => (granted.has(path) ? [] : [{ path, where: "args[0]" }]));
   onLaunch({ ...start("bubblewrap"), hiddenAmong } as unknown as LaunchNews);
-  const text = "Access denied - path outside allowed directories: /home/a/docs/a.md not in /home/a/notes";
-  const call = { method: "tools/call", params: { name: "t", arguments: { path: "/home/a/docs/a.md" } } };
-  const { content } = checkResult({ isError: true, content: [{ type: "text", text }] }, call);
+  const text = "Access denied - path outside allowed directories: /data/a/docs/a.md not in /data/a/notes";
+  const call = { method: "tools/call", params: { name: "t", arguments: { path: "/data/a/docs/a.md" } } };
+  const lastText = ({ content }: JsonObject): string | undefined =>
+    (content as { text: string }[]).at(-1)?.text;
+  const failed = { isError: true, content: [{ type: "text", text }] };
   const hint =
-    "The server refuses it by itself, too. Add its folder to the server's arguments in its config, and grant it with: portolan grant files --read /home/a/docs/a.md (or --write, to write it)";
+    "The server itself refuses this path, too. Add /data/a/docs to the server's arguments in /w/portolan.yaml:3, and grant it with: portolan grant files --write /data/a/docs (or --read, to read it only)";
+  expect(lastText(checkResult(failed, call))).toContain(hint);
   expect(reported.map((one) => one.hint)).toEqual([hint]);
-  expect((content as { text: string }[]).at(-1)?.text).toContain(hint);
+  expect(sandboxDenials(checkResult(failed, call) as CallToolResult)).toMatchObject([
+    { access: "write", grant: "portolan grant files --write /data/a/docs" },
+  ]);
+  // After the grant, another grant is not suggested.
+  granted.add("/data/a/docs/a.md");
+  expect(lastText(checkResult(failed, call))).toBe(
+    'Server "files" itself refuses /data/a/docs/a.md: it was not started with that folder. Add /data/a/docs to the server\'s arguments in /w/portolan.yaml:3. Its sandbox does not deny it, so no grant helps.',
+  );
 });

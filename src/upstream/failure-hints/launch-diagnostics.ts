@@ -1,5 +1,8 @@
 // Launch diagnostics: reports sandbox rules that are not enforced and connections that were refused, each once.
 
+import { statSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname } from "node:path";
 import { changedError, ERROR_CODES, type PortolanError, type Report } from "../../errors/index.ts";
 import type { LaunchNews, LaunchPlan } from "../../launch/index.ts";
 import {
@@ -15,8 +18,12 @@ import {
   MISSING_SCRIPT_HINT,
   parseNetworkRule,
   pathGrant,
+  pathGrantCommand,
+  isSystemPath,
   ownFoldersHint,
+  ownFoldersText,
   pathGrantHint,
+  type RefusedPath,
   type ReportDenied,
 } from "../../model/index.ts";
 import type { NamedPath } from "../../sandbox/index.ts";
@@ -33,7 +40,8 @@ import {
 } from "./failed-access.ts";
 import { fetcherHint, limitHint, nativeHint } from "./launch-hints.ts";
 import { missingFileHint } from "./missing-files.ts";
-import { type Denial, withDenials } from "./result-denials.ts";
+import { missingVariablesHint } from "./missing-variables.ts";
+import { type Denial, withDenials, withText } from "./result-denials.ts";
 
 type OnLaunch = (news: LaunchNews) => void;
 type Planned = Extract<LaunchNews, { type: "planned" }>;
@@ -53,11 +61,14 @@ export interface LaunchDiagnostics {
 /** A path that the sandbox of a server hides or protects, and the command that grants it. */
 export interface PathDenial extends Denial {
   readonly path: string;
+  readonly access: "read" | "write";
 }
 
 export interface LaunchDiagnosticsOptions {
   /** The command that grants more to this server, up to its options. */
   readonly command?: string;
+  /** The file and line of its config. */
+  readonly place?: string;
   /** Called for each denied path once. */
   readonly onDeniedPath?: (denied: PathDenial) => void;
   /** Whether a tool only reads, as its annotations say; undefined if they do not say it. */
@@ -88,7 +99,7 @@ const NOT_THERE = "the server's sandbox has a network of its own, where nothing 
 
 const WARN_SET_BY: Readonly<Record<LaunchPlan["sandbox"]["by"], string>> = {
   config: "its config says `sandbox: warn`",
-  "command line": "the command line says `--sandbox warn`",
+  "command line": "the command line sets its mode to `warn`",
   PORTOLAN_SANDBOX: "PORTOLAN_SANDBOX is `warn`",
   default: "the sandbox mode is `warn`",
 };
@@ -99,6 +110,7 @@ export function createLaunchDiagnostics(
   onLaunch: OnLaunch | undefined,
   {
     command,
+    place,
     onDeniedPath,
     isReadOnlyTool,
     dataFile,
@@ -110,6 +122,7 @@ export function createLaunchDiagnostics(
   let plan: LaunchPlan | undefined;
   let hiddenAmong: Planned["hiddenAmong"];
   let readOnlyAmong: Planned["readOnlyAmong"];
+  let configured: Planned["fs"];
   let relaxed = false;
   let hasDataReport = false;
   const hidden = new Set<string>();
@@ -136,6 +149,7 @@ export function createLaunchDiagnostics(
         heardDenied(news);
       } else if (news.type === "planned") {
         ({ plan, hiddenAmong, readOnlyAmong } = news);
+        configured = news.fs;
         granted = news.plan.sandbox.policy.network;
         reportNamed(news.plan.notGranted);
         if (news.plan.sandbox.backend !== "none") reportDataFile();
@@ -164,6 +178,7 @@ export function createLaunchDiagnostics(
         (fetcher === undefined || denied === undefined ? fetcher : `${fetcher} ${denied}`) ??
         nativeHint(plan, error) ??
         missingFileHint(plan, error) ??
+        missingVariablesHint(error, command, (name) => plan?.env.includes(name) === true) ??
         denied ??
         hiddenHint(path, command);
       return hint === undefined ? error : withHint(error, hint);
@@ -183,7 +198,9 @@ export function createLaunchDiagnostics(
     if (isFailed) heardFailed(connectionsOf(call));
     const texts = textsOf(result, isFailed);
     const isForReading = onlyReads(call, texts);
-    const isOutside = isFailed && found.length > 0 && texts.some((text) => reportsOwnFolders(text));
+    const isOutside = isFailed && texts.some((text) => reportsOwnFolders(text));
+    if (isOutside && found.length === 0)
+      return withText(result, ownFoldersText(server, refused(argumentsOf(call)[0]), command));
     for (const text of texts) {
       if (isFailed) heardFailed(failedConnections(text));
       found.push(...failedIn(text).map((one) => ({ ...one, where: "the result of a call" })));
@@ -195,20 +212,36 @@ export function createLaunchDiagnostics(
     return withDenials(result, [...paths.values(), ...hosts]);
   }
 
-  /** Whether a call only reads: its tool says so, or, if the tool says nothing, the texts about the failure. */
-  function onlyReads(call: Call | undefined, texts: readonly string[]): boolean {
-    if (call?.method !== "tools/call") return false;
-    return isReadOnlyTool?.(String(call.params?.name)) ?? texts.some((text) => reportsFailedRead(text));
+  /** Whether a call only reads: its tool says so, or, if the tool says nothing, the texts about the failure; undefined if unknown. */
+  function onlyReads(call: Call | undefined, texts: readonly string[]): boolean | undefined {
+    if (call?.method !== "tools/call") return undefined;
+    const isRead = texts.some((text) => reportsFailedRead(text));
+    return isReadOnlyTool?.(String(call.params?.name)) ?? (isRead || undefined);
   }
 
   /** `isOutside`: the server itself refuses the path, so that a grant alone does not help. */
   function toDenial(named: FailedPath, isOutside = false): PathDenial {
-    const denied = { ...withConfigured(named), isForReading: named.isForReading };
-    const grant = pathGrant(denied, command);
+    const { isNew, isForReading } = named;
+    const own = isOutside ? { ...refused(named.path), isNew, isForReading } : undefined;
+    const denied = {
+      ...{ ...withConfigured(named), isForReading },
+      ...(own?.folder === undefined ? {} : { grant: own.folder }),
+    };
+    const isTooWide = own !== undefined && own.folder === undefined && isNew === true;
+    const grant = isTooWide ? undefined : pathGrantCommand(denied, command);
     const message = hiddenPathMessage(server, denied);
     const elsewhere = denied.protectedAs === undefined ? undefined : dataFile?.hint;
-    const hint = elsewhere ?? (isOutside ? ownFoldersHint(denied, command) : pathGrantHint(denied, command));
-    return { path: denied.path, message, ...(grant && { grant }), hint };
+    const hint =
+      elsewhere ??
+      (own === undefined ? pathGrantHint(denied, command) : ownFoldersHint(own, command, denied));
+    const isShown = denied.isReadOnly === true || denied.protectedAs !== undefined;
+    // A tool that does not only read lacks the right to write.
+    const access = isShown || isForReading === false ? "write" : "read";
+    return { path: denied.path, access, message, ...(grant && { grant }), hint };
+  }
+
+  function refused<P extends string | undefined>(path: P): RefusedPath & { readonly path: P } {
+    return { path, folder: path && folderOf(path), place };
   }
 
   function hiddenIn(words: readonly string[]): readonly NamedPath[] {
@@ -224,7 +257,8 @@ export function createLaunchDiagnostics(
   }
 
   /** The path that the config names is the one to grant, in place of a single file in it. */
-  function withConfigured(named: NamedPath): NamedPath {
+  function withConfigured(found: NamedPath): NamedPath & Pick<DeniedPath, "granted"> {
+    const named = { ...found, ...(configured && { granted: configured }) };
     const around = plan?.notGranted.find(({ path }) => named.path.startsWith(`${path}/`));
     return around === undefined ? named : { ...named, isNew: undefined, grant: around.path };
   }
@@ -236,8 +270,11 @@ export function createLaunchDiagnostics(
       hidden.add(named.path);
       const denial = toDenial(named, isOutside);
       const { message, hint } = denial;
-      report({ code: "SANDBOX_DENIED", severity: "warning", server, message, hint });
-      onDeniedPath?.(denial);
+      // The sandbox denies nothing if the script does not exist.
+      const isMissing = named.isNew === true && named.isScript === true;
+      const code = isMissing ? "SERVER_START_FAILED" : "SANDBOX_DENIED";
+      report({ code, severity: "warning", server, message, hint });
+      if (!isMissing) onDeniedPath?.(denial);
     }
   }
 
@@ -247,11 +284,15 @@ export function createLaunchDiagnostics(
     report({ code: "SANDBOX_DENIED", severity: "warning", server, ...dataFile });
   }
 
-  function reportMissing({ missing, by }: LaunchPlan["sandbox"]): void {
+  function reportMissing({ missing, by, backend }: LaunchPlan["sandbox"]): void {
     for (const { rule, problem, remedy } of missing) {
-      const [subject, without] =
-        rule === "sandbox" ? ["Sandbox", "unsandboxed"] : [`Sandbox rule "${rule}"`, "without this rule"];
-      const message = `${subject} not enforced for server "${server}": ${problem}. The server runs ${without} because ${WARN_SET_BY[by]}.`;
+      const [fact, how] =
+        rule !== "sandbox"
+          ? [`Sandbox rule "${rule}" not enforced`, "without this rule"]
+          : backend === "none"
+            ? ["Sandbox not enforced", "unsandboxed"]
+            : ["Sandbox not fully enforced", "nevertheless"];
+      const message = `${fact} for server "${server}": ${problem}. The server runs ${how} because ${WARN_SET_BY[by]}.`;
       report({ code: "SANDBOX_UNAVAILABLE", severity: "warning", server, message, hint: remedy });
     }
   }
@@ -260,6 +301,13 @@ export function createLaunchDiagnostics(
 /** A program that could not download its package should be installed, instead of being granted those hosts. */
 function fetching(plan: LaunchPlan | undefined, { code }: PortolanError): string | undefined {
   return plan === undefined || code !== "SERVER_START_FAILED" ? undefined : fetcherHint(plan);
+}
+
+/** The folder that a server would be started with, to use this path. */
+function folderOf(path: string): string | undefined {
+  const folder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? path : dirname(path);
+  const isUsable = /^~?\//.test(folder) && ![homedir(), "/tmp"].includes(folder) && !isSystemPath(folder);
+  return isUsable ? folder : undefined;
 }
 
 function argumentsOf(call: Call | undefined): string[] {
@@ -285,7 +333,10 @@ function hiddenHint(denied: FailedPath | undefined, command: string | undefined)
   if (isNew === true && isScript === true) return `There is no file ${path}. ${MISSING_SCRIPT_HINT}`;
   if (protectedAs !== undefined) return `The sandbox protects ${path}, which is ${protectedAs}.`;
   const what = isReadOnly === true ? `grants ${path} for reading only` : `hides ${path}`;
-  return `The sandbox ${what}; grant it with: ${pathGrant(denied, command)}`;
+  const how = pathGrant(denied, command);
+  return how === undefined
+    ? `The sandbox ${what}. ${pathGrantHint(denied, command)}`
+    : `The sandbox ${what}; grant it with: ${how}`;
 }
 
 function isGranted(granted: readonly string[], host: string, port: number): boolean {

@@ -54,7 +54,9 @@ test.each([
   [{ exitCode: 134 }, { memoryBytes: 2 ** 32, cpuSeconds: 1 }, "limits.memory: 4GiB"],
   [{ exitCode: 153 }, { fileBytes: 1_000 }, "limits.file_size: 1KB"],
 ])("%j with %j names the limit", (data, limits, named) => {
-  expect(limitHint(plan(limits), died(data))).toContain(`It may have reached ${named} of its sandbox`);
+  expect(limitHint(plan(limits), died(data))).toContain(
+    `The server may have reached a limit of its sandbox, ${named}.`,
+  );
 });
 
 test("there is no hint for other signals, other limits, or without a sandbox", () => {

@@ -24,7 +24,7 @@ export function fetcherHint({ program, args, sandbox }: LaunchPlan): string | un
   const name = basename(program).replace(/\.(?:exe|cmd)$/i, "");
   const remedy = remedyFor(name, args);
   if (remedy === undefined) return undefined;
-  return `${name} fetches its package at each start, and its sandbox grants no host. ${remedy}`;
+  return `${name} downloads its package at each start, but the sandbox of the server grants no network access. ${remedy}`;
 }
 
 function remedyFor(name: string, args: readonly string[]): string | undefined {
@@ -32,7 +32,7 @@ function remedyFor(name: string, args: readonly string[]): string | undefined {
   if (name === "uv" && args[0] === "tool" && args[1] === "run")
     return installOnce("uv tool install", args.slice(2));
   if (name === "uv" && args[0] === "run")
-    return "Run `uv sync` in its project once, and name the program in its .venv/bin instead.";
+    return "Run `uv sync` once in the project of the server, and use the program in its .venv/bin as the command.";
   if (name === "pipx" && args[0] === "run") return installOnce("pipx install", args.slice(1));
   if (name === "deno") return forDeno(args);
   return undefined;
@@ -44,7 +44,7 @@ function installOnce(command: string, args: readonly string[]): string {
   const spec = named.get("--from") ?? named.get("--spec") ?? first;
   // `package@1.2`, `package[extra]==1.2`
   const program = first.replace(/[@[=<>~! ].*$/s, "");
-  return `Install it once, with \`${command} ${shellWord(spec)}\`, and then use \`${shellWord(program)}\` as the command, with the same arguments.`;
+  return `Install the package once, with \`${command} ${shellWord(spec)}\`, and then use \`${shellWord(program)}\` as the command, with the same arguments.`;
 }
 
 function wordsOf(args: readonly string[]): { readonly plain: string[]; readonly named: Map<string, string> } {
@@ -68,9 +68,9 @@ function forDeno(args: readonly string[]): string | undefined {
   const source = words[at] ?? "";
   const npm = /^npm:\/?(.+)$/.exec(source)?.[1];
   if (npm !== undefined)
-    return `If it also runs on Node.js, use \`npx -y ${shellWord(npm)}\` as the command, with the same arguments: Portolan installs it once.`;
+    return `If the package also runs on Node.js, use \`npx -y ${shellWord(npm)}\` as the command, with the same arguments: Portolan installs it once.`;
   const options = words.slice(0, at).map((word) => `${shellWord(word)} `);
-  return `Compile it once, with \`deno compile --output server ${options.join("")}${shellWord(source)}\`, and then use \`./server\` as the command, with the same arguments.`;
+  return `Compile the server once, with \`deno compile --output server ${options.join("")}${shellWord(source)}\`, and then use \`./server\` as the command, with the same arguments.`;
 }
 
 /** A file of compiled code in a package, as Node.js and the `bindings` package print it. */
@@ -84,7 +84,7 @@ export function nativeHint(plan: LaunchPlan | undefined, { stderr = "" }: Portol
   if (part === undefined) return undefined;
   const [, name = "PACKAGE"] = /^((?:@[^@/\s]+\/)?[^@/\s]+)/.exec(plan.source) ?? [];
   const folder = `~/mcp/${basename(name)}`;
-  return `It needs compiled code of ${part}, which an install script would build, and Portolan runs no install scripts. If you trust it, install it yourself: \`npm install --prefix ${folder} ${shellWord(name)}\`, and use its program in ${folder}/node_modules/.bin as the command, with the same arguments.`;
+  return `The server needs compiled code of ${part}, which an install script would build. Portolan runs no install scripts. If you trust the package, install it yourself: \`npm install --prefix ${folder} ${shellWord(name)}\`, and use the full path of its program in ${folder}/node_modules/.bin as the command, with the same arguments.`;
 }
 
 /** A runtime that gets no more memory may end with any of several signals. */
@@ -103,7 +103,7 @@ export function limitHint(plan: LaunchPlan | undefined, { data }: PortolanError)
     (name) => signal !== undefined && limits[name] !== undefined && ENDED_BY[name]?.includes(signal) === true,
   );
   if (reached === undefined) return undefined;
-  return `It may have reached ${limitRule(reached, limits[reached])} of its sandbox: raise it there, if it needs more.`;
+  return `The server may have reached a limit of its sandbox, ${limitRule(reached, limits[reached])}. If it needs more, raise the limit.`;
 }
 
 /** The wrapper programs of a sandbox report a signal as an exit code. */

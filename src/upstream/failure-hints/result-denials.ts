@@ -1,8 +1,9 @@
 // Denials of a sandbox in the result of a call: in `_meta` for programs, and in a text for the model and the person.
 
-import { isObject, type JsonObject } from "../../model/index.ts";
+import { isPortolanError, type PortolanError } from "../../errors/index.ts";
+import { type CallToolResult, isObject, type JsonObject } from "../../model/index.ts";
 
-/** A path or host that the sandbox of a server denied, and the command that grants it. */
+/** A path or host that the sandbox of a server denied, and the command that grants it; or a granted host that this machine could not reach. */
 export interface Denial {
   readonly message: string;
   readonly grant?: string;
@@ -17,13 +18,53 @@ const SANDBOX_META = "portolan/sandbox";
 const MAX_TEXTS = 5;
 
 /** Paths and hosts that a sandbox denied during a call, as its result names them. A server can write this field too: the text to show is in the diagnostics. */
-export function deniedTargets({ _meta }: JsonObject): readonly string[] {
+export function deniedTargets(result: JsonObject): readonly string[] {
+  return deniedOf(result).flatMap(({ path, host }) =>
+    [path, host].filter((name) => typeof name === "string"),
+  );
+}
+
+/** A path or host that the sandbox of a server denied during a call, or a granted host that this machine could not reach. */
+export interface SandboxDenial {
+  /** The denied path, with the missing access; absent for a host. */
+  readonly path?: string;
+  readonly access?: "read" | "write";
+  /** The denied host; absent for a path. */
+  readonly host?: string;
+  /** `unreachable`: the sandbox grants the host, but this machine could not reach it. */
+  readonly kind?: "unreachable";
+  readonly message: string;
+  /** The command or the config that grants it; absent if no grant would help. */
+  readonly grant?: string;
+}
+
+/**
+ * The denials of a sandbox in the result of a call, or in the error of a call: of its result, or the path that Portolan refused
+ * before the call. A server can write this field of its result, too, so do not grant anything without asking a person.
+ */
+export function sandboxDenials(from: CallToolResult | PortolanError): SandboxDenial[] {
+  if (!isPortolanError(from)) return deniedOf(from).flatMap(toSandboxDenial);
+  const { code, message, data } = from;
+  if (isObject(data.result)) return deniedOf(data.result).flatMap(toSandboxDenial);
+  return code === "SANDBOX_DENIED" ? toSandboxDenial({ ...data, message }) : [];
+}
+
+function toSandboxDenial({ path, access, host, kind, message, grant }: JsonObject): SandboxDenial[] {
+  if (typeof message !== "string") return [];
+  const about =
+    typeof path === "string"
+      ? { path, access: access === "write" ? ("write" as const) : ("read" as const) }
+      : typeof host === "string"
+        ? { host, ...(kind === "unreachable" ? { kind: "unreachable" as const } : {}) }
+        : undefined;
+  if (about === undefined) return [];
+  return [{ ...about, message, ...(typeof grant === "string" ? { grant } : {}) }];
+}
+
+function deniedOf({ _meta }: JsonObject): readonly JsonObject[] {
   const about = isObject(_meta) ? _meta[SANDBOX_META] : undefined;
   const denied: unknown = isObject(about) ? about["denied"] : undefined;
-  if (!Array.isArray(denied)) return [];
-  return denied.flatMap((one: unknown) =>
-    isObject(one) ? [one["path"], one["host"]].filter((name) => typeof name === "string") : [],
-  );
+  return Array.isArray(denied) ? denied.filter(isObject) : [];
 }
 
 /** A failed call gets a text, too: clients show `content` and no `_meta`. A successful result keeps its content. */
@@ -32,8 +73,23 @@ export function withDenials(result: JsonObject, denials: readonly Denial[]): Jso
   const meta = isObject(result._meta) ? result._meta : {};
   const denied = denials.map(({ hint: _hint, ...fields }) => fields);
   const about = { ...result, _meta: { ...meta, [SANDBOX_META]: { denied } } };
-  if (result.isError !== true || !Array.isArray(result.content)) return about;
-  return { ...about, content: [...(result.content as unknown[]), { type: "text", text: textOf(denials) }] };
+  return result.isError === true ? withText(about, textOf(denials)) : about;
+}
+
+/** Adds a text of Portolan to the end of a failed result. */
+export function withText(result: JsonObject, text: string): JsonObject {
+  if (!Array.isArray(result.content)) return result;
+  return { ...result, content: [...(result.content as unknown[]), { type: "text", text }] };
+}
+
+/** The result without the text about denials, for a place that shows the diagnostics themselves. */
+export function withoutDenialText<R extends JsonObject>(result: R): R {
+  const content: readonly unknown[] = Array.isArray(result.content) ? result.content : [];
+  const last = content.at(-1);
+  const text = isObject(last) && last["type"] === "text" ? String(last["text"]) : undefined;
+  const messages = deniedOf(result).flatMap(({ message }) => (typeof message === "string" ? [message] : []));
+  const isOwn = text?.split("\n").every((line) => messages.some((message) => line.startsWith(message)));
+  return isOwn === true ? { ...result, content: content.slice(0, -1) } : result;
 }
 
 function textOf(denials: readonly Denial[]): string {

@@ -115,13 +115,13 @@ function onlyModern(verdict: ProbeVerdict, options: NegotiateOptions): Descripti
   const { name, revision } = options.definition;
   throw new PortolanError(
     "VERSION_UNSUPPORTED",
-    `${name} does not support ${MODERN_REVISION}, which its config demands`,
+    `${name} does not support ${MODERN_REVISION}, which ${revision === undefined ? "era: modern" : "its protocol_version"} requires`,
     {
       server: name,
       data: { wanted: [MODERN_REVISION] },
       hint:
         revision === undefined
-          ? 'Let the era be "auto", or update the server.'
+          ? 'Set "era: auto" in its config (on the command line: --era auto), or update the server.'
           : "Remove protocol_version from its config, set one that the server supports, or update the server.",
     },
   );
@@ -192,8 +192,9 @@ async function initialize(peer: Peer, options: NegotiateOptions): Promise<Descri
     maxTimeoutMs: definition.limits.startTimeoutMs,
     signal,
   });
-  const revision = typeof result.protocolVersion === "string" ? result.protocolVersion : "none";
-  if (!LEGACY_REVISIONS.includes(revision)) throw unsupported(definition.name, [revision]);
+  const revision = typeof result.protocolVersion === "string" ? result.protocolVersion : "";
+  if (!LEGACY_REVISIONS.includes(revision))
+    throw unsupported(definition.name, revision === "" ? [] : [revision]);
   return {
     era: "legacy",
     revision,
@@ -213,7 +214,7 @@ function unsupported(server: string, theirs: string[]): PortolanError {
   const ours = [MODERN_REVISION, ...LEGACY_REVISIONS];
   return new PortolanError(
     "VERSION_UNSUPPORTED",
-    `${server} supports MCP ${theirs.join(", ") || "of an unnamed revision"}; this client supports ${ours.join(", ")}`,
+    `${server} supports MCP ${theirs.join(", ") || "in an unknown revision"}; Portolan supports ${ours.join(", ")}`,
     {
       server,
       data: { theirs, ours },

@@ -38,7 +38,7 @@ export async function answerRequest(
   const { method } = request;
   if (method === "ping") return { result: {} };
   if (!isClientFeature(method)) {
-    return { error: { code: RPC.METHOD_NOT_FOUND, message: `This client does not know ${method}` } };
+    return { error: { code: RPC.METHOD_NOT_FOUND, message: `This client does not support ${method}` } };
   }
   try {
     const result = await handler?.(request);
@@ -76,15 +76,25 @@ export async function answerInputRequests(
       if (method === ROOTS) return [key, { roots: [] }] as const;
       throw new PortolanError(
         "CAPABILITY_MISSING",
-        `${place.server} needs ${method || "something unknown"}: ${answer.error.message}`,
+        `${place.server} needs ${method || "an unknown kind of input"}: ${answer.error.message}`,
         {
           server: place.server,
           data: { method },
+          hint: inputHint(method, answer.error.code),
         },
       );
     }),
   );
   return Object.fromEntries(answers);
+}
+
+/** Undefined if a handler would help. */
+function inputHint(method: string, code: number): string | undefined {
+  if (!isClientFeature(method))
+    return "Report it to the author of the server: MCP has no such server request.";
+  return code === RPC.INTERNAL
+    ? "The handler of this server request failed; the message gives its reason."
+    : undefined;
 }
 
 interface LegacyRequestsOptions {

@@ -15,7 +15,7 @@ export interface WholeList {
 
 /** Fetches a whole list, and stops at servers whose list does not end. */
 export async function listAll(
-  upstream: Upstream,
+  upstream: Pick<Upstream, "name" | "request">,
   field: string,
   call: Call,
   options: { maxPages: number; onLoop: (message: string) => void },
@@ -42,13 +42,15 @@ export async function listAll(
     cursor = result.nextCursor;
     if (typeof cursor !== "string" || cursor === "") return { items, ttlMs, cacheScope };
     if (seen.has(cursor)) {
-      options.onLoop(`${call.method} repeats its cursor; the list ends here with ${items.length} entries`);
+      options.onLoop(
+        `${call.method} returned the same cursor twice; Portolan uses the ${items.length} entries before it`,
+      );
       return { items, ttlMs, cacheScope };
     }
     seen.add(cursor);
   }
   options.onLoop(
-    `${call.method} has more than ${options.maxPages} pages; the list ends here with ${items.length} entries`,
+    `${call.method} has more than ${options.maxPages} pages; Portolan uses their first ${items.length} entries`,
   );
   return { items, ttlMs, cacheScope };
 }

@@ -5,13 +5,18 @@ import type { JsonObject, ServerDefinition } from "../../model/index.ts";
 import type { PhaseStart } from "../../telemetry/index.ts";
 import type { Description } from "../upstream.ts";
 
+/** The host and port of a server behind a URL. */
+export function addressOf({ endpoint }: ServerDefinition): Pick<PhaseStart, "address" | "port"> {
+  const url = "url" in endpoint && typeof endpoint.url === "string" ? parseUrl(endpoint.url) : undefined;
+  return { address: url?.hostname, port: url && portOf(url) };
+}
+
 export function describeUpstream(
   { era, revision, transport }: Description,
-  { endpoint }: ServerDefinition,
+  { address, port }: ReturnType<typeof addressOf>,
   method: string,
   params: JsonObject | undefined,
 ): PhaseStart {
-  const url = "url" in endpoint && typeof endpoint.url === "string" ? parseUrl(endpoint.url) : undefined;
   const target = params?.name ?? params?.uri;
   return {
     name: "upstream",
@@ -20,8 +25,8 @@ export function describeUpstream(
     transport,
     era,
     revision,
-    address: url?.hostname,
-    port: url && portOf(url),
+    address,
+    port,
   };
 }
 

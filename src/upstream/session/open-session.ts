@@ -1,6 +1,12 @@
 // Opens one session of a server: installs its program first, limits the time of the start, and explains why a start failed.
 
-import { ERROR_CODES, isPortolanError, PortolanError, toPortolanError } from "../../errors/index.ts";
+import {
+  ERROR_CODES,
+  isPortolanError,
+  PortolanError,
+  START_TIMEOUT_HINT,
+  toPortolanError,
+} from "../../errors/index.ts";
 import type { LaunchPlan } from "../../launch/index.ts";
 import { type LaunchSettings, modeWords, type ServerDefinition } from "../../model/index.ts";
 import { explainingLine } from "../../process/index.ts";
@@ -36,7 +42,8 @@ export async function openSession(options: OpenSessionOptions): Promise<Session>
     // A person takes longer than a server: the time begins anew when the login has ended.
     if (person !== undefined) return void person.then(arm, arm);
     const message = `${name} was not ready after ${startTimeoutMs} ms`;
-    tooLate.abort(new PortolanError("TIMEOUT", message, { server: name, data: { startTimeoutMs } }));
+    const data = { startTimeoutMs };
+    tooLate.abort(new PortolanError("TIMEOUT", message, { server: name, hint: START_TIMEOUT_HINT, data }));
   };
   let isOver = false;
   const arm = (): void => {
@@ -131,5 +138,5 @@ function boxHint(
   if (sandbox.backend === "none" || !reportsFailedAccess(stderr)) return undefined;
   // The launch diagnostics explain hidden paths.
   if (notGranted.length > 0) return undefined;
-  return `It runs in a sandbox: portolan why --plan shows what it may touch, and ${modeWords(settings, "off")} whether that is the reason.`;
+  return `The server runs in a sandbox. To see its grants: portolan why --plan <server>, or portolan why --plan -- <command...>. To test whether the sandbox is the reason, start the server with ${modeWords(settings, "off")}.`;
 }

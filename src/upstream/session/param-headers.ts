@@ -44,7 +44,8 @@ export function paramHeaders(schema: JsonSchema): { headers: ParamHeader[] } | {
     if (Array.isArray(node)) return first(node, (item) => visit(item, path, false, depth + 1));
     const schemaNode = node as JsonObject;
     if (ANNOTATION in schemaNode) {
-      if (!reachable || path.length === 0) return `${ANNOTATION} is somewhere a value cannot be read from`;
+      if (!reachable || path.length === 0)
+        return `${ANNOTATION} is at a place where the arguments of a call have no value`;
       const problem = annotated(schemaNode, path);
       if (problem !== undefined) return problem;
     }

@@ -9,7 +9,7 @@ const asked: string[] = [];
 const check: PathCheck = async (values) => {
   asked.push(...values);
   const index = values.findIndex((value) => value.includes("/etc"));
-  return index === -1 ? undefined : { index, problem: "is outside" };
+  return index === -1 ? undefined : { index, kind: "outside", problem: "is outside" };
 };
 
 function guardWith(problemOf: PathCheck = check): PathGuard {
@@ -39,7 +39,8 @@ test.each([
     code: "SANDBOX_DENIED",
     server: "files",
     tool: "read_file",
-    message: `${Object.keys(given)[0]} is outside`,
+    message: `${Object.keys(given)[0]} "/etc/passwd" is outside`,
+    data: { argument: Object.keys(given)[0], path: "/etc/passwd", access: "read" },
   });
 });
 
@@ -61,7 +62,7 @@ test.each([
   asked.length = 0;
   await expect(guardWith()(call({ paths }))).rejects.toMatchObject({
     code: "SANDBOX_DENIED",
-    message: "the arguments that are paths contain more than can be checked",
+    message: "the arguments contain more paths than Portolan can check",
   });
   expect(asked).toEqual([]);
 });
@@ -78,7 +79,11 @@ test.each([
   ...["mcp_fs:file:///etc/passwd", "view-source:file:///etc/x", "git+file:///etc/x"],
 ])("a file URI is checked in any argument: %j", async (uri) => {
   asked.length = 0;
-  const refused = { code: "SANDBOX_DENIED", tool: "other", message: "a is outside" };
+  const refused = {
+    code: "SANDBOX_DENIED",
+    tool: "other",
+    message: expect.stringMatching(/^a "file:.*" is outside$/i) as string,
+  };
   await expect(guardWith()(call({ a: uri }, "other"))).rejects.toMatchObject(refused);
   await expect(guardWith()(call({ a: [{ b: uri }] }, "other"))).rejects.toMatchObject(refused);
   expect(asked.every((one) => /^file:/i.test(one))).toBe(true);
@@ -111,7 +116,7 @@ test.each([
 ])("the resource %j is checked", async (uri) => {
   for (const method of ["resources/read", "resources/subscribe"])
     await expect(guardWith()(read(uri, method))).rejects.toMatchObject({
-      message: "the URI of the resource is outside",
+      message: `uri ${JSON.stringify(uri)} is outside`,
     });
 });
 

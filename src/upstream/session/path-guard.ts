@@ -2,8 +2,8 @@
 
 import { toWildcard } from "../../base/text/wildcard.ts";
 import { PortolanError } from "../../errors/index.ts";
-import { isObject, type SandboxConfig } from "../../model/index.ts";
-import type { PathCheck } from "../../sandbox/index.ts";
+import { isObject, type JsonObject, type SandboxConfig } from "../../model/index.ts";
+import type { PathCheck, PathProblem } from "../../sandbox/index.ts";
 import type { Call } from "../upstream.ts";
 import { within } from "../waiting.ts";
 
@@ -37,8 +37,10 @@ const FILE_URI = /^(?:[\w.-]*[:+])*(?=file:(?:[/\\]|\S+$))/i;
 const HEAD = 512;
 /** Matches characters that URL parsers ignore. */
 const ODD = /^[\p{Cc} ]|[\t\n\r]/u;
-const TOO_MUCH = "the arguments that are paths contain more than can be checked";
-const FEWER = `Split the call: up to ${MAX_TEXTS} texts and ${MAX_CHARACTERS} characters are checked at once.`;
+/** The length up to which a message shows a path. */
+const MAX_SHOWN = 300;
+const TOO_MUCH = "the arguments contain more paths than Portolan can check";
+const FEWER = `Split the call: Portolan checks up to ${MAX_TEXTS} texts with ${MAX_CHARACTERS} characters per call.`;
 
 export function createPathGuard(options: PathGuardOptions): PathGuard | undefined {
   const { server, check, declared = {}, timeoutMs } = options;
@@ -50,7 +52,7 @@ export function createPathGuard(options: PathGuardOptions): PathGuard | undefine
     if (WITH_URI.has(method)) {
       const uri = params?.uri;
       if (typeof uri !== "string" || isElsewhere(uri)) return undefined;
-      return pass([{ what: "the URI of the resource", text: uri }], call);
+      return pass([{ what: "uri", text: uri }], call);
     }
     if (method !== "tools/call") return undefined;
     const { name, arguments: given } = params ?? {};
@@ -76,20 +78,31 @@ export function createPathGuard(options: PathGuardOptions): PathGuard | undefine
     const over = new AbortController();
     const texts = found.map(({ text }) => text);
     try {
-      const limit = { server, what: "checking its paths", ms: ms ?? timeoutMs, signal };
+      const limit = { server, what: "checking the paths in the arguments", ms: ms ?? timeoutMs, signal };
       const wrong = await within(check?.(texts, over.signal) ?? Promise.resolve(undefined), limit);
       if (wrong === undefined) return;
-      const hint = `If ${server} should have it, grant the folder in its sandbox, under fs.`;
-      throw refusal(`${found[wrong.index]?.what ?? "a path"} ${wrong.problem}`, hint, tool);
+      const hint = hintFor(wrong, server);
+      const { what, text: path } = found[wrong.index] ?? { what: "a path", text: "" };
+      const message = `${what} ${JSON.stringify(path.slice(0, MAX_SHOWN))} ${wrong.problem}`;
+      // The check is about visible paths, so the server could not even read this one.
+      throw refusal(message, hint, tool, { argument: what, path, access: "read" });
     } finally {
       // The check is not needed after a timeout or an abort.
       over.abort();
     }
   }
 
-  function refusal(message: string, hint: string, tool: string | undefined): PortolanError {
-    return new PortolanError("SANDBOX_DENIED", message, { server, tool, hint });
+  function refusal(message: string, hint: string, tool?: string, data?: JsonObject): PortolanError {
+    return new PortolanError("SANDBOX_DENIED", message, { server, tool, hint, data });
   }
+}
+
+function hintFor({ kind }: PathProblem, server: string): string {
+  if (kind === "outside")
+    return `If ${server} needs this path, grant it in its sandbox config: fs.read or fs.write.`;
+  if (kind === "hidden")
+    return `The sandbox of ${server} hides this path inside of a granted folder, for example with fs.deny.`;
+  return "Pass the path as plain text: absolute, without escapes and control characters.";
 }
 
 /** Reads the URI as a URL parser does: it ignores leading spaces, and tabs and line ends anywhere. */

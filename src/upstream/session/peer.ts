@@ -23,7 +23,7 @@ import {
 } from "../transports/outgoing-message.ts";
 import { AbortSignals } from "./abort-signals.ts";
 import type { ServerRequestHandler, Call } from "../upstream.ts";
-import { timerMs } from "../waiting.ts";
+import { HARD_LIMIT_HINT, timerMs } from "../waiting.ts";
 import { neverRan, type Transport } from "../transports/transport.ts";
 
 export interface PeerRequest {
@@ -353,6 +353,7 @@ export class Peer {
         server: this.server,
         stderr: this.transport.stderrTail?.(),
         data: { method, timeoutMs: ms, hard },
+        hint: hard ? HARD_LIMIT_HINT : undefined,
       }),
     );
     // Requests that were in flight when another timed out are no further evidence against the server.
@@ -380,6 +381,7 @@ function sendError(error: unknown, server: string, method: string): PortolanErro
   if (error instanceof PortolanError) return error;
   return new PortolanError("INPUT_INVALID", `the params of ${method} cannot be written as JSON`, {
     server,
+    hint: "Pass only values that JSON has: no BigInt, and no object that contains itself.",
     cause: error,
   });
 }
@@ -389,7 +391,7 @@ export function rpcError(server: string, method: string, error: unknown): Portol
   const text =
     typeof message === "string" && message !== ""
       ? message
-      : `${method} failed, and the server does not say why`;
+      : `${method} failed, and the server gave no reason`;
   // -32021 is about a capability that the caller did not declare, so it has its own code.
   return new PortolanError(code === RPC.MISSING_CAPABILITY ? "CAPABILITY_MISSING" : "RPC_ERROR", text, {
     server,

@@ -233,7 +233,7 @@ class SessionUpstream implements Upstream {
 
   #unresponsive(session: Session, consecutive: number): void {
     if (consecutive < TIMEOUTS_BEFORE_KILL || session.description.transport !== "stdio") return;
-    const message = `${this.name} was stopped: ${consecutive} requests in a row ran into their time limit`;
+    const message = `Portolan stopped ${this.name}: ${consecutive} requests in a row timed out`;
     const error = new PortolanError("SERVER_CRASHED", message, {
       server: this.name,
       stderr: session.peer.transport.stderrTail?.(),

@@ -15,7 +15,7 @@ import type { RequestAuth } from "../../oauth/index.ts";
 import { type Observation, type OpenPhase, trackPhase } from "../../telemetry/index.ts";
 import { Attribution, MAY_CAUSE_REQUESTS } from "../server-requests/attribution.ts";
 import { Envelopes } from "./envelope.ts";
-import { describeUpstream, withTrace } from "./observed-request.ts";
+import { addressOf, describeUpstream, withTrace } from "./observed-request.ts";
 import { explainEraResult, inputRequiredInLegacy } from "../failure-hints/era-hints.ts";
 import { InputRounds } from "../server-requests/input-rounds.ts";
 import { negotiate } from "../negotiation/negotiate.ts";
@@ -64,6 +64,7 @@ export class Session {
   readonly #toolHeaders: ToolHeaders;
   readonly #envelopes: Envelopes;
   readonly #ended = new AbortController();
+  #address: ReturnType<typeof addressOf> | undefined;
 
   private constructor(transport: Transport, options: SessionOptions) {
     this.#options = options;
@@ -192,7 +193,7 @@ export class Session {
     const { requestState, inputResponses: _responses, ...params } = call.params;
     if (requestState === undefined) return send(params);
     return Promise.reject(
-      new PortolanError("INPUT_INVALID", `requestState is not accepted: ${name} never gave one`, {
+      new PortolanError("INPUT_INVALID", `requestState is not accepted: ${name} did not issue one`, {
         server: name,
         hint: "Make the request again without requestState and inputResponses.",
       }),
@@ -242,7 +243,8 @@ export class Session {
   }
 
   #observe(observation: Observation, method: string, params: JsonObject | undefined): OpenPhase {
-    return observation.phase(describeUpstream(this.description, this.#options.definition, method, params));
+    this.#address ??= addressOf(this.#options.definition);
+    return observation.phase(describeUpstream(this.description, this.#address, method, params));
   }
 
   /** The modern era has no ping; every modern server answers `server/discover`. */

@@ -27,7 +27,7 @@ test("a server that is not running is named by its own alias, and the hint of th
   const error = new PortolanError("SERVER_CRASHED", "two exited with code 137", { server: "two" });
   expect(unavailableError("one", toFault(error), 10_000)).toMatchObject({
     server: "one",
-    message: "one is not running: one exited with code 137",
-    hint: "Portolan tries again in 10 s.",
+    message: "one is not available: one exited with code 137",
+    hint: "Call again in 10 s.",
   });
 });

@@ -68,8 +68,9 @@ export function closedError(server: string): PortolanError {
 
 /** The error of a call that arrived when the instance had stopped. */
 export function neverSentError(server: string): PortolanError {
-  return new PortolanError("CONNECTION_CLOSED", `Portolan stopped ${server}; the call was not sent`, {
+  return new PortolanError("CONNECTION_CLOSED", `the call was not sent: Portolan has stopped ${server}`, {
     server,
+    hint: "If Portolan still runs, call again.",
     data: { neverRan: true },
   });
 }
@@ -85,9 +86,9 @@ export function unavailableError(server: string, fault: Fault | undefined, retry
   const seconds = Math.max(1, Math.ceil(retryMs / 1_000));
   // The hint of a crash is about the call that it interrupted; this call was not sent.
   const isAboutCall = last?.hint === ERROR_CODES.SERVER_CRASHED.hint;
-  const hint = `${last === undefined || isAboutCall ? "" : `${last.hint} `}Portolan tries again in ${seconds} s.`;
+  const hint = `${last === undefined || isAboutCall ? "" : `${last.hint} `}Call again in ${seconds} s.`;
   const reason = last === undefined ? "" : `: ${last.message}`;
-  return new PortolanError("SERVER_UNAVAILABLE", `${server} is not running${reason}`, {
+  return new PortolanError("SERVER_UNAVAILABLE", `${server} is not available${reason}`, {
     server,
     stderr: last?.stderr,
     data,

@@ -194,10 +194,10 @@ export class InstanceRunner {
     const { name } = this.#options;
     if (reason === "closed") return neverSentError(name);
     if (reason !== "busy") return this.unavailable ?? reason.error;
-    const message = `${MAX_WAITING} requests already wait for ${name} to start`;
+    const message = `the call was not sent: ${MAX_WAITING} requests already wait until ${name} has started`;
     return new PortolanError("BUSY", message, {
       server: name,
-      hint: "Send fewer requests until it has started.",
+      hint: "Call again when the server has started.",
     });
   }
 

@@ -98,9 +98,9 @@ test("four crashes restart the server, the fifth within a minute fails fast with
   const refused = await upstream.request({ method: "tools/call" }).catch((error: unknown) => error);
   expect(refused).toMatchObject({
     code: "SERVER_UNAVAILABLE",
-    message: "fake is not running: it was ended by SIGKILL",
+    message: "fake is not available: it was ended by SIGKILL",
   });
-  expect((refused as PortolanError).hint).toMatch(/Portolan tries again in (?:[7-9]|10) s\.$/);
+  expect((refused as PortolanError).hint).toMatch(/Call again in (?:[7-9]|10) s\.$/);
   expect(sessions).toHaveLength(5);
   // The sixth comes by itself, and its crash is one too many again.
   await vi.advanceTimersByTimeAsync(9_600);
@@ -141,7 +141,7 @@ test("calls wait for one restart; when it fails they fail, and so do later ones 
   const later = await upstream.request({ method: "tools/call" }).catch((error: unknown) => error);
   expect(later).toMatchObject({
     code: "SERVER_UNAVAILABLE",
-    message: "fake is not running: there is no program fake",
+    message: "fake is not available: there is no program fake",
   });
   failsWith(undefined);
   await vi.advanceTimersByTimeAsync(600);

@@ -1,6 +1,7 @@
 // Outgoing JSON-RPC messages: serialised once, together with the fields that a transport needs.
 
-import { type JsonObject, META, type RequestId, type RpcErrorObject } from "../../model/index.ts";
+import { LONG_CHARS, writeJson } from "../../base/text/write-json.ts";
+import { isObject, type JsonObject, META, type RequestId, type RpcErrorObject } from "../../model/index.ts";
 
 export interface OutgoingMessage {
   readonly text: string;
@@ -41,7 +42,7 @@ export class RequestWriter {
       const { _meta, ...others } = params;
       params = others;
     }
-    const inside = params === undefined ? "" : JSON.stringify(params).slice(1, -1);
+    const inside = params === undefined ? "" : paramsText(params).slice(1, -1);
     const token = request.withProgress === true ? `"progressToken":${id}` : "";
     const given = meta === undefined ? "" : this.#metaText(meta);
     const envelope = given === "" || token === "" ? given + token : `${given},${token}`;
@@ -68,6 +69,17 @@ export class RequestWriter {
     }
     return text;
   }
+}
+
+/** Tools that store files get long strings. */
+function paramsText(params: JsonObject): string {
+  const args = params.arguments;
+  if (isObject(args))
+    for (const name in args) {
+      const value = args[name];
+      if (typeof value === "string" && value.length >= LONG_CHARS) return writeJson(params);
+    }
+  return JSON.stringify(params);
 }
 
 export function writeNotification(method: string, params: JsonObject | undefined): OutgoingMessage {

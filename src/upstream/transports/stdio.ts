@@ -75,7 +75,7 @@ export class StdioTransport implements Transport {
     if (this.#outboxChars + child.stdin.writableLength + text.length > this.#options.maxQueuedBytes) {
       throw new PortolanError(
         "BUSY",
-        `${this.#options.server} reads its stdin too slowly: too much data waits for it, and this request was not sent`,
+        `the request was not sent: ${this.#options.server} reads its stdin too slowly, and too much data waits already`,
         {
           server: this.#options.server,
           stderr: this.stderrTail(),
@@ -132,7 +132,7 @@ export class StdioTransport implements Transport {
       code: "PROTOCOL_ERROR",
       severity: "warning",
       server: this.#options.server,
-      message: `Ignored text on stdout that is not JSON-RPC: ${JSON.stringify(firstWords(line, 120))}`,
+      message: `Portolan ignored a line on the stdout of the server that is not JSON-RPC: ${JSON.stringify(firstWords(line, 120))}`,
     });
   }
 

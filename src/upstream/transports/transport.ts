@@ -93,7 +93,7 @@ export class SendQueue {
     const server = this.#server;
     throw new PortolanError(
       "BUSY",
-      `${server} reads its input too slowly: too much data waits for it, and this request was not sent`,
+      `the request was not sent: ${server} reads its input too slowly, and too much data waits already`,
       {
         server,
       },

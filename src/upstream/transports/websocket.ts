@@ -19,7 +19,7 @@ const CLOSE_GRACE_MS = 1_000;
 
 /** The hint for an HTTP status in place of a WebSocket, which a server without them answers. */
 const NOT_OFFERED_HINT =
-  'Check the URL. A Portolan gateway offers WebSocket with the setting transports.websocket; otherwise use transport: "http".';
+  'Check the URL. A Portolan gateway offers WebSocket if gateway.transports.websocket is set; otherwise use transport: "http".';
 
 export class WebSocketTransport implements Transport {
   readonly name = "websocket";
@@ -93,7 +93,7 @@ export class WebSocketTransport implements Transport {
         socket.terminate();
       });
       socket.once("close", (code, reason) => {
-        const error = this.#lost(code, String(reason), failure);
+        const error = this.#lost(code, String(reason), failure, isOpen);
         reject(error);
         if (this.#ended || !isOpen) return;
         this.#ended = true;
@@ -115,7 +115,7 @@ export class WebSocketTransport implements Transport {
     if (socket.bufferedAmount + text.length > maxQueuedBytes) {
       throw new PortolanError(
         "BUSY",
-        `${server} reads its input too slowly: too much data waits for it, and this request was not sent`,
+        `the request was not sent: ${server} reads its input too slowly, and too much data waits already`,
         {
           server,
         },
@@ -145,7 +145,12 @@ export class WebSocketTransport implements Transport {
     }
   }
 
-  #lost(code: number, reason: string, cause: (Error & { code?: string }) | undefined): PortolanError {
+  #lost(
+    code: number,
+    reason: string,
+    cause: (Error & { code?: string }) | undefined,
+    wasOpen: boolean,
+  ): PortolanError {
     const { server, maxMessageBytes } = this.#options;
     if (cause instanceof PortolanError) return cause;
     if (cause?.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH") {
@@ -162,7 +167,8 @@ export class WebSocketTransport implements Transport {
       cause === undefined
         ? `code ${code}${reason === "" ? "" : `, ${firstWords(reason, 120)}`}`
         : cause.message || cause.code;
-    return new PortolanError("CONNECTION_LOST", `the WebSocket to ${server} closed (${why})`, {
+    const what = wasOpen ? "closed" : "could not be opened";
+    return new PortolanError("CONNECTION_LOST", `the WebSocket to ${server} ${what} (${why})`, {
       server,
       cause,
       data: { closeCode: code },

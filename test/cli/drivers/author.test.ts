@@ -175,7 +175,7 @@ describe("results", () => {
     const words = ["--tools", "get_note=note-read"];
     const made = await author(here, ...words, "--dry-run");
     expect(made.diagnostics).toMatchObject([
-      { severity: "warning", message: expect.stringContaining('"body" is required and not declared') },
+      { severity: "warning", message: expect.stringContaining('"body" is required, but not declared') },
     ]);
     const refused = await here.run(...AUTHOR, ...words, "--sample");
     expect(refused.code).not.toBe(0);
@@ -248,8 +248,10 @@ describe("the workspace", () => {
     // Only an error that a sandbox may cause is explained with it.
     here.write("s/server.mjs", 'throw new Error("EPERM: operation not permitted, scandir");');
     const why = await here.run("why", "n-mcp", "--text");
-    expect(why.out).toContain("--sandbox contracts=off whether that is the reason");
+    expect(why.out).toContain("--sandbox contracts=off.");
     expect(why.out).not.toContain("sandbox: off");
-    expect(envelope(await here.run(...AUTHOR)).hint).toContain("and --sandbox off whether");
+    expect(envelope(await here.run(...AUTHOR)).hint).toContain(
+      "whether the sandbox is the reason, start the server with --sandbox off",
+    );
   });
 });

@@ -69,11 +69,11 @@ describe("one driver that is wrong", () => {
     });
     const text = (await here.run("status", "--text")).out;
     expect(text).toMatch(/^ {2}z-mcp +refused$/m);
-    expect(text).toContain("1 of 3 drivers cannot serve. More about one: portolan why z-mcp");
+    expect(text).toContain("1 of 3 drivers cannot serve calls. See why: portolan why z-mcp");
     const why = await here.run("why", "z-mcp", "--text");
     expect(why.code).toBe(3);
     expect(why.out).toContain("DRIVER.md:2:1 error kind is missing");
-    expect((await here.run("why", "a-mcp", "--text")).out).toContain("No action needed: it works.");
+    expect((await here.run("why", "a-mcp", "--text")).out).toContain("No action needed: the driver works.");
   });
 
   it("does not prevent the gateway from serving the others", async () => {
@@ -107,10 +107,10 @@ describe("one driver that is wrong", () => {
     expect(await here.run("call", "t1")).toMatchObject({ code: 0, err: "" });
     const validated = await here.run("validate", "--text");
     expect(validated.code).toBe(0);
-    expect(validated.out).toContain("note a driver of kind cli is skipped: it is for another host");
+    expect(validated.out).toContain("note Portolan ignores this driver, because its kind is cli");
     const status = await here.run("status", "--text");
     expect(status.code).toBe(0);
-    expect(status.out).toContain("a driver of kind cli is skipped");
+    expect(status.out).toContain("its kind is cli");
     expect((await here.run("why", "z-cli", "--text")).out).toContain("skipped");
   });
 
@@ -141,9 +141,9 @@ it("a server named like the contracts is an error with its place", async () => {
   expect(ran.code).toBe(2);
   const error = envelope(ran);
   expect(error.message).toMatch(
-    /^portolan\.yaml:3:3 the server contracts has the alias that is reserved for contracts/,
+    /^portolan\.yaml:3:3 the server contracts uses the alias that is reserved for contracts/,
   );
-  expect(error.hint).toBe("Give this server another name than contracts.");
+  expect(error.hint).toBe("Rename the server contracts.");
   expect((await here.run("validate", "--text")).out).toContain(
     "portolan.yaml:3:3 error the server contracts",
   );
@@ -178,7 +178,7 @@ describe("validate takes each by its path", () => {
     here.change(".drivers/a-mcp/DRIVER.md", (text) => text.replace("tools/t1/", "tools/t9/"));
     const ran = await here.run("validate", ".drivers/a-mcp", "--text");
     expect(ran.code).toBe(1);
-    expect(ran.out).toContain("there is no contract ./tools/t9/TOOL.md");
+    expect(ran.out).toContain("the contract ./tools/t9/TOOL.md does not exist or has errors");
     expect((await here.run("validate", ".drivers/b-mcp")).code).toBe(0);
   });
 
@@ -221,7 +221,7 @@ describe("auth.ref", () => {
     const here = withRef("./NOPE.md");
     const ran = await here.run("validate", "--text");
     expect(ran.code).toBe(1);
-    expect(ran.out).toMatch(/DRIVER\.md:\d+:14 error auth\.ref \.\/NOPE\.md is not there/);
+    expect(ran.out).toMatch(/DRIVER\.md:\d+:14 error auth\.ref \.\/NOPE\.md does not exist/);
   });
 
   it.each(["../../../outside/SECRETS.md", "./link/SECRETS.md"])("never leads out: %s", async (ref) => {

@@ -63,7 +63,7 @@ describe("resolve", () => {
     expect(JSON.parse(ran.out)).toMatchObject({ selected: "cat-mcp" });
     const wrong = await run("resolve", "note-read", "--policy", "only=me");
     expect(wrong.code).toBe(2);
-    expect(envelope(wrong).message).toContain('"only=me" is not understood');
+    expect(envelope(wrong).message).toContain('unknown part: "only=me"');
   });
 
   it("explains a contract whose only driver is refused", async () => {
@@ -122,7 +122,7 @@ describe("diff", () => {
     expect(ran.code).toBe(1);
     expect(JSON.parse(ran.out)).toMatchObject({ id: "note-read", needs: "major", enough: false });
     expect(envelope(await run("diff", NOTE, FILES)).code).toBe("USAGE");
-    expect(envelope(await run("diff", NOTE, "nowhere")).message).toBe("nowhere is not there.");
+    expect(envelope(await run("diff", NOTE, "nowhere")).message).toBe("nowhere does not exist.");
     expect(envelope(await run("diff", NOTE)).message).toContain("two files");
   });
 });
@@ -164,7 +164,7 @@ describe("registration", () => {
     write(CAT, changed);
     expect((await run("status")).code).toBe(3);
     const accepted = await run("drivers", "accept", "cat-mcp", "--text");
-    expect(accepted.out).toContain("cat-mcp@1.0.0 is accepted (since 1.0.0).");
+    expect(accepted.out).toContain("cat-mcp@1.0.0 is accepted (changes since 1.0.0).");
     expect(accepted.out).toContain("major protocol_version");
     expect((await run("status")).code).toBe(0);
   });
@@ -220,7 +220,7 @@ describe("test", () => {
     );
     const careful = await here.run("test", "files-mcp", "--text");
     expect(careful.code).toBe(0);
-    expect(careful.out).toContain("it changes workspace:files; run it with --allow-mutations");
+    expect(careful.out).toContain("the contract changes workspace:files; to run it, add --allow-mutations");
     expect(existsSync(join(here.cwd, "workspace/made.txt"))).toBe(false);
     const bold = await here.run("test", "files-mcp", "--allow-mutations", "--text");
     expect(bold.out).toContain("1 of 1 passed.");
@@ -262,7 +262,7 @@ describe("author", () => {
     expect(made.left.join("\n")).toContain("move-file: mutates is external:files");
     expect((await here.run("validate")).code).toBe(0);
     const why = await here.run("why", "files-mcp", "--text");
-    expect(why.out).toContain("No action needed: it works.");
+    expect(why.out).toContain("No action needed: the driver works.");
     const tested = await here.run("test", "files-mcp", "--json");
     expect(JSON.parse(tested.out)).toMatchObject({ passed: true });
   });
@@ -272,7 +272,7 @@ describe("author", () => {
     const words = [...author, "--tools", "list_directory", "--text"];
     await here.run(...words, "--", "./notes");
     const again = await here.run(...words, "--", "./notes");
-    expect(again.out).toContain("as it was .drivers/files-mcp/DRIVER.md");
+    expect(again.out).toContain("unchanged .drivers/files-mcp/DRIVER.md");
     here.change(".drivers/files-mcp/DRIVER.md", (text) =>
       text.replace("transport: stdio", "transport: stdio # mine"),
     );
@@ -280,7 +280,7 @@ describe("author", () => {
     const kept = await here.run(...words, "--", "./notes");
     expect(kept.code).toBe(0);
     expect(kept.out).toContain(
-      "kept .drivers/files-mcp/DRIVER.md, the proposal is in .drivers/files-mcp/DRIVER.md.new",
+      "not overwritten .drivers/files-mcp/DRIVER.md, the proposal is in .drivers/files-mcp/DRIVER.md.new",
     );
     expect(here.file(".drivers/files-mcp/DRIVER.md")).toBe(edited);
     expect(here.file(".drivers/files-mcp/DRIVER.md.new")).not.toBe(edited);
@@ -419,7 +419,9 @@ describe("call", () => {
     if (refused.code === 2)
       expect(envelope(refused)).toMatchObject({
         code: "TOOL_NOT_FOUND",
-        hint: expect.stringMatching(/refused: filesystem-mcp.*portolan why filesystem-mcp/) as string,
+        hint: expect.stringMatching(
+          /filesystem-mcp: it does not match its contracts|refused: filesystem-mcp/,
+        ) as string,
       });
     else expect(refused.out).toContain("filesystem-mcp");
     expect(refused.err).not.toContain("dog");
@@ -442,7 +444,7 @@ describe("drivers in other commands", () => {
     change(CAT, (text) => text.replace("note-read/TOOL.md", "note-raed/TOOL.md"));
     const ran = await run("validate", "--text");
     expect(ran.code).toBe(1);
-    expect(ran.out).toContain("there is no contract ./tools/note-raed/TOOL.md");
+    expect(ran.out).toContain("the contract ./tools/note-raed/TOOL.md does not exist or has errors");
     expect(ran.out).toMatch(/cat-mcp\/DRIVER\.md .* not valid/);
     expect(ran.out).toMatch(
       /filesystem-mcp\/DRIVER\.md \(driver filesystem-mcp@1\.0\.0, for note-read, note-list\) valid/,
@@ -462,7 +464,9 @@ describe("drivers in other commands", () => {
       `import { writeFileSync } from "node:fs"; writeFileSync("ran", ""); export default {};`,
     );
     const ran = await run("status", "--text");
-    expect(ran.out).toContain("the code beside the driver cat-mcp was not run: driver code is not allowed");
+    expect(ran.out).toContain(
+      "Portolan did not run the code of the driver cat-mcp: driver code is not allowed",
+    );
     expect(ran.code).toBe(3);
     expect(existsSync(join(cwd, "ran"))).toBe(false);
     const allowed = await run("status", "--driver-code", "--text");

@@ -54,7 +54,7 @@ test("a contract without a contextSchema takes no context, and a test run withou
   expect(envelope(called)).toMatchObject({ code: "USAGE", message: "The contract t1 takes no context." });
   expect(json.code).toBe(1);
   expect(JSON.parse(json.out)).toMatchObject({ passed: false, examples: [] });
-  expect(json.err).toContain("None of its contracts has examples");
+  expect(json.err).toContain("None of the contracts of this driver has examples");
   expect(text.code).toBe(1);
-  expect(text.out).toContain("None of its contracts has examples");
+  expect(text.out).toContain("None of the contracts of this driver has examples");
 });

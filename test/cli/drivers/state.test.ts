@@ -50,14 +50,18 @@ describe("a driver that cannot serve", () => {
     expect(why.out).not.toContain("it works");
     const status = await here.run("status", "--text");
     expect(status.code).toBe(3);
-    expect(status.out).toContain("1 of 2 drivers cannot serve. More about one: portolan why other-mcp");
+    expect(status.out).toContain("1 of 2 drivers cannot serve calls. See why: portolan why other-mcp");
     expect(status.out).not.toContain("is up");
-    expect((await here.run("why", "good-mcp", "--text")).out).toContain("No action needed: it works.");
+    expect((await here.run("why", "good-mcp", "--text")).out).toContain(
+      "No action needed: the driver works.",
+    );
   });
 
   it("because of its health check advises about that, not about other warnings", async () => {
     const here = withOther('health_check: { method: exec, cmd: "false" }');
-    expect((await here.run("why", "other-mcp", "--text")).out).toContain("Make its health check succeed");
+    expect((await here.run("why", "other-mcp", "--text")).out).toContain(
+      "Find out why its health check fails",
+    );
   });
 
   it("because of a missing login shows how to log in, and ends with 5", async () => {
@@ -69,7 +73,7 @@ describe("a driver that cannot serve", () => {
     const status = await here.run("status", "--text");
     expect(status.code).toBe(5);
     expect(status.out).toContain("not logged in");
-    expect(status.out).toContain("1 of 2 drivers cannot serve. Log in: portolan login other-mcp");
+    expect(status.out).toContain("1 of 2 drivers cannot serve calls. Log in: portolan login other-mcp");
     expect((await here.run("login", "other-mcp")).code).toBe(0);
     expect((await here.run("status")).code).toBe(0);
     expect((await here.run("why", "other-mcp")).code).toBe(0);
@@ -142,7 +146,7 @@ describe("a call that needs approval, without a terminal", () => {
     here.driver("good-mcp");
     const ran = await here.run("call", "t1");
     expect(ran.code).toBe(1);
-    expect(ran.out).toContain("nobody is there to give it");
+    expect(ran.out).toContain("nobody here can approve it");
     expect(ran.err).not.toContain("asked");
   });
 });
@@ -170,7 +174,9 @@ describe("a call of a contract", () => {
     here.write("portolan.yaml", `version: 1\nservers: { x: { command: node, args: [server.mjs] } }\n`);
     const ran = await here.run("call", "x.whoami", "--pin", "b-mcp");
     expect(ran.code).toBe(2);
-    expect(envelope(ran).message).toBe("--pin is for calls of contracts, which drivers serve.");
+    expect(envelope(ran).message).toBe(
+      "--pin is only for calls of contracts, and this call does not name a contract.",
+    );
   });
 });
 

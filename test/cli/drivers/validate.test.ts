@@ -41,18 +41,16 @@ test("names without an owner are errors, with their place", async () => {
     .filter(({ severity }) => severity === "error")
     .map(({ file, line, message }) => `${file.slice(here.cwd.length + 1)}:${line} ${message}`);
   expect(told.toSorted()).toEqual([
-    ".drivers/a-mcp/DRIVER.md:7 a-mcp: no SECRETS.md has an entry for OTHER_KEY (as other-key)",
+    ".drivers/a-mcp/DRIVER.md:7 a-mcp: no SECRETS.md has an entry for OTHER_KEY (slug: other-key)",
     ".drivers/b-mcp/DRIVER.md:13 b-mcp: the ref_kind_id notes belongs to the driver a-mcp",
     ".drivers/c-mcp/DRIVER.md:13 the ref_kind_id github is reserved: every host has this kind of reference",
-    "tools/t1/TOOL.md:8 t1: there is no driver nobody-mcp",
-    "tools/t1/TOOL.md:9 t1: no SECRETS.md has an entry for the secret lost-key, which it requires",
-    "tools/t1/TOOL.md:9 t1: there is no contract t9, which it requires",
-    "tools/t2/TOOL.md:8 t2: the driver a-mcp does not serve it",
-    "tools/t2/TOOL.md:9 t2: the secret api-key, which it requires, is not granted to it",
-    expect.stringMatching(
-      /^tools\/t3\/TOOL\.md:9 the input of the example "wrong" is not what inputs allows/,
-    ),
-    expect.stringContaining('tools/t4/TOOL.md:7 outputs.$ref refers to "#", which leads back to itself'),
+    "tools/t1/TOOL.md:8 t1: the driver nobody-mcp does not exist or has errors",
+    "tools/t1/TOOL.md:9 t1 requires the contract t9, which does not exist or has errors",
+    "tools/t1/TOOL.md:9 t1 requires the secret lost-key, but no SECRETS.md has an entry for it",
+    "tools/t2/TOOL.md:8 t2: the driver a-mcp does not serve this contract",
+    "tools/t2/TOOL.md:9 t2 requires the secret api-key, which is not granted to this contract",
+    expect.stringMatching(/^tools\/t3\/TOOL\.md:9 the input of the example "wrong" does not match inputs/),
+    expect.stringContaining('tools/t4/TOOL.md:7 outputs.$ref refers to "#", which refers back to itself'),
   ]);
   // One file, checked within its workspace.
   const one = await here.run("validate", ".drivers/b-mcp/DRIVER.md", "--json");

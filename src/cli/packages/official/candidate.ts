@@ -49,7 +49,6 @@ export async function findOfficial(
   const document = parseServerDocument(found.document, label);
   refuseOther(reference, document, found);
   const option = chooseOption(document, from);
-  const common = { reference, advisories: [] };
   const facts = (files: Files): PackageFacts => factsOfServer({ document, found, option, ...files });
   const source = lockedSourceOf(option);
   if (source === undefined) {
@@ -58,17 +57,17 @@ export async function findOfficial(
       if (fields !== undefined) return fields;
       throw new PortolanError(
         "NOT_SUPPORTED",
-        `${document.name}: the URL of its ${option.kind} is not complete.`,
+        `${document.name}: the URL for the kind ${option.kind} is incomplete: a setting in it has no value, or the URL of an image has no port.`,
         {
-          hint: "Give every setting of the URL with --config, or choose another part of the server with --from.",
+          hint: "Give each setting in the URL a value with --config key=value, or choose another kind with --from.",
         },
       );
     };
-    return { ...common, facts: facts({}), origin: { state: "unsigned" }, toFields };
+    return { reference, facts: facts({}), origin: { state: "unsigned" }, toFields };
   }
   const files = await readFiles(option, document.repository?.url, context);
   return {
-    ...{ ...common, facts: facts(files), origin: files.origin, document: found.document },
+    ...{ reference, facts: facts(files), origin: files.origin, document: found.document },
     locked: {
       ...{ name: document.name, version: document.version, source, integrity: files.integrity },
       ...{ metadata: toSri(integrityOf(found.document)), registry: found.registry },
@@ -85,7 +84,7 @@ export async function findOfficialPackage(
   if ("locked" in found) return found;
   const { name, version } = found.facts;
   throw new PortolanError("NOT_SUPPORTED", `${name}@${version} has neither an npm package nor a bundle.`, {
-    hint: `Add it anew: portolan add ${name}@${version}.`,
+    hint: `Remove the server and add it again: portolan add ${name}@${version}`,
   });
 }
 
@@ -100,7 +99,7 @@ async function findServer(
     ({ url, api }) => isHttpUrl(url) && (isNamed || api === "official"),
   );
   if (registries.length === 0)
-    throw new PortolanError("USAGE", "No registry with the official MCP registry API is given.", {
+    throw new PortolanError("USAGE", "No registry with the official MCP registry API was given.", {
       hint: `Name one: --registry <url>, or registries: [{ url: <url>, api: official }] in portolan.yaml.${atHint(name)}`,
     });
   const { resolveSecret, signal } = await clientOptions(cli, settings);
@@ -116,7 +115,7 @@ async function findServer(
       ? `The registry ${registries[0]?.url ?? ""} has no server ${what}.`
       : `No registry has the server ${what}.`,
     {
-      hint: `Check the name, the version, and that the registry speaks the official API (/v0.1/servers).${atHint(name)}`,
+      hint: `Check the name, the version, and that the registry supports the official API (/v0.1/servers).${atHint(name)}`,
       data: { registries: registries.map(({ url }) => url) },
     },
   );
@@ -136,7 +135,7 @@ function refuseOther(
   if (document.name !== name || (isExact && document.version !== range))
     throw new PortolanError(
       "FORBIDDEN",
-      `The registry ${registry} answered with ${document.name}@${document.version}, and ${name}@${range} was asked for.`,
+      `Portolan requested ${name}@${range}, but the registry ${registry} returned ${document.name}@${document.version}.`,
       { hint: "Report it to the operator of the registry.", data: { reason: "OTHER_SERVER" } },
     );
   if (status !== "deleted") return;
@@ -150,7 +149,7 @@ function refuseOther(
 function parseFrom(from: string | undefined): OptionKind | undefined {
   const kind = OPTION_KINDS.find((one) => one === from);
   if (from === undefined || kind !== undefined) return kind;
-  throw new PortolanError("USAGE", `--from has no kind ${JSON.stringify(from.slice(0, 60))}.`, {
+  throw new PortolanError("USAGE", `--from does not support the kind ${JSON.stringify(from.slice(0, 60))}.`, {
     hint: `Write one of ${OPTION_KINDS.join(", ")}.`,
   });
 }
@@ -171,12 +170,12 @@ function chooseOption(document: ServerJsonDocument, from: OptionKind | undefined
       ? `${option.registryType} ${option.name}: ${option.reason}`
       : option.transport === "stdio"
         ? `${option.kind}: it is for another platform`
-        : `${option.kind}: it speaks ${option.transport} and not stdio`,
+        : `${option.kind}: it uses ${option.transport}, not stdio`,
   );
   throw new PortolanError(
     "NOT_SUPPORTED",
-    `${label} has nothing that Portolan can run here${others.length === 0 ? ": the document names no packages and no remotes" : `. ${others.join("; ")}`}.`,
-    { hint: "Ask its publisher for an npm package, an MCPB bundle or a remote." },
+    `${label} offers no form of the server that Portolan can run here${others.length === 0 ? ": the document names no packages and no remotes" : `. ${others.join("; ")}`}.`,
+    { hint: "Ask its publisher for an npm package, an MCPB bundle or a remote server." },
   );
 }
 
@@ -214,9 +213,9 @@ async function readFiles(
   if (option.integrity !== undefined && option.integrity !== integrity)
     throw new PortolanError(
       "FORBIDDEN",
-      `The bundle ${option.source} is not the one that the registry lists: its hash differs.`,
+      `The hash of the bundle ${option.source} differs from the hash in the registry.`,
       {
-        hint: "Somebody changed the file after it was published. Do not add it.",
+        hint: "The file was changed after it was published. Do not add it.",
         data: { reason: "HASH_MISMATCH", expected: option.integrity, found: integrity },
       },
     );

@@ -67,11 +67,10 @@ export function toPlainEntry(
   const can = ABILITIES[writer.client as PlainClient];
   const type = can.types[endpoint.transport];
   if (type === undefined) {
-    writer.note(`has no ${endpoint.transport} servers in its file: left out`);
+    writer.note(`does not support ${endpoint.transport} servers: left out`);
     return undefined;
   }
-  if (writer.client === "windsurf" && endpoint.transport === "sse")
-    writer.note("finds out by itself that a server speaks HTTP+SSE");
+  if (writer.client === "windsurf" && endpoint.transport === "sse") writer.note("detects HTTP+SSE by itself");
   return compact({
     type: type ?? undefined,
     ...toTarget(writer, endpoint, can),

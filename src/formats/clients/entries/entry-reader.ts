@@ -8,7 +8,7 @@ import { readValue, type ValuePlace } from "../references/interpolation.ts";
 import { CLIENT_TITLES } from "../known/detect.ts";
 import type { ClientId, Path } from "../types.ts";
 
-export type EntryDiagnostic = Pick<Diagnostic, "severity" | "message" | "hint" | "server">;
+export type EntryDiagnostic = Pick<Diagnostic, "severity" | "message" | "hint" | "server" | "literalSecret">;
 
 export type ReportAt = (path: Path, diagnostic: EntryDiagnostic) => void;
 
@@ -161,7 +161,12 @@ export class EntryReader {
     if (found.foreign.length > 0)
       this.report("info", at, `${title} itself does not expand ${found.foreign.join(", ")}; Portolan does`);
     if (found.ambiguous)
-      this.report("warning", at, `a $ right before a reference makes it plain text`, "Put the $ elsewhere.");
+      this.report(
+        "warning",
+        at,
+        `a $ directly before a reference makes the reference plain text`,
+        "Put the $ elsewhere.",
+      );
     return found.text;
   }
 

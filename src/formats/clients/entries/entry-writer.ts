@@ -84,7 +84,7 @@ export class EntryWriter {
 
   noteUntaken(): void {
     const untaken = this.untaken().map((setting) => WORDS[setting]);
-    if (untaken.length > 0) this.note(`has no place for ${untaken.join(", ")}: left out`);
+    if (untaken.length > 0) this.note(`does not support ${untaken.join(", ")}: left out`);
     const own = PORTOLAN_ONLY.filter((setting) => this.#server[setting] !== undefined);
     const limits = Object.keys(this.#server.limits ?? {}).filter((limit) => !(limit in this.#settings));
     const launch = LAUNCH.filter(
@@ -118,7 +118,7 @@ export class EntryWriter {
   tools(setting: "allowTools" | "blockTools"): readonly string[] | undefined {
     const names = this.take(setting);
     if (names?.some((name) => name.includes("*")) === true)
-      this.note("takes names of tools literally, * too");
+      this.note("does not support * in names of tools: it reads * literally");
     return names;
   }
 }

@@ -102,14 +102,14 @@ function readBearer(reader: EntryReader): Record<string, string> {
   reader.report(
     "warning",
     [key],
-    `${key} is refused by Codex`,
+    `Codex does not accept ${key}`,
     "Name a variable instead: bearer_token_env_var.",
   );
   return { Authorization: `Bearer ${token}` };
 }
 
 function checkHeader(name: string, value: string): string | undefined {
-  if (!HEADER_NAME.test(name)) return "a header has a name that headers cannot have";
+  if (!HEADER_NAME.test(name)) return "a header has an invalid name";
   return /[\r\n]/.test(value) ? `${name} contains a line break` : undefined;
 }
 

@@ -42,14 +42,14 @@ export function readEntry(
 ): EntryServer | undefined {
   const reader = new EntryReader(entry, place);
   if (place.client === "opencode" && isOverride(reader)) {
-    reader.report("info", [], "it only switches a server on or off that stands elsewhere");
+    reader.report("info", [], "this entry only enables or disables a server that is declared elsewhere");
     return undefined;
   }
   for (const { key, counts } of reader.fields.repeated)
     reader.report(
       "warning",
       [key],
-      `${key} says again what ${counts} says; ${counts} counts`,
+      `${key} and ${counts} are the same setting; ${counts} is used`,
       "Keep one of them.",
     );
   const transport = readTransport(reader, place.client);
@@ -112,14 +112,14 @@ function readTransport(reader: EntryReader, client: ClientId): Endpoint["transpo
     if (transport === undefined)
       return reader.refuse(
         [key],
-        `${key} is none that is known`,
+        `${key} is not a known transport`,
         didYouMean(given, ["stdio", "http", "sse", "ws"]) ?? 'Use "stdio", "http", "sse" or "ws".',
       );
     if (transport === "stdio" ? command !== undefined : url !== undefined) return transport;
     const missing = transport === "stdio" ? "command" : "url";
     return reader.refuse(
       [key],
-      `${missing} is missing: ${key} says ${given}`,
+      `${missing} is missing, but ${key} is ${given}`,
       misspelled(reader) ?? `Add ${missing}.`,
     );
   }
@@ -128,15 +128,15 @@ function readTransport(reader: EntryReader, client: ClientId): Endpoint["transpo
       reader.report(
         "warning",
         [url],
-        `there are both ${command} and ${url}; ${command} counts`,
-        'Add "type" to say which.',
+        `the entry has both ${command} and ${url}; ${command} is used`,
+        'Add "type" to choose one of them.',
       );
     return "stdio";
   }
   if (url === undefined)
     return reader.refuse(
       [],
-      "there is neither a command nor a url",
+      "the entry has neither a command nor a url",
       misspelled(reader) ?? "Add one of them.",
     );
   if (isWebSocketUrl(String(reader.raw("url")))) return "websocket";
@@ -159,8 +159,8 @@ function readEnvFile(reader: EntryReader, { context, client }: EntryPlace): stri
   reader.report(
     "warning",
     [key],
-    `the variables of ${key} are added by ${CLIENT_TITLES[client]}, not by Portolan`,
-    "Name those that the server needs in env, as ${NAME}.",
+    `${CLIENT_TITLES[client]} reads the variables of ${key}, but Portolan does not`,
+    "List the variables that the server needs under env, as ${NAME}.",
   );
   return wholePath(file, context);
 }

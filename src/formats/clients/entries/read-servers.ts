@@ -116,13 +116,13 @@ function reportAlias(name: string, alias: string, path: Path, taken: boolean, re
   if (taken) {
     report(path, {
       severity: "error",
-      message: `another server is called ${JSON.stringify(name)} already`,
+      message: `another server already has the name ${JSON.stringify(name)}`,
       hint: "Give each server its own name.",
     });
   } else if (!isLegalAlias(name)) {
     report(path, {
       severity: "info",
-      message: `the name ${JSON.stringify(name.slice(0, 80))} is not usable in tool names; here it is ${alias}`,
+      message: `the name ${JSON.stringify(name.slice(0, 80))} cannot be a part of tool names; Portolan uses the alias ${alias}`,
     });
   }
 }

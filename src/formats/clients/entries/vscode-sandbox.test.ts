@@ -52,10 +52,10 @@ test("denied hosts take no chances, and what is wrong is told", () => {
     }),
   ).toEqual({
     launch: { sandbox: { mode: "enforce", network: ["a.com"] } },
-    messages: ["*.a.com is left out, since hosts below it may be denied"],
+    messages: ["*.a.com is left out, because deniedDomains may contain a subdomain of it"],
   });
   expect(read({ sandboxEnabled: true, sandbox: { network: { allowedDomains: ["a b"] } } }).messages).toEqual([
-    '"a b" is no host: left out',
+    '"a b" is not a host: left out',
   ]);
   expect(read({ sandboxEnabled: "yes" }).launch).toBeUndefined();
   expect(read({ sandboxEnabled: true, sandbox: { network: { allowedDomains: "a.com" } } }).messages).toEqual([
@@ -87,7 +87,7 @@ test("written, and read again", () => {
 test("what has no place is a note, and other clients have none for any of it", () => {
   const all = server({ network: ["a.com", "b.com:22", "*"], fs: { read: ["/d"] }, home: "kept" });
   expect(renderFor("vscode", [all]).notes.map(({ message }) => message)).toEqual([
-    "VS Code has no place in its sandbox for b.com:22, *, fs.read, home: left out",
+    "VS Code does not support b.com:22, *, fs.read, home in its sandbox: left out",
   ]);
   expect(renderFor("claude-code", [all]).notes.map(({ message }) => message)).toEqual([
     "Claude Code does not know sandbox: left out",

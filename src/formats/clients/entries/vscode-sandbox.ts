@@ -42,7 +42,7 @@ function readHosts(reader: EntryReader, allowed: readonly string[], denied: read
     const at = ["sandbox", "network", "allowedDomains", index];
     const parsed = parseNetworkRule(host);
     if (!parsed.ok) {
-      reader.report("warning", at, `${JSON.stringify(host)} is no host: left out`, parsed.hint);
+      reader.report("warning", at, `${JSON.stringify(host)} is not a host: left out`, parsed.hint);
       return [];
     }
     if (denied.length === 0 || parsed.rule.kind === "name" || parsed.rule.kind === "address")
@@ -50,7 +50,7 @@ function readHosts(reader: EntryReader, allowed: readonly string[], denied: read
     reader.report(
       "warning",
       at,
-      `${parsed.rule.text} is left out, since hosts below it may be denied`,
+      `${parsed.rule.text} is left out, because deniedDomains may contain a subdomain of it`,
       "Name the hosts one by one, and remove deniedDomains.",
     );
     return [];
@@ -73,7 +73,7 @@ export function writeSandbox(
     ...(fs?.read === undefined ? [] : ["fs.read"]),
     ...Object.keys(rest),
   ];
-  if (lost.length > 0) writer.note(`has no place in its sandbox for ${lost.join(", ")}: left out`);
+  if (lost.length > 0) writer.note(`does not support ${lost.join(", ")} in its sandbox: left out`);
   const block = {
     ...(fs?.write === undefined && fs?.deny === undefined
       ? {}

@@ -17,21 +17,27 @@ export function writeEntry(client: ClientId, server: WritableServer, second = fa
   const writer = new EntryWriter(client, server);
   const { endpoint } = server;
   if (endpoint.transport === "invoke") {
-    writer.note("cannot have the tools of an mcpfile in its file: left out; give it the gateway instead");
+    writer.note(
+      "cannot run an mcpfile: left out; connect the client to the gateway instead: portolan connect",
+    );
     return { entry: undefined, notes: writer.notes() };
   }
   if (endpoint.transport === "contracts") {
-    writer.note("cannot have contracts in its file: left out; give it the gateway instead");
+    writer.note(
+      "does not support contracts: left out; connect the client to the gateway instead: portolan connect",
+    );
     return { entry: undefined, notes: writer.notes() };
   }
   if (endpoint.transport !== "stdio" && endpoint.program !== undefined) {
-    writer.note("starts no program that is reached by an address: left out; give it the gateway instead");
+    writer.note(
+      "cannot start a program and connect to it by URL: left out; connect the client to the gateway instead: portolan connect",
+    );
     return { entry: undefined, notes: writer.notes() };
   }
   const entry = write(writer, endpoint, second);
   if (entry === undefined) return { entry, notes: writer.notes() };
   if (writer.untaken().includes("disabled")) {
-    writer.note("cannot have a server switched off in its file: left out");
+    writer.note("cannot disable a server in its config file: this disabled server is left out");
     return { entry: undefined, notes: writer.notes() };
   }
   writer.noteUntaken();
@@ -60,7 +66,7 @@ function toCodexEntry(
   endpoint: Endpoint,
 ): Readonly<Record<string, unknown>> | undefined {
   if (endpoint.transport === "sse" || endpoint.transport === "websocket") {
-    writer.note(`has no ${endpoint.transport} servers in its file: left out`);
+    writer.note(`does not support ${endpoint.transport} servers: left out`);
     return undefined;
   }
   const start = writer.take("startTimeoutMs");
@@ -116,7 +122,7 @@ function toUrl(writer: EntryWriter, { url, headers = {} }: UrlEndpoint): Readonl
 }
 
 function nameOf(writer: EntryWriter, { kind, name }: Reference): string {
-  if (kind === "secret") writer.note(`has no store for secrets: set ${name} in its environment`);
+  if (kind === "secret") writer.note(`has no secret store: set ${name} in its environment`);
   return name;
 }
 
@@ -127,10 +133,10 @@ function toOpencodeEntry(
   second: boolean,
 ): Readonly<Record<string, unknown>> | undefined {
   if (endpoint.transport === "websocket") {
-    writer.note("has no websocket servers in its file: left out");
+    writer.note("does not support websocket servers: left out");
     return undefined;
   }
-  if (endpoint.transport === "sse") writer.note("finds out by itself that a server speaks HTTP+SSE");
+  if (endpoint.transport === "sse") writer.note("detects HTTP+SSE by itself");
   const disabled = writer.take("disabled");
   return compact({
     ...toTarget(writer, endpoint),
@@ -176,6 +182,6 @@ function toAxleEntry(writer: EntryWriter, endpoint: Endpoint): Readonly<Record<s
       url: writer.value(endpoint.url),
       headers: writer.map(endpoint.headers),
     });
-  writer.note(`has no ${endpoint.transport} servers in its file: left out`);
+  writer.note(`does not support ${endpoint.transport} servers: left out`);
   return undefined;
 }

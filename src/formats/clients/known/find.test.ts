@@ -158,7 +158,7 @@ test("imports everything, and what cannot be read is told", async () => {
       diagnostics.map(({ code, severity, message, line }) => `${code} ${severity} ${line ?? "-"} ${message}`),
     ]),
   ).toEqual([
-    ["claude-code", ["a"], ["FILE_INVALID error 1 there is neither a command nor a url"]],
+    ["claude-code", ["a"], ["FILE_INVALID error 1 the entry has neither a command nor a url"]],
     ["cursor", [], expect.arrayContaining([expect.stringMatching(/^FILE_INVALID error 1 /)])],
     ["windsurf", ["w"], []],
     ["codex", [], ["FILE_FAILED error - it is not UTF-8 text"]],

@@ -45,8 +45,8 @@ export function checkInputs(value: unknown, entries: readonly FoundEntry[], repo
           report(at, {
             severity: "error",
             server: alias,
-            message: "an input has an id that no secret can have",
-            hint: "Use letters, digits, _, . and -, with a letter first.",
+            message: "the id of an input is not a valid name of a secret",
+            hint: "Use letters, digits, _, . and -, with a letter or _ first.",
           });
         else if (!declared.includes(id))
           report(at, {

@@ -81,18 +81,18 @@ export function writeValue(text: string, place: ValuePlace, client: ClientId): W
     if (typeof piece === "string") return writeText(piece);
     const found = write(piece);
     if (found === undefined) {
-      losses.push(`does not expand ${formatReference(piece)} here and takes it as it stands`);
+      losses.push(`does not expand ${formatReference(piece)} here, and uses it as literal text`);
       return formatReference(piece);
     }
     if (piece.fallback !== undefined && !defaults)
-      losses.push(`has no defaults: that of ${piece.name} is left out`);
+      losses.push(`does not support defaults: the default of ${piece.name} is left out`);
     if (piece.kind === "secret" && !secrets)
-      losses.push(`has no store for secrets: set ${piece.name} in its environment`);
+      losses.push(`has no secret store: set ${piece.name} in its environment`);
     return found;
   });
   const result = written.join("");
   if (losses.length === 0 && !isReadBack(text, result, place, client))
-    losses.push("would expand a part of it that is meant literally");
+    losses.push("would expand a part of the value that is meant literally");
   return { text: result, losses };
 }
 

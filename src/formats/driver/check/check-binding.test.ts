@@ -58,7 +58,7 @@ describe("do not agree", () => {
     ],
     [
       `version: 1.x\n    schema_narrowing: { drop_inputs: [limt] }\n    ${mcp()}`,
-      'names "limt", which is no input of the contract Did you mean "limit"?',
+      'names "limt", which is not an input of the contract Did you mean "limit"?',
     ],
     [
       `version: 1.x\n    schema_narrowing: { drop_outputs: [a] }\n    ${mcp()}`,
@@ -66,17 +66,17 @@ describe("do not agree", () => {
     ],
     [
       `version: 1.x\n    ${mcp(", argument_mapping: { pth: file }")}`,
-      'implements[0].metadata.mcp.argument_mapping names "pth", which is no input of the contract Did you mean "path"?',
+      'implements[0].metadata.mcp.argument_mapping names "pth", which is not an input of the contract Did you mean "path"?',
     ],
     [`version: 1.x\n    mapping: { pth: file }\n    ${mcp()}`, 'mapping names "pth"'],
     [
       `version: 1.x\n    ${mcp(", argument_mapping: { path: q }")}`,
-      'makes "path" the argument "q", which the input "q" becomes as well',
+      'maps the input "path" to the argument "q", but the input "q" has the same argument name',
     ],
     [`version: 1.x\n    timeout_override_ms: 30001\n    ${mcp()}`, "allows 30001 ms, more than the 30000 ms"],
     [
       `version: 1.x\n    schema_narrowing: { drop_inputs: [limit] }\n    ${mcp(", argument_mapping: { limit: max }")}`,
-      'warning: implements[0].schema_narrowing.drop_inputs leaves out "limit", which is mapped as well',
+      'warning: implements[0].schema_narrowing.drop_inputs leaves out "limit", but a mapping uses this input',
     ],
   ])("%j", (entry, message) => {
     const found = problems(driver(entry));

@@ -92,8 +92,8 @@ function checkMappings(binding: Binding, inputs: SchemaKeys, say: Say): void {
       say(
         "error",
         "metadata.mcp.argument_mapping",
-        `makes ${quoted(other)} the argument ${quoted(name)}, which the input ${quoted(name)} becomes as well`,
-        `Give ${quoted(name)} another name, or leave it out with schema_narrowing.`,
+        `maps the input ${quoted(other)} to the argument ${quoted(name)}, but the input ${quoted(name)} has the same argument name`,
+        `Map the input ${quoted(name)} to another argument, or leave it out with schema_narrowing.`,
       );
   }
   for (const name of dropInputs)
@@ -101,7 +101,7 @@ function checkMappings(binding: Binding, inputs: SchemaKeys, say: Say): void {
       say(
         "warning",
         "schema_narrowing.drop_inputs",
-        `leaves out ${quoted(name)}, which is mapped as well`,
+        `leaves out ${quoted(name)}, but a mapping uses this input`,
         "Keep one of the two.",
       );
 }
@@ -122,6 +122,8 @@ function unknown(name: string, keys: SchemaKeys, at: string, what: "input" | "ou
   const known = [...keys.names];
   const hint = (): string =>
     didYouMean(name, known) ??
-    (known.length === 0 ? `The contract has no ${what}s.` : `It has ${known.slice(0, 20).join(", ")}.`);
-  say("error", at, `names ${quoted(name)}, which is no ${what} of the contract`, hint);
+    (known.length === 0
+      ? `The contract has no ${what}s.`
+      : `The ${what}s are ${known.slice(0, 20).join(", ")}.`);
+  say("error", at, `names ${quoted(name)}, which is not an ${what} of the contract`, hint);
 }

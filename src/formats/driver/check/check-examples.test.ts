@@ -40,7 +40,7 @@ test("wrong ones are errors, each where it is wrong", async () => {
     ),
   ).toEqual([
     ["error", 13, "/examples/1/input/tags/1", expect.stringContaining('the input of the example "bad"')],
-    ["error", 13, "/examples/1/output", expect.stringContaining("is not what outputs allows")],
+    ["error", 13, "/examples/1/output", expect.stringContaining("does not match outputs")],
     ["error", 14, "/examples/2/input", expect.stringContaining("path")],
     ["error", 14, expect.stringContaining("/examples/2/input"), expect.stringContaining("pth")],
   ]);

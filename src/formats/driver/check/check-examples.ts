@@ -43,8 +43,8 @@ function compare(
   for (const problem of result.problems)
     diagnostics.add(
       nearest(nodeAt(node, part) ?? node, problem.path),
-      `the ${part} of the example ${quoted(name)} is not what ${part}s allows: ${formatProblem(problem)}`,
-      `Correct the example, or ${part}s: no driver can serve both.`,
+      `the ${part} of the example ${quoted(name)} does not match ${part}s: ${formatProblem(problem)}`,
+      `Correct the example, or correct ${part}s.`,
     );
 }
 

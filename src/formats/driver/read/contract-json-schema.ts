@@ -57,7 +57,7 @@ function checkKeywords(node: TextNode, root: JsonSchema, diagnostics: Diagnostic
       else if (key === "type")
         for (const one of value.kind === "list" ? value.items : [value]) checkType(one, diagnostics);
       else if (isWellFormed(key, toPlain(value)) === false)
-        diagnostics.add(value, `${toLabel(value.path)} is not what JSON Schema has there`, expected(key));
+        diagnostics.add(value, `${toLabel(value.path)} is not valid in JSON Schema`, expected(key));
     }
   }
 }
@@ -94,7 +94,7 @@ function checkReference(
   else if (cyclic.delete(reference))
     diagnostics.add(
       node,
-      `${toLabel(node.path)} refers to ${quoted(reference)}, which leads back to itself`,
+      `${toLabel(node.path)} refers to ${quoted(reference)}, which refers back to itself`,
       "A schema may contain itself in a property or an item, but must not be itself.",
     );
   // Anchors are names that may stand anywhere.
@@ -104,7 +104,7 @@ function checkReference(
   )
     diagnostics.add(
       node,
-      `${toLabel(node.path)} refers to ${quoted(reference)}, which is not there`,
+      `${toLabel(node.path)} refers to ${quoted(reference)}, which does not exist`,
       "References begin at the top of this schema, as in #/$defs/name.",
     );
 }
@@ -117,13 +117,13 @@ function checkOutside(node: TextNode, reference: string, diagnostics: Diagnostic
   if (found !== undefined)
     diagnostics.add(
       node,
-      `${label}, and that schema has no such definition`,
+      `${label}, but that schema has no such definition`,
       `Write #/$defs/ and one of ${found.names.join(", ")}.`,
     );
   else
     diagnostics.add(
       node,
-      `${label}, and nothing outside of the contract is read`,
+      `${label}, but Portolan reads no schema outside of the contract`,
       "Put the schema under $defs, and refer to it as #/$defs/name.",
     );
 }
@@ -136,7 +136,8 @@ function expected(keyword: string): string | undefined {
 
 function checkType(node: TextNode, diagnostics: Diagnostics): void {
   if (node.kind === "null" || (node.kind === "string" && TYPES.includes(String(node.value)))) return;
-  const shown = node.kind === "string" ? quoted(String(node.value)) : `a ${node.kind}`;
+  const article = node.kind === "object" ? "an" : "a";
+  const shown = node.kind === "string" ? quoted(String(node.value)) : `${article} ${node.kind}`;
   diagnostics.add(node, `${toLabel(node.path)} cannot be ${shown}`, `Types are ${TYPES.join(", ")}.`);
 }
 

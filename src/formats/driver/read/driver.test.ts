@@ -310,14 +310,14 @@ describe("a server.json beside it", () => {
     const { driver, diagnostics } = parse(NPM, "{ broken");
     expect(driver?.server).toMatchObject({ package: "demo" });
     expect(diagnostics).toMatchObject([
-      { severity: "warning", message: expect.stringContaining("not read") },
+      { severity: "warning", message: expect.stringContaining("uses only the one here") },
     ]);
   });
 
   test.each([
     ["{", "not valid JSON"],
-    ["[]", "does not say where"],
-    ['{"name": "io.example/a", "packages": []}', "does not say where"],
+    ["[]", "does not name the MCP server"],
+    ['{"name": "io.example/a", "packages": []}', "does not name the MCP server"],
     ['{"kind": "npm"}', "package is missing"],
     ['{"kind": "npm", "package": "a", "args": ["${HOME}"]}', "reference"],
   ])("with a problem: %s", (text, message) => {

@@ -57,7 +57,7 @@ export function parseDriver(text: string, file: string, options: DriverOptions =
   }
   checkNoSecrets(withoutServer(root), new Set(), diagnostics);
   const draft = MCP_DRIVER.read(root, context) ?? {};
-  checkDriver(draft.id, context);
+  checkDriverDocument(draft.id, context);
   const { server, diagnostics: beside } = findServer(draft, options.serverJson, context);
   const driver = toDriver(draft, server, context);
   const isServerBroken = beside.some(({ severity }) => severity === "error");
@@ -76,17 +76,17 @@ export function parseDriver(text: string, file: string, options: DriverOptions =
 /** A driver of another kind is checked, but not used: a workspace may be made for several hosts. */
 function checkOtherDriver(kind: TextNode, context: DriverContext): void {
   const driver = ANY_DRIVER.read(context.root, context) ?? {};
-  checkDriver(driver.id, context);
+  checkDriverDocument(driver.id, context);
   if (driver.kind !== undefined)
     context.diagnostics.add(
       kind,
-      `a driver of kind ${driver.kind} is skipped: it is for another host`,
-      "Only those of kind mcp are served here.",
+      `Portolan ignores this driver, because its kind is ${driver.kind}`,
+      "Portolan serves only drivers of kind mcp. Other hosts may use this driver.",
       "info",
     );
 }
 
-function checkDriver(id: string | undefined, context: DriverContext): void {
+function checkDriverDocument(id: string | undefined, context: DriverContext): void {
   const { root, diagnostics } = context;
   noteSlips(root, [...(MCP_DRIVER.rules.keys?.values() ?? [])], diagnostics);
   checkContractsOnce(nodeAt(root, "implements"), context);
@@ -96,7 +96,7 @@ function checkDriver(id: string | undefined, context: DriverContext): void {
     diagnostics.warn(
       place,
       `the id ${quoted(id)} differs from the name of its folder`,
-      `Call the folder ${id}.`,
+      `Rename the folder to ${id}.`,
     );
 }
 
@@ -181,7 +181,7 @@ function findServer(
     if (serverJson !== undefined)
       diagnostics.warn(
         entry,
-        `server is declared here and in ${basename(serverJson.file)}, which is not read`,
+        `server is declared here and in ${basename(serverJson.file)}; Portolan uses only the one here`,
         "Keep one of the two.",
       );
     return { server: draft.server, diagnostics: [] };
@@ -189,7 +189,7 @@ function findServer(
   if (serverJson !== undefined) return readServerJson(serverJson);
   diagnostics.add(
     entry ?? root,
-    "server is missing: nothing says where the MCP server is",
+    "server is missing: the driver does not name its MCP server",
     "Write server: { kind: npm, package: <name> }, or another kind: binary, docker, remote.",
   );
   return { diagnostics: [] };

@@ -20,7 +20,7 @@ export function readFrontmatter(text: string, file: string): Frontmatter {
   };
   const bytes = text.length > MAX_BYTES ? text.length : Buffer.byteLength(text);
   if (bytes > MAX_BYTES)
-    return nothing(ROOT, `the file has ${bytes} bytes; a config file has at most ${MAX_BYTES}`);
+    return nothing(ROOT, `the file has ${bytes} bytes; a config file can have at most ${MAX_BYTES}`);
   const source = text.startsWith("\uFEFF") ? text.slice(1) : text;
   const [first, second] = fences(source);
   if (first === undefined || first.start !== 0)
@@ -57,6 +57,6 @@ function fences(source: string): Fence[] {
 
 function beginning(source: string, fence: number | undefined): string {
   if (fence !== undefined && source.slice(0, fence).trim() === "")
-    return "Remove what stands before the first ---.";
+    return "Remove the empty lines before the first ---.";
   return "The first line of the file is ---, then come the keys, then a line with --- again.";
 }

@@ -60,11 +60,11 @@ function noteUnused({ root, diagnostics, remote }: LaunchContext): void {
     if (node !== undefined && node.kind !== "null" && !(node.kind === "list" && node.items.length === 0))
       diagnostics.add(node, message, undefined, "info");
   };
-  note(["runner"], "runner is not used: an MCP server has a process of its own");
-  note(["network", "ingress"], "network.ingress is not used: only this program connects to the server");
+  note(["runner"], "Portolan ignores runner: an MCP server has its own process");
+  note(["network", "ingress"], "Portolan ignores network.ingress: only Portolan connects to the server");
   if (remote)
     for (const key of ["min_disk_mb", "min_memory_mb"])
-      note(["requires", key], `requires.${key} is not checked: the server runs elsewhere`);
+      note(["requires", key], `Portolan does not check requires.${key}: the server runs on another machine`);
 }
 
 /** The rule that a remote server's own address needs in `network.egress`. */
@@ -94,13 +94,13 @@ export function checkEgress(
   if (rules === undefined)
     diagnostics.add(
       place,
-      `the driver says nothing about the network, so that it reaches no host, and its server is at ${quoted(host)}`,
+      `the driver has no network.egress, so it can reach no host, but its server is at ${quoted(host)}`,
       `Add the line ${line}`,
     );
   else
     diagnostics.add(
       place,
-      `network.egress leaves out ${quoted(host)}, where the server is`,
+      `network.egress does not contain ${quoted(host)}, the host of the server`,
       `Add ${host} to network.egress.`,
     );
 }

@@ -32,7 +32,7 @@ export function takeMoved(
     const where = toLabel(node.path);
     diagnostics.add(
       entry,
-      `${entry.key} has no place ${where === "" ? "here" : `in ${where}`}`,
+      `the key ${entry.key} is not allowed ${where === "" ? "here" : `in ${where}`}`,
       found.hint,
       found.severity ?? "error",
     );

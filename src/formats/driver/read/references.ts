@@ -30,7 +30,7 @@ export function checkSecretValues(node: TextNode, diagnostics: Diagnostics): voi
   const name = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)$/.exec(wrong)?.[1];
   diagnostics.add(
     node,
-    `${toLabel(node.path)} contains the reference ${quoted(`\${${wrong.trim()}}`)}, which a driver may not make`,
+    `${toLabel(node.path)} contains the reference ${quoted(`\${${wrong.trim()}}`)}, which is not allowed in a driver`,
     name === undefined
       ? "Write ${secrets.NAME}, or $${ for the characters themselves."
       : `Write \${secrets.${name}}, and an entry for it in SECRETS.md.`,
@@ -58,7 +58,7 @@ export function checkNoReference(node: TextNode | undefined, diagnostics: Diagno
   if (inside === undefined) return;
   diagnostics.add(
     node,
-    `${toLabel(node.path)} contains the reference ${quoted(`\${${inside.trim()}}`)}; only env, headers, args, and the path and query of url may`,
+    `${toLabel(node.path)} contains the reference ${quoted(`\${${inside.trim()}}`)}; references are allowed only in env, headers, args, auth, and the path and query of url`,
     "Write the value itself, or $${ for the characters themselves.",
   );
 }
@@ -99,7 +99,7 @@ function isSecret(text: string): boolean {
 function refuse(place: Place, diagnostics: Diagnostics): void {
   diagnostics.add(
     place,
-    `${toLabel(place.path)} contains a reference to a secret, which has no place there`,
-    "Secrets reach a server through server.env or server.args, those of a remote server through server.headers.",
+    `${toLabel(place.path)} contains a reference to a secret, which is not allowed there`,
+    "Secrets reach a server through server.env or server.args, those of a remote server through server.auth, server.headers or server.url.",
   );
 }

@@ -119,7 +119,7 @@ describe("is refused", () => {
         entry("aa", ", metadata: { bindings: { env: [X] } }"),
         entry("bb", ", metadata: { bindings: { env: [X] } }"),
       ),
-      "the variable X stands for",
+      "the variable X belongs to",
     ],
   ])("%s", (_, text, message) => {
     const { diagnostics } = parseSecrets(text, "SECRETS.md");
@@ -129,7 +129,7 @@ describe("is refused", () => {
 });
 
 test.each([
-  ["an exposure that is not known", file(entry("aa", ", exposures: [{ kind: pigeon }]")), "is skipped"],
+  ["an exposure that is not known", file(entry("aa", ", exposures: [{ kind: pigeon }]")), "skips it"],
   ["two dashes", file(entry("a--b")), "two dashes"],
 ])("told, and kept: %s", (_, text, message) => {
   const { secrets, diagnostics } = parseSecrets(text, "SECRETS.md");

@@ -54,8 +54,8 @@ function withoutValues(root: ObjectNode, diagnostics: Diagnostics): ObjectNode {
       if (!FORBIDDEN.has(entry.key.toLowerCase())) return [{ ...entry, value: clean(entry.value) }];
       diagnostics.add(
         entry,
-        `${toLabel(entry.path)} could contain a secret: a SECRETS.md has no values`,
-        `Remove ${entry.key}, and change the secret if it was a real one: it stands in a file. Store values with portolan secrets set.`,
+        `${toLabel(entry.path)} could contain a secret: a SECRETS.md must not contain values`,
+        `Remove ${entry.key}. If it was a real secret, replace that secret, because it was written to a file. Store values with portolan secrets set.`,
       );
       return [];
     });
@@ -110,7 +110,7 @@ export function mergeSecrets(lists: readonly (readonly SecretEntry[])[]): Merged
         diagnostics.push(
           problem(
             entry.origin,
-            `the variable ${name} stands for ${quoted(entry.slug)} and for ${quoted(first.slug)} ${placed(first.origin, entry.origin)}`,
+            `the variable ${name} belongs to ${quoted(entry.slug)} and to ${quoted(first.slug)} ${placed(first.origin, entry.origin)}`,
             "Keep one of the two.",
           ),
         );
@@ -122,8 +122,8 @@ export function mergeSecrets(lists: readonly (readonly SecretEntry[])[]): Merged
       diagnostics.push(
         problem(
           other.origin,
-          `the variable ${own} stands for ${quoted(other.slug)}, and by its name for ${quoted(entry.slug)}`,
-          "The one that names the variable is taken; give the other another slug.",
+          `the variable ${own} belongs to ${quoted(other.slug)}, but it is also the default variable of ${quoted(entry.slug)}`,
+          `Portolan uses ${quoted(other.slug)} for this variable. Give ${quoted(entry.slug)} another slug.`,
           "warning",
         ),
       );
@@ -165,7 +165,7 @@ export function readConsumers(node: TextNode | undefined, diagnostics: Diagnosti
     if (!/^[A-Z][A-Z0-9_]*$/.test(key)) {
       diagnostics.add(
         entry,
-        `${quoted(key)} cannot be a variable here`,
+        `${quoted(key)} is not a valid name of a variable`,
         "Use capital letters, digits and _.",
       );
       return [];

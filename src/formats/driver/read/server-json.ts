@@ -23,7 +23,7 @@ export function readServerJson({ text, file }: ServerJson): {
   if (root.kind !== "object" || (inner === undefined && entryOf(root, "kind") === undefined)) {
     diagnostics.add(
       root,
-      "this file does not say where the server is",
+      "this file does not name the MCP server",
       'Write { "kind": "npm", "package": "<name>" }, or another kind: binary, docker, remote.',
     );
     return { diagnostics: diagnostics.sorted() };

@@ -20,14 +20,14 @@ export interface SkillFile {
 const SKILL = object(
   "",
   {
-    name: text("its name, that of its folder", {
+    name: text("Name of the skill. It must be the name of the folder.", {
       scalars: true,
       maxLength: 64,
       pattern: "^[a-z0-9]+(?:-[a-z0-9]+)*$",
       patternHint: "Use small letters and digits, with single dashes between: summarize-document.",
     }).required(),
-    description: text("what it is for, and when", { maxLength: 1_024 }).required(),
-    title: text("Its name for people.", { scalars: true }),
+    description: text("Description of the skill, and when to use it.", { maxLength: 1_024 }).required(),
+    title: text("Display name of the skill.", { scalars: true }),
   },
   { open: true },
 );

@@ -57,7 +57,7 @@ test("says everything", () => {
     ),
     "TOOL.md",
   );
-  expect(diagnostics).toMatchObject([{ severity: "info", message: "implements is not used here" }]);
+  expect(diagnostics).toMatchObject([{ severity: "info", message: "Portolan ignores implements" }]);
   expect(contract).toMatchObject({
     inputs: { type: "object", properties: { type: {}, n: { type: ["string", "null"] } } },
     outputs: { type: "null" },
@@ -90,7 +90,7 @@ describe("is refused", () => {
       (key): [string, string, string, string] => [
         `the removed field ${key}`,
         file(HEAD, IO, `${key}: a`),
-        `${key} has no place here`,
+        `the key ${key} is not allowed here`,
         "DRIVER.md",
       ],
     ),
@@ -100,23 +100,23 @@ describe("is refused", () => {
       "default_driver",
       "default_implementation",
     ],
-    ["a key of a driver", file(HEAD, IO, "kind: mcp"), "kind has no place here", "DRIVER.md"],
+    ["a key of a driver", file(HEAD, IO, "kind: mcp"), "the key kind is not allowed here", "DRIVER.md"],
     [
       "names that are required and no list",
       file(HEAD, "inputs: { type: object, required: path }\noutputs: { type: object }"),
-      "inputs.required is not what JSON Schema has there",
+      "inputs.required is not valid in JSON Schema",
       "list of names",
     ],
     [
       "a reference to nothing",
       file(HEAD, "inputs: { type: object }\noutputs: { properties: { x: { $ref: '#/$defs/nope' } } }"),
-      'outputs.properties.x.$ref refers to "#/$defs/nope", which is not there',
+      'outputs.properties.x.$ref refers to "#/$defs/nope", which does not exist',
       "$defs",
     ],
     [
       "a reference to elsewhere",
       file(HEAD, "inputs: { type: object }\noutputs: { $ref: 'https://a.b/c.json' }"),
-      "nothing outside of the contract is read",
+      "Portolan reads no schema outside of the contract",
       "$defs",
     ],
     [
@@ -125,7 +125,7 @@ describe("is refused", () => {
         HEAD,
         "inputs: { type: object }\noutputs: { anyOf: [{ $ref: '#/$defs/a' }], $defs: { a: { allOf: [{ $ref: '#/$defs/b' }] }, b: { $ref: '#/$defs/a' } } }",
       ),
-      "which leads back to itself",
+      "which refers back to itself",
       "in a property",
     ],
     [

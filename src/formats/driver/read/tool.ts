@@ -15,7 +15,7 @@ export interface ToolFile {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-const DRIVER = "A contract does not say how it is carried out; a DRIVER.md does";
+const DRIVER = "A contract does not describe its implementation; a DRIVER.md does";
 const MOVED: Readonly<Record<string, Moved>> = {
   ...Object.fromEntries(
     ["code", "run", "runner", "entry", "execute"].map((key) => [
@@ -35,7 +35,7 @@ const MOVED: Readonly<Record<string, Moved>> = {
       { hint: `${DRIVER}, and this key belongs there.` },
     ]),
   ),
-  default_driver: { hint: "It is called default_implementation." },
+  default_driver: { hint: "Rename it to default_implementation." },
 };
 
 export function parseTool(text: string, file: string): ToolFile {

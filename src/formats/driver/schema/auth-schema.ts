@@ -44,13 +44,20 @@ const command = (description: string) =>
     .key("cmd")
     .transform((written) => (written === "" ? undefined : written));
 
-const HTTP = object("A request, and the status that it should have.", {
-  method: oneOf("the method", ["GET", "POST", "HEAD"]).required(),
-  url: text("the address").required().transform(checkUrl),
-  expectStatus: integer("The status of a good answer.", { minimum: 100, maximum: 599 }),
+const HTTP = object("HTTP request of the check, and the status that means success.", {
+  method: oneOf("HTTP method of the request.", ["GET", "POST", "HEAD"]).required(),
+  url: text("URL of the request. It must begin with https://, unless it is on this computer.")
+    .required()
+    .transform(checkUrl),
+  expectStatus: integer(
+    "HTTP status code that means success. Default: 200 to 299; for a health check, any status below 400.",
+    { minimum: 100, maximum: 599 },
+  ),
 });
 
-const EVERY = text("How often, such as PT5M.", { pattern: DURATION_ISO })
+const EVERY = text("Interval as an ISO 8601 duration, such as PT30S, PT5M, PT1H or P1D.", {
+  pattern: DURATION_ISO,
+})
   .key("every")
   .transform((written, node, { diagnostics }) => {
     const ms = parseIsoDuration(written);
@@ -64,13 +71,17 @@ const EVERY = text("How often, such as PT5M.", { pattern: DURATION_ISO })
   });
 
 export const AUTH = object(
-  "How somebody logs in, and what is kept of it.",
+  "Login of users to the service behind the driver, and the secrets that the driver needs.",
   {
-    ref: text("The SECRETS.md with the secrets that it needs.").transform(checkPath),
-    state: object("What a login leaves behind.", {
-      paths: texts("Files."),
+    ref: text(
+      "Path of the SECRETS.md that lists the secrets of the driver, relative to this file or the workspace.",
+    ).transform(checkPath),
+    state: object("Files and environment variables that contain the result of a login.", {
+      paths: texts(
+        "Paths of files and folders that the login writes. Login commands can write them, and the server can read them.",
+      ),
       env: list(
-        "Variables.",
+        "Names of environment variables that contain the credentials of a login. If server is remote, has neither auth nor an Authorization header, and there is exactly one name, Portolan sends the secret of this name as a bearer token.",
         text("", {
           pattern: "^[A-Za-z_][A-Za-z0-9_]*$",
           patternHint: "Write the name of a variable, such as EXAMPLE_API_KEY.",
@@ -78,38 +89,49 @@ export const AUTH = object(
         { unique: true },
       ),
     }).transform(({ paths = [], env = [] }) => ({ paths, env })),
-    login: object("How a login is made.", {
-      command: command("A command."),
-      url: text("A page.").transform(checkUrl),
-      interactive: flag("A person has to be there.").default(false),
-      requiresCallbackUrl: flag("It comes back to a URL.").default(false),
-      completesWhen: object("How it shows that it is done.", {
-        command: command("A command."),
-        exitCode: integer("The exit code that the command should have."),
+    login: object("Login that portolan login <driver> runs: a command, a web page, or both.", {
+      command: command(
+        "Command that logs in. Portolan runs it without a shell, in the sandbox of the driver.",
+      ),
+      url: text("URL of the login page, which portolan login opens in the browser.").transform(checkUrl),
+      interactive: flag("If true, the login command asks questions and needs a terminal.").default(false),
+      requiresCallbackUrl: flag(
+        "If true, the login page redirects to a callback URL on this computer. Portolan passes this URL as {callback_url} in url, or as the parameter redirect_uri.",
+      ).default(false),
+      completesWhen: object("Check that succeeds when the user is logged in: cmd or http.", {
+        command: command("Command whose exit code shows whether the user is logged in."),
+        exitCode: integer("Exit code of cmd that means that the user is logged in. Default: 0."),
         http: HTTP,
       }),
     }),
-    refresh: object("How a login is kept fresh.", {
-      command: command("A command; empty when a program does it."),
-      url: text("An address.").transform(checkUrl),
+    refresh: object("Refresh of a login: a command or an HTTP request.", {
+      command: command(
+        "Command that refreshes the login. Leave it empty if the server or another program refreshes the login.",
+      ),
+      url: text("URL that Portolan requests to refresh the login.").transform(checkUrl),
       everyMs: EVERY,
     }),
-    expiry: object("How it shows that a login has ended.", {
-      detect: text("exit_code:N, http_status:N, exception:Name or header:NAME:VALUE.").transform(checkDetect),
+    expiry: object("Detection of an expired login in the failures of calls.", {
+      detect: text(
+        "Sign of an expired login: exit_code:N, http_status:N, exception:Name or header:NAME:VALUE.",
+      ).transform(checkDetect),
     }),
   },
   { check: (_, at) => checkLogin(at.entry("login")?.value, at.entry("state")?.value, at) },
 ).transform(({ expiry, ...auth }): DriverAuth => ({ ...auth, expiryDetect: expiry?.detect }));
 
 export const HEALTH_CHECK = object(
-  "How it shows that the driver works.",
+  "Health check of the driver. Portolan does not choose a driver whose health check fails.",
   {
-    method: oneOf("how", ["ping", "exec", "http", "noop"]).required(),
-    command: text("For exec: the command.").key("cmd"),
+    method: oneOf(
+      "Kind of check. ping: MCP ping. exec: the command in cmd. http: the request in http. noop: no check.",
+      ["ping", "exec", "http", "noop"],
+    ).required(),
+    command: text("Command of the method exec. Portolan runs it without a shell.").key("cmd"),
     http: HTTP,
-    expectExit: integer("For exec: the exit code of a good answer."),
+    expectExit: integer("Exit code of cmd that means success. Default: 0."),
     everyMs: EVERY,
-    timeoutMs: integer("How long it may take.", { minimum: 100 }).default(5_000),
+    timeoutMs: integer("Maximum time of one check, in milliseconds.", { minimum: 100 }).default(5_000),
   },
   {
     check({ method }, at) {
@@ -147,7 +169,7 @@ function checkLogin(
   if (page?.kind === "string" && !isSafePage(String(page.value)))
     diagnostics.add(
       page,
-      `${toLabel(page.path)} is not https: whoever listens sees what is typed there`,
+      `${toLabel(page.path)} is not https: others on the network can read what the user types there`,
       "Write an address that begins with https://; plain http is for this computer only.",
     );
   const when = nodeAt(login, "completes_when");

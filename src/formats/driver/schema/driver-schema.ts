@@ -40,26 +40,33 @@ import {
 
 const MB = 1024 * 1024;
 
-const COST = object("What a call costs with this driver.", {
+const COST = object("Cost of a call with this driver. Portolan prefers drivers with a lower cost.", {
   costClass: COST_CLASS,
-  unitsPerCall: number("In thousandths of a cent.", { minimum: 0 }).key("cost_units_per_call"),
-  currency: text("The currency, in three letters.", {
+  unitsPerCall: number("Cost of a call in cost units. One unit is a thousandth of a cent of currency.", {
+    minimum: 0,
+  }).key("cost_units_per_call"),
+  currency: text("Currency as a three-letter ISO 4217 code, such as USD.", {
     pattern: "^[A-Z]{3}$",
     patternHint: "Write three capital letters, such as USD.",
   }),
 }).key("cost_override");
 
-const TIMEOUT = integer("How long a call may take, in milliseconds; at most what the contract allows.", {
-  minimum: 100,
-}).key("timeout_override_ms");
+const TIMEOUT = integer(
+  "Maximum time of a call with this driver, in milliseconds. It cannot exceed timeout_ms of the contract.",
+  {
+    minimum: 100,
+  },
+).key("timeout_override_ms");
 
 const RETRY = DRIVER_RETRY.key("retry_override");
 
 const MAPPED = union("", [
   text(),
-  object("An argument and where it comes from.", {
-    from: text("the input that it comes from").required(),
-    transform: text("What is done with the value."),
+  object("Source of one argument of the tool.", {
+    from: text(
+      "Source of the value: the name of an input, a path such as $.a.b, or $context.<name> for a value of the call's context.",
+    ).required(),
+    transform: text("Conversion of the value: lowercase, uppercase, trim, json, string, number or array."),
   }),
 ]);
 
@@ -67,21 +74,28 @@ const uniqueTexts = (description: string) => list(description, text(), { unique:
 
 /** One entry of `implements`, without the fields that a kind of driver adds under `metadata`. */
 export const BINDING_FIELDS = {
-  tool: text("the path of a TOOL.md, or the id of a contract").required().transform(checkPath),
-  range: text("the versions of the contract that it serves, as npm writes ranges", { scalars: true })
+  tool: text("Path of a TOOL.md, relative to the workspace or this file, or ID of a contract.")
+    .required()
+    .transform(checkPath),
+  range: text("Versions of the contract that the driver serves, as an npm version range such as ^1.0.0.", {
+    scalars: true,
+  })
     .key("version")
     .required()
     .transform(checkRange),
-  schemaNarrowing: object("What this driver leaves out.", {
-    dropInputs: uniqueTexts("Optional inputs that it does not take."),
-    dropOutputs: uniqueTexts("Outputs that it does not give."),
+  schemaNarrowing: object("Parts of the contract that this driver does not support.", {
+    dropInputs: uniqueTexts(
+      "Optional inputs of the contract that the driver does not support. A call with such an input goes to another driver.",
+    ),
+    dropOutputs: uniqueTexts("Optional outputs of the contract that the driver does not return."),
   }),
-  mapping: map("Inputs under the names that the backend uses.", MAPPED).transform(
-    (mapping, node, context) => {
-      checkTargets(node, "input", context);
-      return mapping;
-    },
-  ),
+  mapping: map(
+    "Mapping of contract inputs to tool arguments. input: argument renames an input; argument: {from: input} sets the source of an argument.",
+    MAPPED,
+  ).transform((mapping, node, context) => {
+    checkTargets(node, "input", context);
+    return mapping;
+  }),
   cost: COST,
   timeoutMs: TIMEOUT,
   retry: RETRY,
@@ -106,12 +120,14 @@ export function checkTargets(map: TextNode, what: string, { diagnostics }: ReadC
 }
 
 const VERSION_CHECK = object(
-  "How the version of the program is found out, and which will do.",
+  "Checks the version of the server's program. If the version is out of range, Portolan does not use the driver.",
   {
-    command: text("a command that prints the version").key("cmd").required(),
-    parse: text("a regular expression whose first group is the version", { maxLength: 1_000 }).required(),
-    range: text("the versions that will do, as npm writes ranges", { scalars: true }).required(),
-    timeoutMs: integer("How long the command may take.", { minimum: 100 }).default(5_000),
+    command: text("Command that prints the version. Portolan runs it without a shell.").key("cmd").required(),
+    parse: text("Regular expression for the output of cmd. Its first capture group is the version.", {
+      maxLength: 1_000,
+    }).required(),
+    range: text("Accepted versions, as an npm version range such as ^1.2.", { scalars: true }).required(),
+    timeoutMs: integer("Maximum time of cmd, in milliseconds.", { minimum: 100 }).default(5_000),
   },
   {
     check({ command, parse, range }, at) {
@@ -123,18 +139,21 @@ const VERSION_CHECK = object(
 );
 
 /** Names of systems and processors as `process.platform` and `process.arch` have them. */
-const REQUIRES = object("The machines that it runs on.", {
-  os: list(
-    "Operating systems.",
-    oneOf("", ["darwin", "linux", "windows"]).transform((os) => (os === "windows" ? "win32" : os)),
-  ),
-  arch: list(
-    "Processors.",
-    oneOf("", ["x64", "arm64", "x86", "arm"]).transform((arch) => (arch === "x86" ? "ia32" : arch)),
-  ),
-  minDiskMb: integer("Not used here.", { minimum: 0 }),
-  minMemoryMb: integer("Not used here.", { minimum: 0 }),
-}).transform(({ os, arch, minDiskMb, minMemoryMb }) =>
+const REQUIRES = object(
+  "Machines on which the server can run. On other machines, Portolan does not start the server.",
+  {
+    os: list(
+      "Supported operating systems. Default: all.",
+      oneOf("", ["darwin", "linux", "windows"]).transform((os) => (os === "windows" ? "win32" : os)),
+    ),
+    arch: list(
+      "Supported processor architectures. Default: all.",
+      oneOf("", ["x64", "arm64", "x86", "arm"]).transform((arch) => (arch === "x86" ? "ia32" : arch)),
+    ),
+    minDiskMb: integer("Minimum free disk space where Portolan installs programs, in MiB.", { minimum: 0 }),
+    minMemoryMb: integer("Minimum memory of the machine, in MiB.", { minimum: 0 }),
+  },
+).transform(({ os, arch, minDiskMb, minMemoryMb }) =>
   filled(
     definedOnly({
       os,
@@ -145,57 +164,68 @@ const REQUIRES = object("The machines that it runs on.", {
   ),
 );
 
-export const IMPLEMENTS_DESCRIPTION = "the contracts that it serves";
+export const IMPLEMENTS_DESCRIPTION =
+  "Contracts that the driver serves, and how the server implements each of them.";
 
 export const DRIVER_FIELDS = {
   name: NAME,
-  id: text("its id, such as filesystem-mcp", {
+  id: text("Unique ID of the driver, such as filesystem-mcp.", {
     pattern: "^[a-z0-9][a-z0-9.\\-]{1,79}$",
     patternHint:
       "Use 2 to 80 small letters, digits, - and dots, beginning with a letter or a digit: filesystem-mcp.",
   }).required(),
   description: DESCRIPTION,
   version: VERSION,
-  kind: oneOf("what kind of driver it is", KINDS).required(),
+  kind: oneOf(
+    "Kind of driver. Portolan uses drivers of the kind mcp, and only checks the files of other kinds.",
+    KINDS,
+  ).required(),
   implements: list(
     IMPLEMENTS_DESCRIPTION,
-    partialObject("A contract, and how it is served.", BINDING_FIELDS),
+    partialObject("Binding: a contract, and how the driver serves it.", BINDING_FIELDS),
     { minItems: 1 },
   ).required(),
-  install: list("How the program is installed, in order of preference.", INSTALL),
+  install: list(
+    "Methods to install the server's program. Portolan tries npm, curl, download and vendored in this order. It never runs the other package managers, and only prints their commands.",
+    INSTALL,
+  ),
   versionCheck: VERSION_CHECK,
   auth: AUTH,
-  network: object("Hosts that it may reach; none when absent.", {
-    egress: list("host, *.host, host:port, an address, or * for every public host.", HOST),
-    ingress: texts("Not used here."),
+  network: object("Network access of the server. Default: none.", {
+    egress: list(
+      "Hosts that the server can reach: host, *.host, host:port, an IP address, or * for every public host.",
+      HOST,
+    ),
+    ingress: texts("Ignored by Portolan."),
   }),
-  runner: union("Not used here: an MCP server has a process of its own.", [text(), map("", anyValue())]),
-  region: texts('Where it works; ["global"] when absent.'),
-  policyTags: tags("Words that the rules of a workspace go by."),
+  runner: union("Ignored by Portolan: it runs each MCP server as a separate process.", [
+    text(),
+    map("", anyValue()),
+  ]),
+  region: texts('Regions in which the service processes data, such as eu-west-1. Default: ["global"].'),
+  policyTags: tags("Tags that contracts.allow_tags and contracts.deny_tags of portolan.yaml refer to."),
   cost: COST,
   timeoutMs: TIMEOUT,
   retry: RETRY,
   healthCheck: HEALTH_CHECK,
   requires: REQUIRES,
   examples: list(
-    "How it is used.",
+    "Usage examples, for readers of this file.",
     object(
       "",
       {
-        goal: text("what is to be reached").required(),
-        note: text("What is worth knowing.", { empty: true }),
-        cmd: text("A command."),
+        goal: text("Goal of the example.").required(),
+        note: text("Additional remarks.", { empty: true }),
+        cmd: text("Command of the example."),
       },
       { open: true },
     ),
   ),
-  tags: tags("Words to find it by."),
+  tags: tags("Keywords of the driver."),
   metadata: METADATA,
 };
 
 /** A driver of any kind. Drivers for other hosts are only checked. */
-export const ANY_DRIVER = partialObject(
-  "A driver: how one server keeps the promises of tool contracts.",
-  DRIVER_FIELDS,
-  { open: true },
-);
+export const ANY_DRIVER = partialObject("Driver: how one MCP server implements contracts.", DRIVER_FIELDS, {
+  open: true,
+});

@@ -15,9 +15,11 @@ import {
   variants,
 } from "../../schema-builder/index.ts";
 
-const PACKAGE = text("the package").required();
-const URL_FIELD = text("the address").required();
-const SHA256 = text("The SHA-256 of what is downloaded.", {
+const PACKAGE = text("Package name, with a version if the package manager supports it.").required();
+const URL_FIELD = text(
+  "URL of the file. Portolan skips the download if verify_sha256 is missing.",
+).required();
+const SHA256 = text("SHA-256 of the downloaded file, as 64 lower-case hexadecimal digits.", {
   pattern: "^[0-9a-f]{64}$",
   patternHint: "Write 64 digits, with small letters a to f.",
 }).key("verify_sha256");
@@ -25,9 +27,9 @@ const SHA256 = text("The SHA-256 of what is downloaded.", {
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the inferred result has it
 const form = <const M extends InstallMethod["method"], const F extends Fields>(method: M, fields: F) =>
   object("", {
-    method: oneOf("how it is installed", [method]).required(),
+    method: oneOf("Install method.", [method]).required(),
     ...fields,
-    experimental: flag("true: Portolan skips this method."),
+    experimental: flag("If true, Portolan skips this method with a warning. Default: false."),
   });
 
 const FORMS = {
@@ -39,16 +41,22 @@ const FORMS = {
   scoop: form("scoop", { package: PACKAGE }),
   cargo: form("cargo", { package: PACKAGE }),
   go: form("go", { package: PACKAGE }),
-  npm: form("npm", { package: PACKAGE, global: flag("For the whole machine.") }),
-  pip: form("pip", { package: PACKAGE, user: flag("For this user.") }),
+  npm: form("npm", {
+    package: PACKAGE,
+    global: flag("Portolan ignores it with a warning, because it installs npm packages into its own store."),
+  }),
+  pip: form("pip", {
+    package: PACKAGE,
+    user: flag("If true, the printed command installs for the current user (pip install --user)."),
+  }),
   curl: form("curl", { url: URL_FIELD, sha256: SHA256 }),
   download: form("download", {
     url: URL_FIELD,
-    extractBin: text("the program inside of the archive", { empty: true }).required(),
+    extractBin: text("Path of the executable inside the archive.", { empty: true }).required(),
     sha256: SHA256,
   }),
   vendored: form("vendored", {
-    path: text("the program, beside this file")
+    path: text("Path of the executable, relative to this file.")
       .required()
       .transform((path, _, { folder }) => resolve(folder, path)),
   }),
@@ -63,15 +71,15 @@ export const INSTALL = variants("", "method", FORMS, {
       diagnostics.add(
         method ?? node,
         `method is ${method === undefined ? "missing" : "empty"} in ${where}`,
-        "Write method: text (how it is installed).",
+        "Write for example method: npm.",
       );
     else diagnostics.add(method, `${toLabel(method.path)} must be text`, "Write for example method: npm.");
   },
   reportUnknown(word, node, known, { diagnostics }) {
     diagnostics.warn(
       node,
-      `the method ${quoted(word)} is not known and is skipped`,
-      didYouMean(word, known) ?? `Known are ${known.join(", ")}.`,
+      `Portolan does not know the method ${quoted(word)}, and skips it`,
+      didYouMean(word, known) ?? `The methods are ${known.join(", ")}.`,
     );
   },
 }).transform(({ experimental, ...method }, node, context): InstallMethod | undefined => {
@@ -81,7 +89,7 @@ export const INSTALL = variants("", "method", FORMS, {
     return undefined;
   }
   if ("package" in method && method.package.startsWith("-")) {
-    diagnostics.add(nodeAt(node, "package") ?? node, `${quoted(method.package)} is no package`);
+    diagnostics.add(nodeAt(node, "package") ?? node, `${quoted(method.package)} is not a package`);
     return undefined;
   }
   return "url" in method && !isUsableUrl(method, node, context) ? undefined : method;
@@ -96,15 +104,15 @@ function isUsableUrl(
   const parsed = parseUrl(url);
   if (parsed === undefined || !isHttpUrl(parsed)) {
     const hint = /^docker:/i.test(url)
-      ? "The image of server.image is pulled when it starts; remove this entry."
+      ? "Docker pulls server.image when the server starts. Remove this entry."
       : "Write an address that begins with https://.";
-    diagnostics.warn(place, "this address cannot be downloaded, so this install method is skipped", hint);
+    diagnostics.warn(place, "Portolan cannot download from this URL, so it skips this install method", hint);
     return false;
   }
   if (sha256 === undefined)
     diagnostics.warn(
       place,
-      "a download without a declared SHA-256 is not used",
+      "Portolan skips this download, because the file declares no SHA-256 hash for it",
       "Add verify_sha256 with the hash of the file: sha256sum FILE.",
     );
   return true;

@@ -38,16 +38,18 @@ import { METADATA_DESCRIPTION, texts } from "./shared-fields.ts";
 import { PROMPTS, RESOURCES } from "./surfaces-schema.ts";
 
 /** `implements[].metadata.mcp`. */
-const MCP_BINDING = object("The MCP tool that serves the contract.", {
-  toolName: text("the name of the MCP tool").required(),
+const MCP_BINDING = object("MCP tool that serves the contract.", {
+  toolName: text("Name of the tool at the MCP server.").required(),
   argumentMapping: map(
-    "Inputs of the contract that have another name as arguments of the tool.",
+    "Names of tool arguments by names of contract inputs, if they differ. Other inputs keep their names.",
     text(),
   ).transform((mapping, node, context) => {
     checkTargets(node, "argument", context);
     return mapping;
   }),
-  resultExtract: text("Where in the result the output of the contract is, such as $.contents.")
+  resultExtract: text(
+    "JSONPath of the contract's output in the output of the tool, such as $.contents. $ is the whole output.",
+  )
     .default("$")
     .transform((written, node, { diagnostics }) => {
       const parsed = parseJsonPath(written);
@@ -78,7 +80,7 @@ const BINDING = partialObject(
       if (mcp !== undefined && mcp.kind !== "null") return;
       diagnostics.add(
         mcp ?? node,
-        `${toLabel(node.path)}.metadata.mcp is missing: nothing says which MCP tool serves the contract`,
+        `${toLabel(node.path)}.metadata.mcp is missing: it must name the MCP tool that serves the contract`,
         "Write metadata: { mcp: { tool_name: <the tool's name> } }.",
       );
     },
@@ -89,7 +91,7 @@ const REVISIONS: readonly string[] = [MODERN_REVISION, ...LEGACY_REVISIONS];
 
 /** A published revision, or the beginning of exactly one. */
 const PROTOCOL_VERSION = text(
-  "The version of the protocol, such as 2025-06-18; whichever both know when absent.",
+  "MCP revision to offer to the server, such as 2025-06-18. Default: the newest revision that both support.",
   { scalars: true },
 ).transform((written, node, { diagnostics }) => {
   const matching = REVISIONS.filter((known) => known === written || known.startsWith(`${written}-`));
@@ -99,7 +101,7 @@ const PROTOCOL_VERSION = text(
     diagnostics.add(
       node,
       `protocol_version ${quoted(written)} is not a published version of the protocol`,
-      `Known are ${REVISIONS.join(", ")}, and the beginning of one, such as 2025-03.`,
+      `Write one of ${REVISIONS.join(", ")}, or the beginning of one, such as 2025-03.`,
     );
   else
     diagnostics.add(
@@ -112,9 +114,13 @@ const PROTOCOL_VERSION = text(
 
 const PROGRAMS = union("", [flag(), texts("")]);
 
-const EXEC = object("Which programs it may run.", {
-  allow: PROGRAMS.describe("false: none beside itself; or the only ones that it may run."),
-  spawn: PROGRAMS.describe("The only programs that it may run; or false: none."),
+const EXEC = object("Rules for other programs that the server starts.", {
+  allow: PROGRAMS.describe(
+    "Programs that the server can run, besides itself. false: none. Default: all programs of the system.",
+  ),
+  spawn: PROGRAMS.describe(
+    "Programs that the server can run, in addition to those in allow. false: the server cannot start other processes.",
+  ),
 }).transform(({ allow, spawn }): SandboxConfig["exec"] => {
   const programs = [allow, spawn].filter((one) => typeof one === "object").flat();
   const none = allow === false || spawn === false;
@@ -127,15 +133,15 @@ const { env, home, limits, pathArguments } = SHARED_SANDBOX_FIELDS;
 
 /** The sandbox rules that a driver requests. The workspace decides how strictly they are enforced. */
 const SANDBOX = object(
-  "What the program may touch.",
+  "Sandbox rules of the server, in addition to the default profile.",
   {
     mode: oneOf(
-      "Asks that the server starts although something of this is not enforced; the workspace has to say the same.",
+      "Sandbox mode that the driver requests. warn requests that the server starts even if a rule cannot be enforced. It has no effect unless contracts.sandbox in portolan.yaml also sets warn. Default: enforce.",
       ["enforce", "warn"],
     ),
-    network: object("The same as network beside sandbox.", {
-      egress: list("Hosts that may be reached.", HOST),
-      ingress: texts("Not used here."),
+    network: object("Same as the top-level field network.", {
+      egress: list("Hosts that the server can reach.", HOST),
+      ingress: texts("Ignored by Portolan."),
     }),
     // A folder stands for everything in it, so that `/**` at the end of a path changes nothing.
     fs: createFsSchema((written, node, context) =>
@@ -143,7 +149,9 @@ const SANDBOX = object(
     ),
     exec: EXEC,
     env,
-    tty: object("Not used here: a server has no terminal.", { required: flag("It needs a terminal.") }),
+    tty: object("Not supported: a server has no terminal.", {
+      required: flag("Must not be true, because a server has no terminal."),
+    }),
     home,
     limits,
     pathArguments,
@@ -157,19 +165,30 @@ const SANDBOX = object(
 
 export const MCP_FIELDS = {
   ...DRIVER_FIELDS,
-  kind: oneOf("what kind of driver it is", ["mcp"]).required(),
+  kind: oneOf("Kind of driver: mcp, an MCP server.", ["mcp"]).required(),
   implements: list(IMPLEMENTS_DESCRIPTION, BINDING, { minItems: 1 }).required(),
-  server: SERVER.describe("Where the MCP server is; may also stand in a server.json beside this file."),
-  transport: oneOf("how the server is reached", ["stdio", "sse", "http"], {
-    synonyms: { "streamable-http": "http" },
-  }).required(),
+  server: SERVER.describe(
+    "MCP server of the driver. It can also be in a server.json in the folder of this file.",
+  ),
+  transport: oneOf(
+    "MCP transport of the server: stdio for programs, http (Streamable HTTP) or sse for remote servers.",
+    ["stdio", "sse", "http"],
+    {
+      synonyms: { "streamable-http": "http" },
+    },
+  ).required(),
   protocolVersion: PROTOCOL_VERSION,
   prompts: PROMPTS,
   resources: RESOURCES,
-  connection: object("How the connection is kept.", {
-    timeoutMs: integer("How long a request may take.", { minimum: 100 }),
-    maxRetries: integer("How often a connection is tried again.", { minimum: 0, maximum: 10 }),
-    keepalive: flag("Whether the connection is kept between calls."),
+  connection: object("Options of the connection to the server.", {
+    timeoutMs: integer("Maximum time of the start and of each call, in milliseconds.", { minimum: 100 }),
+    maxRetries: integer("Number of retries if the server does not start. Default: 0.", {
+      minimum: 0,
+      maximum: 10,
+    }),
+    keepalive: flag(
+      "Lifetime of the server. true: Portolan keeps the server running while it is idle. false: it stops the server after each call. Default: it stops the server after an idle time.",
+    ),
   }).key("connection_options"),
   sandbox: SANDBOX,
 };

@@ -50,7 +50,8 @@ const SCHEMAS: Readonly<Record<"REF" | "IO", JsonSchema>> = {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     $id: "https://agentproto.sh/schemas/aip-27/REF.schema.json",
     title: "A reference (AIP-27)",
-    description: "Written as <kind>:<body>, or as an object with its kind and what the kind needs.",
+    description:
+      "Reference to a file, URL or other object: a text <kind>:<body>, or an object with kind and the fields of this kind.",
     anyOf: [{ $ref: "#/$defs/compact" }, { $ref: "#/$defs/object" }],
     $defs: {
       compact: { type: "string", pattern: "^[a-z][a-z0-9_]*:.+$", maxLength: 8192 },
@@ -59,7 +60,7 @@ const SCHEMAS: Readonly<Record<"REF" | "IO", JsonSchema>> = {
       },
       ...BASE_KINDS,
       other: {
-        description: "A kind that a driver or a host has registered.",
+        description: "Reference of a kind that a driver or host has registered.",
         type: "object",
         required: ["kind"],
         properties: {
@@ -76,12 +77,12 @@ const SCHEMAS: Readonly<Record<"REF" | "IO", JsonSchema>> = {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     $id: "https://agentproto.sh/schemas/aip-16/IO.schema.json",
     title: "Input and output blocks (AIP-16)",
-    description: "What manifests say about the values and the files that they take and give.",
+    description: "Input and output blocks of manifests: JSON Schemas of values, and files.",
     type: "object",
     $defs: {
-      inputs: { description: "A JSON Schema of the arguments.", $ref: "#/$defs/jsonSchema" },
-      outputs: { description: "A JSON Schema of a successful result.", $ref: "#/$defs/jsonSchema" },
-      inputsFiles: { $ref: "#/$defs/files", description: "Files that are there before the run, by key." },
+      inputs: { description: "JSON Schema of the arguments.", $ref: "#/$defs/jsonSchema" },
+      outputs: { description: "JSON Schema of a successful result.", $ref: "#/$defs/jsonSchema" },
+      inputsFiles: { $ref: "#/$defs/files", description: "Files that exist before the run, by key." },
       outputsFiles: { $ref: "#/$defs/files", description: "Files that are kept after the run, by key." },
       files: { type: "object", additionalProperties: { $ref: "#/$defs/fileContractEntry" } },
       fileContractEntry: {
@@ -89,12 +90,12 @@ const SCHEMAS: Readonly<Record<"REF" | "IO", JsonSchema>> = {
         required: ["path"],
         additionalProperties: false,
         properties: {
-          path: text({ description: "Relative to the workspace." }),
+          path: text({ description: "Path of the file, relative to the workspace." }),
           mode: { enum: ["ro", "rw"] },
           contentType: { type: "string" },
         },
       },
-      jsonSchema: { description: "Any JSON Schema of the draft 2020-12.", type: "object" },
+      jsonSchema: { description: "JSON Schema, draft 2020-12.", type: "object" },
       reservedFsRootField: { type: "object", properties: { _workflowFsRoot: text() } },
     },
   },

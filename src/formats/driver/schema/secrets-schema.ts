@@ -22,14 +22,14 @@ import { DESCRIPTION, METADATA, NAME, tags, texts } from "./shared-fields.ts";
 const CAMEL_CASE = { keys: "camelCase" } as const;
 
 const GRANT_FIELDS = {
-  role: text("Everybody with this role."),
-  userId: text("This user."),
-  cap: text("Whoever has this capability.", {
+  role: text("Callers with this role: an OAuth token with the scope role:<role>."),
+  userId: text("Caller with this name. local is the owner of the gateway."),
+  cap: text("Callers with this capability: an OAuth token with this scope, such as cap://billing.", {
     pattern: "^cap://",
     patternHint: "Write an address that begins with cap://.",
   }),
-  tool: text("This contract, by id."),
-  workflow: text("This workflow."),
+  tool: text("Calls of the contract with this ID."),
+  workflow: text("Workflow with this ID. Portolan runs no workflows."),
 };
 const GRANTS = Object.keys(GRANT_FIELDS);
 
@@ -41,7 +41,7 @@ const GRANT = object("", GRANT_FIELDS, {
       diagnostics.add(
         node,
         `${toLabel(node.path)} has ${given.length === 0 ? "none" : "more than one"} of ${GRANTS.join(", ")}`,
-        "A grant is for one: write an entry for each.",
+        "Each grant must have exactly one of them. Write a separate entry for each.",
       );
   },
 })
@@ -56,7 +56,11 @@ const variable = (description: string) =>
 
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the inferred result has it
 const exposure = <const K extends string, const F extends Fields>(kind: K, fields: F) =>
-  object("", { kind: oneOf("how it reaches a program", [kind]).required(), ...fields }, CAMEL_CASE);
+  object(
+    "",
+    { kind: oneOf("Kind of exposure: how a program gets the secret.", [kind]).required(), ...fields },
+    CAMEL_CASE,
+  );
 
 /** Kinds of other hosts are skipped with a warning. */
 const EXPOSURE = variants(
@@ -64,21 +68,23 @@ const EXPOSURE = variants(
   "kind",
   {
     env: exposure("env", {
-      name: variable("the variable"),
-      field: text("the part of the secret").required(),
+      name: variable("Name of the environment variable."),
+      field: text("Field of the secret to expose.").required(),
     }),
     file: exposure("file", {
-      path: text("the file").required(),
-      field: text("The part of the secret."),
-      mode: integer("Who may read it, as a number (default 384, which is 0600).", {
+      path: text("Path of the file that contains the secret.").required(),
+      field: text("Field of the secret to expose. Default: the whole secret."),
+      mode: integer("Permissions of the file, as a decimal number. Default: 384 (octal 0600).", {
         minimum: 0,
         maximum: 511,
       }),
     }),
     "egress-substitute": exposure("egress-substitute", {
-      placeholderName: variable("the name that stands for it"),
-      allowedByDefault: flag("whether it is replaced unasked").required(),
-      intendedProviders: texts("Whom it is meant for."),
+      placeholderName: variable(
+        "Name of the placeholder that is replaced by the secret in outgoing requests.",
+      ),
+      allowedByDefault: flag("If true, the placeholder is replaced without a separate approval.").required(),
+      intendedProviders: texts("Services that the secret is intended for."),
     }),
   },
   {
@@ -87,7 +93,7 @@ const EXPOSURE = variants(
     reportUnknown: (word, node, known, { diagnostics }) =>
       diagnostics.warn(
         node,
-        `the exposure ${quoted(word)} is not known and is skipped`,
+        `Portolan does not know the exposure ${quoted(word)}, and skips it`,
         didYouMean(word, known),
       ),
   },
@@ -96,7 +102,7 @@ const EXPOSURE = variants(
 const SECRET = object(
   "",
   {
-    slug: text("its name here, such as stripe-api-key", {
+    slug: text("ID of the secret, such as stripe-api-key. Its name is then STRIPE_API_KEY.", {
       maxLength: 80,
       pattern: SLUG_PATTERN,
       patternHint:
@@ -104,24 +110,27 @@ const SECRET = object(
     }).required(),
     name: NAME,
     description: DESCRIPTION,
-    kind: oneOf("What its value looks like.", ["opaque", "oauth", "keypair", "json"]).default("opaque"),
-    backend: text("Where it is kept; better left to the host.", { pattern: "^[a-z][a-z0-9-]*://" }),
-    access: object("Who may have it.", {
-      reveal: list("Who may see it.", GRANT),
-      bind: list("For whom it is put into a program's environment.", GRANT),
-      rotate: list("Who may change it; not used here.", GRANT),
+    kind: oneOf("Format of the value.", ["opaque", "oauth", "keypair", "json"]).default("opaque"),
+    backend: text(
+      "URL of the secret store, such as vault://<driver>/<path>. Omit it, so that each host can choose its store.",
+      { pattern: "^[a-z][a-z0-9-]*://" },
+    ),
+    access: object("Grants: who can use the secret.", {
+      reveal: list("Callers and contracts that can read the value.", GRANT),
+      bind: list("Callers and contracts for whose calls the driver's server gets the value.", GRANT),
+      rotate: list("Callers that can change the value. Ignored by Portolan.", GRANT),
     }),
-    audit: object("What is noted of its use.", {
-      retention: text("How long notes are kept, such as 90d.", {
+    audit: object("Audit requirements of the secret.", {
+      retention: text("Retention time of audit records, such as 90d, 7y or P7Y.", {
         pattern: "^(P[0-9]+[YMWD]|[0-9]+(y|m|w|d|h))$",
         patternHint: "Write P7Y, 7y or 90d.",
       }),
-      pii: flag("It is about a person.").default(false),
-      classification: texts("How secret it is."),
+      pii: flag("If true, the secret is personally identifiable information.").default(false),
+      classification: texts("Classification labels, such as confidential."),
     }),
-    tags: tags("Words to find it by.", "^[a-z][a-z0-9-]*$"),
+    tags: tags("Keywords of the secret.", "^[a-z][a-z0-9-]*$"),
     metadata: METADATA,
-    exposures: list("How it reaches a program; a hint for hosts.", EXPOSURE),
+    exposures: list("Ways in which a program gets the secret. A hint for hosts.", EXPOSURE),
   },
   {
     check({ slug, backend }, at) {
@@ -129,7 +138,7 @@ const SECRET = object(
         at.warn(
           "slug",
           `the slug ${quoted(slug)} has two dashes in a row`,
-          "Other hosts refuse it; use one.",
+          "Use single dashes, because other hosts refuse this slug.",
         );
       const node = at.entry("backend")?.value;
       // The address may contain a password, so that the message does not repeat it.
@@ -158,8 +167,11 @@ const SECRET = object(
   },
 );
 
-export const SECRETS = partialObject("An inventory of secrets: that they exist, and who may have them.", {
-  secrets: list("the secrets", SECRET, { minItems: 1 }).required(),
-});
+export const SECRETS = partialObject(
+  "Inventory of secrets: their names and who can use them. It never contains their values.",
+  {
+    secrets: list("List of secrets.", SECRET, { minItems: 1 }).required(),
+  },
+);
 
 export type SecretValue = Value<typeof SECRET>;

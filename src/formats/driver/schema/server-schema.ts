@@ -30,41 +30,49 @@ const HEADER = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = text("", { scalars: true, empty: true });
 
 const PROGRAM = {
-  args: list("Its arguments, one per word.", VALUE),
-  env: map("Its environment; values may hold ${secrets.NAME}.", VALUE),
+  args: list("Command-line arguments, one list item for each argument. Can contain ${secrets.NAME}.", VALUE),
+  env: map("Environment variables of the server. Values can contain ${secrets.NAME}.", VALUE),
 };
 
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the inferred result has it
 const kind = <const K extends DriverServer["kind"]>(name: K) =>
-  oneOf("where the server is", [name]).required();
+  oneOf("Kind of server: binary (a local program), npm (a package), docker (an image) or remote (a URL).", [
+    name,
+  ]).required();
 const OPEN = { open: true } as const;
 
 const FORMS = {
   binary: object(
-    "A program on this machine.",
+    "Program on this machine.",
     {
       kind: kind("binary"),
-      path: text("the program: a name, or a path that is absolute or starts at the workspace").required(),
+      path: text(
+        "Program: a name on the PATH, an absolute path, or a path relative to the workspace or this file.",
+      ).required(),
       ...PROGRAM,
     },
     OPEN,
   ),
   npm: object(
-    "A package of npm.",
-    { kind: kind("npm"), package: text("the package, with a version if you like").required(), ...PROGRAM },
+    "npm package.",
+    {
+      kind: kind("npm"),
+      package: text("Name of the npm package, with an optional version or range: @scope/name@^1.").required(),
+      ...PROGRAM,
+    },
     OPEN,
   ),
   docker: object(
-    "An image of a container.",
+    "Container image.",
     {
       kind: kind("docker"),
-      image: text("the image").required(),
+      image: text("Container image, such as name:tag or name@sha256:<digest>.").required(),
       ...PROGRAM,
-      port: integer("For http: the port inside of the container (default 8080).", {
+      port: integer("Port of the server inside the container. Only for the transport http. Default: 8080.", {
         minimum: 1,
         maximum: 65_535,
       }),
-      path: text("For http: the path that is asked for (default /mcp).", {
+      path: text("URL path of the MCP endpoint. Only for the transport http. Default: /mcp.", {
         pattern: "^/",
         patternHint: "Write a path that begins with /.",
       }),
@@ -72,11 +80,13 @@ const FORMS = {
     OPEN,
   ),
   remote: object(
-    "A server elsewhere.",
+    "Remote server at a URL.",
     {
       kind: kind("remote"),
-      url: text("its address").required().transform(checkUrl),
-      headers: map("Headers; values may hold ${secrets.NAME}.", VALUE),
+      url: text("URL of the MCP endpoint. Its path and query can contain ${secrets.NAME}.")
+        .required()
+        .transform(checkUrl),
+      headers: map("HTTP headers of each request. Values can contain ${secrets.NAME}.", VALUE),
       auth: SERVER_AUTH,
     },
     OPEN,
@@ -94,7 +104,7 @@ export const SERVER = variants("", "kind", FORMS, {
   reportUnknown(word, node, known, { diagnostics }) {
     diagnostics.add(
       node,
-      `there is no server of kind ${quoted(word)}`,
+      `${quoted(word)} is not a kind of server`,
       didYouMean(word, known) ?? `Write one of ${known.join(", ")}.`,
     );
   },
@@ -130,7 +140,7 @@ function checkNames(node: ObjectNode, { diagnostics }: Context): void {
       diagnostics.add(
         entry,
         `${quoted(entry.key)} is not the name of a variable`,
-        "Use letters, digits and _.",
+        "Use letters, digits and _. Do not begin with a digit.",
       );
     else if (docker && OF_DOCKER.test(entry.key))
       diagnostics.add(
@@ -182,7 +192,11 @@ function checkUrl(written: string, place: TextNode, { diagnostics }: ReadContext
   if (url === undefined || !isHttpUrl(url))
     diagnostics.add(place, "server.url is not a URL", "Write an address that begins with https://.");
   else if (url.username !== "" || url.password !== "")
-    diagnostics.add(place, "server.url contains a name or a password", "Use server.auth or server.headers.");
+    diagnostics.add(
+      place,
+      "server.url contains a user name or a password",
+      "Use server.auth or server.headers.",
+    );
   else if (!isSecureUrl(url))
     diagnostics.add(
       place,

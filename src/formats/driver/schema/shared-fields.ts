@@ -17,11 +17,11 @@ import {
 
 export const KINDS = ["cli", "http", "mcp", "sdk", "builtin"] as const;
 
-export const NAME = text("its name for people", { maxLength: 80, scalars: true }).required();
+export const NAME = text("Display name.", { maxLength: 80, scalars: true }).required();
 
-export const DESCRIPTION = text("what it is for", { maxLength: 2_000 }).required();
+export const DESCRIPTION = text("Description of the purpose.", { maxLength: 2_000 }).required();
 
-export const VERSION = text("the version of this file, such as 1.0.0", {
+export const VERSION = text("Version of this file, as a semantic version such as 1.0.0.", {
   scalars: true,
   pattern: "^\\d+\\.\\d+\\.\\d+(?:[-+][\\w.+-]+)?$",
   patternHint: "Write three numbers, such as 1.0.0.",
@@ -32,12 +32,12 @@ export const VERSION = text("the version of this file, such as 1.0.0", {
     diagnostics.add(
       node,
       `${toLabel(node.path)} ${quoted(version)} is not a version`,
-      "Numbers have no zeros before them, and after - or + stand letters, digits, - and dots: 1.0.0-beta.1.",
+      "Numbers have no leading zeros. After - or +, use letters, digits, - and dots: 1.0.0-beta.1.",
     );
     return undefined;
   });
 
-export const METADATA_DESCRIPTION = "What hosts have to say beside, each under its own name.";
+export const METADATA_DESCRIPTION = "Additional data of hosts, by the name of the host.";
 export const METADATA = map(METADATA_DESCRIPTION, anyValue());
 
 export const texts = (description: string): Schema<readonly string[]> => list(description, text());
@@ -47,12 +47,19 @@ export function tags(description: string, pattern = "^[a-z0-9][a-z0-9-]{0,63}$")
   return list(description, text("", { scalars: true, pattern, patternHint }), { unique: true });
 }
 
-export const COST_CLASS = oneOf("How much a call costs, roughly.", ["trivial", "metered", "expensive"]);
+export const COST_CLASS = oneOf("Rough cost of a call: trivial, metered or expensive.", [
+  "trivial",
+  "metered",
+  "expensive",
+]);
 
-const MAX_ATTEMPTS = "how often it is tried at most";
-const BACKOFF = oneOf("how the pauses grow", ["fixed", "exponential"]);
-const RETRY_DESCRIPTION = "How often a call that failed is tried again.";
-const INITIAL_MS = integer("The first pause, in milliseconds.", { minimum: 0 });
+const MAX_ATTEMPTS = "Maximum number of attempts, including the first one.";
+const BACKOFF = oneOf(
+  "Growth of the pauses between attempts: fixed (equal pauses) or exponential (each pause doubles).",
+  ["fixed", "exponential"],
+);
+const RETRY_DESCRIPTION = "Retries of a call that failed with a temporary error.";
+const INITIAL_MS = integer("Pause before the first retry, in milliseconds. Default: 500.", { minimum: 0 });
 
 /** A rule that leaves something open has growing pauses, beginning with half a second. */
 const RETRY_DEFAULTS = { backoff: "exponential", initialMs: 500 } as const;

@@ -25,10 +25,13 @@ const needs =
 const PROMPT = object(
   "",
   {
-    name: text("the name of the prompt").required(),
-    description: text("What it is for.", { empty: true }),
-    integrateAs: oneOf("what becomes of it", ["skill_block", "raw"]).required(),
-    skillRef: text("For skill_block: the SKILL.md that it becomes a part of.").transform(checkPath),
+    name: text("Name of the prompt at the MCP server.").required(),
+    description: text("Description of the prompt.", { empty: true }),
+    integrateAs: oneOf(
+      "Form in which clients get the prompt. raw: under its own name. skill_block: as <skill>/<prompt>; requires skill_ref.",
+      ["skill_block", "raw"],
+    ).required(),
+    skillRef: text("Path of the SKILL.md that names the skill. Only for skill_block.").transform(checkPath),
   },
   {
     check({ integrateAs }, at) {
@@ -36,7 +39,7 @@ const PROMPT = object(
       if (integrateAs === "skill_block" && skill === undefined)
         at.error(
           "skillRef",
-          `skill_ref is missing in ${toLabel(at.node.path)}: a skill_block is a part of a skill`,
+          `skill_ref is missing in ${toLabel(at.node.path)}: integrate_as: skill_block needs it`,
           "Write skill_ref: ./skills/<name>/SKILL.md, or integrate_as: raw.",
         );
       if (integrateAs === "raw" && skill !== undefined)
@@ -52,10 +55,15 @@ const PROMPT = object(
 const RESOURCE = object(
   "",
   {
-    uriTemplate: text("the address, with gaps in braces").required().transform(checkTemplate),
-    description: text("What it is.", { empty: true }),
-    integrateAs: oneOf("what becomes of it", ["ref_kind", "raw"]).required(),
-    refKindId: text("For ref_kind: the kind of reference that it becomes.", {
+    uriTemplate: text("URI template of the resource, such as file:///{path}.")
+      .required()
+      .transform(checkTemplate),
+    description: text("Description of the resource.", { empty: true }),
+    integrateAs: oneOf(
+      "Form in which clients get the resource. raw: under its own URI. ref_kind: as references such as mcp_files:<uri>, not under its own URI; requires ref_kind_id.",
+      ["ref_kind", "raw"],
+    ).required(),
+    refKindId: text("Name of the reference kind, such as mcp_files. Only for ref_kind.", {
       pattern: "^[a-z][a-z0-9_]*$",
       patternHint: "Use small letters, digits and _, beginning with a letter.",
       maxLength: 80,
@@ -67,14 +75,14 @@ const RESOURCE = object(
       if (integrateAs === "ref_kind" && id === undefined)
         at.error(
           "refKindId",
-          `ref_kind_id is missing in ${toLabel(at.node.path)}: a ref_kind has a name`,
+          `ref_kind_id is missing in ${toLabel(at.node.path)}: integrate_as: ref_kind needs it`,
           "Write ref_kind_id: mcp_<name>, or integrate_as: raw.",
         );
       if (refKindId !== undefined && BASE_REF_KINDS.has(refKindId))
         at.error(
           "refKindId",
           `the ref_kind_id ${refKindId} is reserved: every host has this kind of reference`,
-          `Take a name of its own, such as mcp_${refKindId}.`,
+          `Choose another name, such as mcp_${refKindId}.`,
         );
       if (integrateAs === "raw" && id !== undefined)
         at.warn("refKindId", "ref_kind_id has no effect with integrate_as: raw", "Remove ref_kind_id.");
@@ -88,8 +96,8 @@ const RESOURCE = object(
       : { uriTemplate, description, integrateAs, refKindId },
   );
 
-export const PROMPTS = list("Prompts of the server.", PROMPT);
-export const RESOURCES = list("Resources of the server.", RESOURCE);
+export const PROMPTS = list("Prompts of the server that the driver offers.", PROMPT);
+export const RESOURCES = list("Resources of the server that the driver offers.", RESOURCE);
 
 /** Reports prompts and resources that appear twice. */
 export function checkSurfacesOnce(root: TextNode, context: ReadContext): void {

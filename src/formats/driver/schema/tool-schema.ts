@@ -33,81 +33,89 @@ const FREE_OBJECT = map("", anyValue());
 const driverKinds = (description: string) => list(description, oneOf("", KINDS), { unique: true });
 
 export const TOOL = object(
-  "A contract: what a tool takes, what it gives and what it changes.",
+  "Contract: inputs, outputs and side effects of a tool, independent of the server that implements it.",
   {
     name: NAME,
-    id: text("its id, such as fs-read", {
+    id: text("Unique ID of the contract, such as fs-read. It is the name of the tool that clients see.", {
       maxLength: 80,
       pattern: "^[a-z0-9][a-z0-9.\\-]*[a-z0-9]$",
       patternHint: "Use small letters, digits, - and dots, with a letter or a digit first and last: fs-read.",
     }).required(),
-    description: DESCRIPTION.describe("what it does, for the model that calls it"),
+    description: DESCRIPTION.describe("Description of the tool, for the model that calls it."),
     version: VERSION,
-    inputs: FREE_OBJECT.describe("what it takes, as a JSON Schema of an object")
+    inputs: FREE_OBJECT.describe("JSON Schema of the inputs. Its type must be object.")
       .required()
       .transform((_, node, { diagnostics }) => readToolSchema(node, diagnostics, true)),
-    outputs: FREE_OBJECT.describe("what it gives when it succeeds, as a JSON Schema")
+    outputs: FREE_OBJECT.describe("JSON Schema of a successful result.")
       .required()
       .transform((_, node, { diagnostics }) => readToolSchema(node, diagnostics, false)),
-    idempotent: flag("Calling it twice is as good as once.").default(false),
+    idempotent: flag(
+      "If true, repeating a call has no additional effect, so that Portolan can retry it.",
+    ).default(false),
     mutates: list(
-      "What it changes, such as workspace:files.",
+      "Side effects of the tool, as <kind>:<name>, such as workspace:files. A contract with side effects needs approval.",
       text("", {
         pattern: "^[a-z]+:[^\\s]+$",
         patternHint:
           "Write what kind of thing it is, a colon and which: workspace:files, network:api.example.com.",
       }),
     ),
-    requires: object("What it needs.", {
-      network: texts("Hosts."),
-      secrets: texts("Secrets, by slug."),
-      tools: texts("Other contracts, by id."),
+    requires: object("Requirements of the tool. Portolan checks tools and secrets at each call.", {
+      network: texts("Hosts that the tool reaches."),
+      secrets: texts("Slugs of secrets that must be granted to the contract and have a value."),
+      tools: texts("IDs of other contracts that a driver must serve."),
     }),
-    approval: text("Whether somebody has to agree: auto, always, on-mutate, or policy:<name>.", {
-      pattern: "^(?:auto|always|on-mutate|policy:[A-Za-z0-9_./-]+)$",
-      patternHint: "Write auto, always, on-mutate, or policy: and its name.",
-    }).default("auto"),
-    riskLevel: integer("From 0 for harmless to 3.", { minimum: 0, maximum: 3 }).default(0),
+    approval: text(
+      "Approval of calls. auto: no approval. on-mutate: approval if the contract has mutates. always: approval of every call. policy:<name>: as always, and the request for approval names the policy.",
+      {
+        pattern: "^(?:auto|always|on-mutate|policy:[A-Za-z0-9_./-]+)$",
+        patternHint: "Write auto, always, on-mutate, or policy: and its name.",
+      },
+    ).default("auto"),
+    riskLevel: integer(
+      "Risk level, from 0 (harmless) to 3. contracts.approve_from_risk in portolan.yaml refers to it.",
+      { minimum: 0, maximum: 3 },
+    ).default(0),
     costClass: COST_CLASS.default("trivial"),
-    timeoutMs: integer("How long a call may take at most, in milliseconds.", { minimum: 1 }).default(30_000),
+    timeoutMs: integer("Maximum time of a call, in milliseconds.", { minimum: 1 }).default(30_000),
     retry: TOOL_RETRY,
-    defaultImplementation: text("The driver that is preferred, by id.", {
+    defaultImplementation: text("ID of the preferred driver.", {
       pattern: "^[a-z0-9][a-z0-9.\\-]{1,79}$",
       patternHint: "Write the id of a driver.",
     }),
-    driverConstraints: object("Which drivers may serve it.", {
-      forbid: driverKinds("Kinds that may not."),
-      requireKind: driverKinds("The only kinds that may; any when empty."),
+    driverConstraints: object("Kinds of drivers that can serve the contract.", {
+      forbid: driverKinds("Kinds of drivers that cannot serve the contract."),
+      requireKind: driverKinds("Kinds of drivers that can serve the contract. Default: all kinds."),
     }),
-    tags: tags("Words to find it by.", "^[a-z0-9][a-z0-9-]*$"),
+    tags: tags("Keywords of the contract.", "^[a-z0-9][a-z0-9-]*$"),
     examples: list(
-      "Calls that every driver must answer as shown.",
+      "Example calls. Every driver must return the given output for the given input.",
       object("", {
-        name: text("what it shows", { scalars: true }).required(),
-        input: FREE_OBJECT.describe("what is given to the tool").required(),
-        output: anyValue("What it gives."),
-        note: text("What is worth knowing.", { empty: true }),
+        name: text("Name of the example.", { scalars: true }).required(),
+        input: FREE_OBJECT.describe("Input of the call.").required(),
+        output: anyValue("Expected output of the call."),
+        note: text("Additional remarks.", { empty: true }),
       }),
     ),
     metadata: METADATA.transform(({ contextSchema: _written, ...metadata }, node, context) => ({
       metadata,
       contextSchema: readContextSchema(nodeAt(node, "contextSchema"), context),
     })),
-    implements: union("The action that it stands for; not used here.", [text(), FREE_OBJECT]),
+    implements: union("Action that the contract implements. Ignored by Portolan.", [text(), FREE_OBJECT]),
   },
   {
     check({ approval }, at) {
       const implemented = at.entry("implements");
       if (implemented !== undefined)
-        at.diagnostics.add(implemented.value, "implements is not used here", undefined, "info");
+        at.diagnostics.add(implemented.value, "Portolan ignores implements", undefined, "info");
       const mutates = at.entry("mutates")?.value;
       if (approval !== "auto" || mutates?.kind !== "list" || mutates.items.length === 0) return;
       const written = at.entry("approval")?.value;
       at.diagnostics.add(
         written ?? mutates,
         written === undefined
-          ? "it changes something (mutates), and approval is missing, which stands for auto"
-          : "it changes something (mutates), and approval is auto",
+          ? "the contract changes something (mutates), but approval is missing, so calls would run without approval"
+          : "the contract changes something (mutates), but approval is auto, so calls would run without approval",
         "Write approval: on-mutate, always, or policy:<name>.",
       );
     },

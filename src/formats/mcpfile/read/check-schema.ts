@@ -150,7 +150,7 @@ function checkType(node: ObjectNode, { diagnostics, version }: Context): void {
     if (entry !== undefined && type.value !== meant && TYPES.includes(String(type.value)))
       diagnostics.warn(
         entry,
-        `${keyword} says nothing about type: ${type.value}`,
+        `${keyword} has no effect with type: ${type.value}`,
         `It is for type: ${meant}.`,
       );
   }
@@ -169,7 +169,7 @@ function checkRequired(node: ObjectNode, { diagnostics, version }: Context): voi
       const help = hint(diagnostics, () => didYouMean(name, known));
       diagnostics.add(
         item,
-        `${quoted(name)} is required, and not among the properties`,
+        `${quoted(name)} is required, but not among the properties`,
         help ?? "Describe it in properties.",
       );
     }

@@ -151,8 +151,8 @@ function toCliPart(placeholder: PlaceholderPiece, inside: boolean, reading: Read
   if (variable !== undefined && inside && variable.format.length > 1)
     return complain(
       placeholder.at,
-      `${quoted(`{${placeholder.name}}`)} becomes ${variable.format.length} words, and stands inside of one`,
-      "Give it a word of its own, without quotes, or quote its format.",
+      `${quoted(`{${placeholder.name}}`)} becomes ${variable.format.length} words, but it is a part of one word`,
+      "Make it a separate word, without quotes, or quote its format.",
     );
   return variable && { kind: "variable", variable };
 }
@@ -164,7 +164,7 @@ function checkProgram({ parts, at }: RawWord, complain: Complain): void {
     complain(
       at,
       "the program itself cannot be a variable",
-      "What runs must be readable in the file. Write the program, and give the variable as an argument or in env.",
+      "The file must show which program runs. Write the program, and pass the variable as an argument or in env.",
     );
   else if (first?.kind === "text" && /^[A-Za-z_]\w*=/.test(first.text))
     complain(at, "a variable before the program needs a shell", "Put it into env.");
@@ -173,8 +173,8 @@ function checkProgram({ parts, at }: RawWord, complain: Complain): void {
 function programProblem(at: number, complain: Complain): void {
   complain(
     at,
-    "the program itself cannot be chosen by whoever calls the tool",
-    "Write the program, and give values as its arguments.",
+    "the caller of the tool cannot choose the program itself",
+    "Write the program, and pass values as its arguments.",
   );
 }
 
@@ -183,8 +183,8 @@ function warnOfExpansions(words: readonly RawWord[], complain: Complain): void {
   const warn = (at: number, what: string): undefined =>
     complain(
       at,
-      `${what} is passed on as it stands`,
-      "Write shell: true to have a shell read it, or quote it.",
+      `${what} is passed to the program as literal text`,
+      "Write shell: true so that a shell expands it, or quote it.",
       "warning",
     );
   for (const { parts, quoted: isQuoted } of words) {
@@ -202,7 +202,7 @@ function readEnv(node: TextNode | undefined, scope: Scope, context: Context): Cl
       context.diagnostics.add(
         entry,
         `${quoted(entry.key)} is not the name of a variable`,
-        "Use letters, digits and _.",
+        "Use letters, digits and _. Do not begin with a digit.",
       );
     const value = optionalTemplate(entry.value, scope, context);
     return value === undefined ? [] : [{ name: entry.key, value }];

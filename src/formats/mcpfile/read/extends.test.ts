@@ -121,8 +121,8 @@ test.each<[string, readonly string[], string, string[]]>([
   [
     "nothing to override with",
     API,
-    "{from: api, override: {bodyAsArray: false}}",
-    ["warning 30:48 override with an empty value does nothing: bodyAsArray"],
+    "{from: api, override: {allowPrivate: false}}",
+    ["warning 30:48 override with an empty value does nothing: allowPrivate"],
   ],
   [
     "a number to extend",

@@ -131,21 +131,36 @@ describe("http", () => {
       "method: GET, url: 'https://a.example', headers: {A: '{headers.b c}'}",
       ['8:76 "b c" is not the name of a header'],
     ],
-    ["method: POST, url: 'https://a.example', bodyRoot: 'name.'", ['8:73 bodyRoot "name." is not a path']],
     [
-      "method: POST, url: 'https://a.example', bodyRoot: nam",
-      ['8:73 "nam" is not a property of the inputSchema'],
+      "method: POST, url: 'https://a.example', bodyRoot: name",
+      ['8:63 unknown key "bodyRoot" in tools[0].invocation.http'],
     ],
     [
-      "method: POST, url: 'https://a.example', bodyRoot: name, bodyAsArray: true",
-      ["8:79 bodyRoot and bodyAsArray exclude each other"],
-    ],
-    [
-      "method: GET, url: 'https://a.example', bodyRoot: name",
-      ["8:62 bodyRoot needs a JSON body, which this GET request does not have"],
+      "method: POST, url: 'https://a.example', bodyAsArray: true",
+      ['8:63 unknown key "bodyAsArray" in tools[0].invocation.http'],
     ],
   ])("later: %s", (fields, expected) => {
     expect(problems(later(fields))).toEqual(expected);
+  });
+
+  test.each<[string, string[]]>([
+    ["method: POST, url: 'https://a.example', bodyAsArray: true", []],
+    ["method: POST, url: 'https://a.example', bodyRoot: 'name.'", ['9:73 bodyRoot "name." is not a path']],
+    [
+      "method: POST, url: 'https://a.example', bodyRoot: nam",
+      ['9:73 "nam" is not a property of the inputSchema'],
+    ],
+    [
+      "method: POST, url: 'https://a.example', bodyRoot: name, bodyAsArray: true",
+      ["9:79 bodyRoot and bodyAsArray exclude each other"],
+    ],
+    [
+      "method: GET, url: 'https://a.example', bodyRoot: name",
+      ["9:62 bodyRoot needs a JSON body, which this GET request does not have"],
+    ],
+  ])("from 0.2 on: %s", (fields, expected) => {
+    const head = "kind: MCPToolDefinitions\nschemaVersion: 0.2.0";
+    expect(problems(later(fields).replace("mcpFileVersion: 0.1.1", head))).toEqual(expected);
   });
 });
 

@@ -48,13 +48,14 @@ function readUrl(node: TextNode | undefined, scope: Scope, context: Context): Te
   if (node?.kind !== "string") return undefined;
   const pieces = readPieces(node, context);
   if (pieces === undefined) return undefined;
-  const problem = urlProblem(pieces);
+  const problem = urlProblem(pieces, context.version !== "0.0.1");
   if (problem !== undefined) context.diagnostics.add(node, problem.message, problem.hint);
   return toTemplate(pieces, (placeholder) => toPart(placeholder, node, scope, context));
 }
 
 function urlProblem(
   pieces: readonly Piece[],
+  hasVariables: boolean,
 ): { readonly message: string; readonly hint: string } | undefined {
   const [env, value] = ["\u0001", "\u0002"];
   if (pieces.some((piece) => piece.kind === "text" && /[\0-\x20\x7f]/.test(piece.text)))
@@ -65,12 +66,12 @@ function urlProblem(
   if (place?.[1]?.includes(value) === true || url.startsWith(value))
     return {
       message: "the scheme, host and port of the url cannot contain a value of the call",
-      hint: "The caller of the tool must not choose the host of the request. Write the host, or ${NAME} for an environment variable.",
+      hint: `The caller of the tool must not choose the host of the request. Write the host${hasVariables ? ", or ${NAME} for a secret or an environment variable" : ""}.`,
     };
   if (place === null)
     return {
       message: "the url must start with http:// or https://",
-      hint: "For example https://example.com/users/{id}. It may also begin with ${NAME}, an environment variable that has the beginning of the address.",
+      hint: `For example https://example.com/users/{id}.${hasVariables ? " It may also begin with ${NAME}, a secret or an environment variable that has the beginning of the URL." : ""}`,
     };
   const filled = url
     .replace(/^\u0001(?!:\/\/)/, "http://a")
@@ -93,7 +94,7 @@ function readHeaders(node: TextNode | undefined, scope: Scope, context: Context)
       context.diagnostics.add(
         entry,
         `the header ${entry.key} cannot be set`,
-        "It is made from the request itself.",
+        "Portolan sets this header itself.",
       );
     else if (first !== undefined)
       context.diagnostics.add(
@@ -168,6 +169,6 @@ function checkBody(node: ObjectNode, checked: HttpValue, { diagnostics }: Contex
     diagnostics.add(
       place(shaped),
       `${shaped} needs a JSON body, which this ${method} request does not have`,
-      BODY_METHODS.has(method) ? "Write body: json." : "Use POST, PUT or PATCH.",
+      method === "GET" || method === "HEAD" ? "Use POST, PUT or PATCH." : "Write body: json.",
     );
 }

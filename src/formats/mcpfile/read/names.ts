@@ -40,7 +40,11 @@ export function checkUriTemplate(node: TextNode | undefined, scope: Scope, diagn
   }
   const expressions = [...text.matchAll(/\{([^{}]*)\}/g)].map(([, inner = ""]) => inner);
   if (expressions.length === 0)
-    diagnostics.add(node, "the uriTemplate has no {name}", "What has one address only is a resource.");
+    diagnostics.add(
+      node,
+      "the uriTemplate has no {name}",
+      "An entry without {name} belongs under resources.",
+    );
   for (const expression of expressions) {
     const names = EXPRESSION.exec(expression)?.[1]
       ?.split(",")
@@ -72,7 +76,7 @@ export function checkUnique(
       diagnostics.add(
         node,
         `${what} ${quoted(String(node.value))} is declared here and at line ${first.line}, column ${first.column}`,
-        "Give one of the two another name.",
+        `Give one of the two another ${what === "uri" ? "uri" : "name"}.`,
       );
   }
 }

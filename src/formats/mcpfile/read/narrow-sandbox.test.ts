@@ -77,27 +77,27 @@ test.each<[string | undefined, string | undefined, SandboxConfig | undefined]>([
 });
 
 test.each<[string, string, string]>([
-  ["{}", "off", "11:36 off is more"],
-  ["enforce", "{ mode: warn }", "11:44 warn is more"],
-  ["{}", "{ network: [a.com] }", '11:48 "a.com" is more'],
-  ["{}", "{ network: { egress: [a.com] } }", '11:58 "a.com" is more'],
-  ["{ network: [a.com] }", "{ network: ['a.com:22'] }", '"a.com:22" is more'],
-  ["{ network: ['*.a.com'] }", "{ network: [a.com] }", '"a.com" is more'],
-  ["{ network: ['*.a.com'] }", "{ network: ['*.xa.com'] }", '"*.xa.com" is more'],
-  ["{ network: ['*'] }", "{ network: [localhost] }", '"localhost" is more'],
-  ["{ network: ['*'] }", "{ network: [10.0.0.1] }", '"10.0.0.1" is more'],
-  ["{ network: [a.com] }", "{ network: ['*'] }", '"*" is more'],
-  ["{ fs: { read: [d] } }", "{ fs: { read: [dd] } }", '"/files/dd" is more'],
-  ["{ fs: { read: [d] } }", "{ fs: { read: [.] } }", '"/files" is more'],
-  ["{ fs: { read: [d] } }", "{ fs: { write: [d] } }", '"/files/d" is more'],
-  ["{ fs: { read: [~/d] } }", "{ fs: { read: [~/] } }", '"~/" is more'],
-  ["{ env: { pass: [A] } }", "{ env: { pass: [B] } }", '"B" is more'],
-  ["{ exec: { allow: [git] } }", "{ exec: { allow: [sh] } }", '"sh" is more'],
-  ["{ exec: { spawn: false } }", "{ exec: { spawn: true } }", "starting other processes is more"],
-  ["{ home: private }", "{ home: kept }", "a kept home is more"],
-  ["{ limits: { memory: 1KB } }", "{ limits: { memory: 2KB } }", "memory 2000 is more"],
-  ["{ limits: { niceness: 5 } }", "{ limits: { niceness: 1 } }", "niceness 1 is more"],
-  ["{ backend: docker }", "{ backend: srt }", "srt is more"],
+  ["{}", "off", "11:36 the sandbox of the file does not allow the mode off"],
+  ["enforce", "{ mode: warn }", "11:44 the sandbox of the file does not allow the mode warn"],
+  ["{}", "{ network: [a.com] }", '11:48 the sandbox of the file does not allow "a.com"'],
+  ["{}", "{ network: { egress: [a.com] } }", '11:58 the sandbox of the file does not allow "a.com"'],
+  ["{ network: [a.com] }", "{ network: ['a.com:22'] }", 'does not allow "a.com:22"'],
+  ["{ network: ['*.a.com'] }", "{ network: [a.com] }", 'does not allow "a.com"'],
+  ["{ network: ['*.a.com'] }", "{ network: ['*.xa.com'] }", 'does not allow "*.xa.com"'],
+  ["{ network: ['*'] }", "{ network: [localhost] }", 'does not allow "localhost"'],
+  ["{ network: ['*'] }", "{ network: [10.0.0.1] }", 'does not allow "10.0.0.1"'],
+  ["{ network: [a.com] }", "{ network: ['*'] }", 'does not allow "*"'],
+  ["{ fs: { read: [d] } }", "{ fs: { read: [dd] } }", 'does not allow "/files/dd"'],
+  ["{ fs: { read: [d] } }", "{ fs: { read: [.] } }", 'does not allow "/files"'],
+  ["{ fs: { read: [d] } }", "{ fs: { write: [d] } }", 'does not allow "/files/d"'],
+  ["{ fs: { read: [~/d] } }", "{ fs: { read: [~/] } }", 'does not allow "~/"'],
+  ["{ env: { pass: [A] } }", "{ env: { pass: [B] } }", 'does not allow "B"'],
+  ["{ exec: { allow: [git] } }", "{ exec: { allow: [sh] } }", 'does not allow "sh"'],
+  ["{ exec: { spawn: false } }", "{ exec: { spawn: true } }", "does not allow starting other processes"],
+  ["{ home: private }", "{ home: kept }", "does not allow a kept home"],
+  ["{ limits: { memory: 1KB } }", "{ limits: { memory: 2KB } }", "does not allow memory 2000"],
+  ["{ limits: { niceness: 5 } }", "{ limits: { niceness: 1 } }", "does not allow niceness 1"],
+  ["{ backend: docker }", "{ backend: srt }", "does not allow the backend srt"],
 ])("%s cannot be widened by %s", (file, command, problem) => {
   const found = read(file, command);
   expect(found.problems).toHaveLength(1);
@@ -128,7 +128,7 @@ tools:
     "/files/mcpfile.yaml",
   );
   expect(extended.diagnostics).toMatchObject([
-    { line: 11, message: '"b.com" is more than the sandbox of the file allows', tool: "t" },
+    { line: 11, message: 'the sandbox of the file does not allow "b.com"', tool: "t" },
   ]);
 });
 

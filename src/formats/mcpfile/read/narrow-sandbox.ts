@@ -26,8 +26,8 @@ export function narrowSandbox(
   const widens = (what: string, ...path: (string | number)[]): void =>
     diagnostics.add(
       placeOf(node, path),
-      `${what} is more than the sandbox of the file allows`,
-      "A command may narrow that sandbox. To allow more, allow it there.",
+      `the sandbox of the file does not allow ${what}`,
+      "A command can only narrow the sandbox of the file. To allow more, change the sandbox of the file.",
     );
   checkWords(outer, inner, widens);
   checkPaths(outer, inner, widens);
@@ -49,9 +49,10 @@ type Widens = (what: string, ...path: (string | number)[]) => void;
 
 function checkWords(outer: SandboxConfig, inner: SandboxConfig, widens: Widens): void {
   const { mode = "enforce" } = outer;
-  if (inner.mode !== undefined && STRICTNESS[inner.mode] < STRICTNESS[mode]) widens(inner.mode, "mode");
+  if (inner.mode !== undefined && STRICTNESS[inner.mode] < STRICTNESS[mode])
+    widens(`the mode ${inner.mode}`, "mode");
   if (inner.backend !== undefined && outer.backend !== undefined && inner.backend !== outer.backend)
-    widens(inner.backend, "backend");
+    widens(`the backend ${inner.backend}`, "backend");
   if (inner.home === "kept" && outer.home !== "kept") widens("a kept home", "home");
   if (inner.exec?.spawn === true && outer.exec?.spawn === false)
     widens("starting other processes", "exec", "spawn");

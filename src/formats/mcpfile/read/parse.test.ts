@@ -152,6 +152,7 @@ servers:
 });
 
 describe.each(["everything-0.1.yaml", "everything-0.2.yaml"])("%s", (name) => {
+  const isSecond = name.includes("0.2");
   test("is read whole", () => {
     const { servers, diagnostics } = read(name);
     expect(diagnostics).toEqual([]);
@@ -184,12 +185,12 @@ describe.each(["everything-0.1.yaml", "everything-0.2.yaml"])("%s", (name) => {
       },
     });
     expect(tags?.invocation).toMatchObject({
-      bodyRoot: ["tags"],
+      ...(isSecond ? { bodyRoot: ["tags"] } : {}),
       query: ["dryRun"],
       rest: "json",
       maxResponseBytes: 65_536,
     });
-    expect(one?.invocation).toMatchObject({ bodyAsArray: true });
+    expect(one?.invocation).toMatchObject({ bodyAsArray: isSecond });
     expect(form?.invocation).toMatchObject({ rest: "form" });
     expect(log?.invocation).toMatchObject({
       env: [{ name: "GIT_PAGER" }, { name: "LANG", value: [{ kind: "env", name: "LANG" }] }],

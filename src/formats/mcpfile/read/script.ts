@@ -76,7 +76,7 @@ function refusal(
     };
   if (opener === undefined) return undefined;
   return {
-    message: `a value inside of ${opener} could run commands, since the shell calculates with it`,
-    hint: "Give the property type: integer, or take the value out of there.",
+    message: `a value inside of ${opener} could run commands, because the shell evaluates it as arithmetic`,
+    hint: "Give the property type: integer, or move the value out of the arithmetic.",
   };
 }

@@ -93,7 +93,7 @@ function checkVersion(node: TextNode | undefined, { diagnostics }: Context): voi
   if (node?.kind === "number" || node?.kind === "boolean")
     diagnostics.warn(
       node,
-      `version ${node.source} is a ${node.kind} for YAML; it is taken as it is written`,
+      `YAML reads version ${node.source} as a ${node.kind}; Portolan uses it as it is written`,
       `Put it into quotes: "${node.source}".`,
     );
   else if (node?.kind === "string" && node.value !== "" && !SEMVER.test(String(node.value)))

@@ -16,7 +16,8 @@ export type Complain = (
   severity?: "error" | "warning",
 ) => undefined;
 
-const USE_SHELL = "Quote it if it is meant as such, or write shell: true to have a shell read the command.";
+export const USE_SHELL =
+  "Quote it if it is meant literally, or write shell: true to run the command in a shell.";
 const ESCAPED_IN_QUOTES = '$`"\\\n';
 
 /** Returns undefined after the first error, which is reported. */

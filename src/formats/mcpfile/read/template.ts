@@ -34,7 +34,7 @@ export function readPieces(node: ScalarNode, context: Context): Piece[] | undefi
   const { diagnostics, version, budget } = context;
   const text = node.kind === "string" ? String(node.value) : node.source;
   if (text.length > LONGEST) {
-    diagnostics.add(node, `this text has ${text.length} characters; at most ${LONGEST} are read`);
+    diagnostics.add(node, `this text has ${text.length} characters; at most ${LONGEST} are allowed`);
     return undefined;
   }
   if (!budget.spend(text.length, node, diagnostics)) return undefined;
@@ -53,8 +53,8 @@ export function readPieces(node: ScalarNode, context: Context): Piece[] | undefi
       good = false;
       diagnostics.add(
         context.within(node, at),
-        `a lone ${mark}`,
-        `Write ${mark}${mark} for a brace that is meant as such, and {name} for a value.`,
+        `a single ${mark} that is not part of a placeholder`,
+        `Write ${mark}${mark} for a literal brace, and {name} for a value.`,
       );
     }
   }

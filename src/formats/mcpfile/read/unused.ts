@@ -37,20 +37,23 @@ export function checkUnused(
   const isCommand = invocation.kind === "cli";
   for (const path of unusedInputs(invocation, schema)) {
     const name = path.join(".");
-    const place = isCommand ? "the command" : "the url or into query";
+    const place = isCommand
+      ? "the command"
+      : `the url or into a header${path.length === 1 ? ", list it in query" : ""}`;
     diagnostics.add(
       placeOf(node, path),
       `${isCommand ? "the command" : "the request"} never uses the argument ${quoted(name)}`,
       `Put {${name}} into ${place}, or leave the argument out. If it deliberately has no effect, write ignoredArguments: [${name}].`,
     );
   }
-  const used = new Set(usedInputs(invocation).map((path) => path.join(".")));
+  const used = usedInputs(invocation);
   for (const path of invocation.ignored ?? [])
-    if (used.has(path.join(".")))
+    // A placeholder for a whole object also passes the property that is to be ignored.
+    if (used.some((one) => one.every((step, at) => step === path[at])))
       diagnostics.add(
         nodeAt(node, "invocation") ?? node,
-        `${quoted(path.join("."))} is in ignoredArguments, and ${isCommand ? "the command" : "the request"} uses it`,
-        "Take it out of ignoredArguments.",
+        `${quoted(path.join("."))} is in ignoredArguments, but ${isCommand ? "the command" : "the request"} uses it`,
+        "Remove it from ignoredArguments, or from the placeholders.",
       );
 }
 

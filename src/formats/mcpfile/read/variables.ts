@@ -5,7 +5,7 @@ import type { CliVariable, Template } from "../../../model/index.ts";
 import { type Entry, nodeAt, quoted, type ScalarNode, type TextNode, toLabel } from "../../document/index.ts";
 import { type Context, hint } from "./context.ts";
 import type { Scope } from "./scope.ts";
-import { splitWords } from "./split-words.ts";
+import { splitWords, USE_SHELL } from "./split-words.ts";
 import { type PlaceholderPiece, type Piece, readPieces, toPart, toTemplate } from "./template.ts";
 
 /** By key. Those that are broken are told, and stand there without a value. */
@@ -54,7 +54,7 @@ function readVariable(entry: Entry, scope: Scope, context: Context): CliVariable
     diagnostics.add(
       context.within(format, second.at),
       `${toLabel(format.path)} has more than one placeholder: {${first?.name}} and {${second.name}}`,
-      "A variable writes one argument; use one variable for each.",
+      "A variable stands for one argument. Use a separate variable for each.",
     );
     return undefined;
   }
@@ -90,8 +90,8 @@ function toWords(
   scope: Scope,
   context: Context,
 ): Template[] | undefined {
-  const raw = splitWords(pieces, (at, message) => {
-    const help = "Quote it; a format is never read by a shell.";
+  const raw = splitWords(pieces, (at, message, usual) => {
+    const help = usual === USE_SHELL ? "Quote it; a format is never read by a shell." : usual;
     context.diagnostics.add(context.within(format, at), message, help);
     return undefined;
   });

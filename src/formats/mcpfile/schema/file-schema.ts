@@ -29,17 +29,17 @@ const jsonSchema = (description: string, type: JsonSchemaObject) =>
     .withJsonSchema(() => ({ type: "object", allOf: [JSON_SCHEMA_REFERENCE], properties: { type } }))
     .deferred();
 
-const NAME = text("its name").required();
-const TITLE = text("A title for people.", { empty: true });
+const NAME = text("Unique name.").required();
+const TITLE = text("Display name.", { empty: true });
 
 const ANNOTATIONS = object(
-  "What clients may expect of the tool.",
+  "MCP annotations of the tool: hints for clients.",
   {
     title: TITLE,
-    readOnlyHint: flag("It changes nothing."),
-    destructiveHint: flag("It may destroy something."),
-    idempotentHint: flag("Calling it twice is as good as once."),
-    openWorldHint: flag("It reaches things outside of the server."),
+    readOnlyHint: flag("If true, the tool does not change anything."),
+    destructiveHint: flag("If true, the tool can delete or overwrite data."),
+    idempotentHint: flag("If true, repeating a call with the same arguments has no additional effect."),
+    openWorldHint: flag("If true, the tool interacts with external systems."),
   },
   CAMEL_CASE,
 ).transform((annotations) => definedOnly<ToolAnnotations>(annotations));
@@ -49,8 +49,8 @@ const ARGUMENT = object(
   {
     name: NAME,
     title: TITLE,
-    description: text("What it is.", { empty: true }),
-    required: flag("It must be given.").default(false),
+    description: text("Description of the argument.", { empty: true }),
+    required: flag("If true, clients must provide the argument.").default(false),
   },
   CAMEL_CASE,
 ).transform((argument) => definedOnly<PromptArgument>(argument));
@@ -58,21 +58,26 @@ const ARGUMENT = object(
 export type Primitive = "tools" | "prompts" | "resources" | "resourceTemplates";
 
 function primitiveFields(version: Version) {
-  const inputSchema = jsonSchema("the arguments that it takes", { const: "object" });
+  const inputSchema = jsonSchema("JSON Schema of the arguments. Its type must be object.", {
+    const: "object",
+  });
   const { invocation } = createInvocationSchemas(version);
   return {
     name: NAME,
     title: TITLE,
-    description: text("what it does, for the model").required(),
-    arguments: list("What it takes, for people.", ARGUMENT),
-    uri: text("its address").required(),
-    size: integer("Its size in bytes.", { minimum: 0 }),
-    uriTemplate: text("its URI template, as in RFC 6570").required(),
-    mimeType: text("The type of its content."),
+    description: text("Description for the model.").required(),
+    arguments: list("Arguments of the prompt, as clients show them.", ARGUMENT),
+    uri: text("URI of the resource.").required(),
+    size: integer("Size of the resource in bytes.", { minimum: 0 }),
+    uriTemplate: text("URI template (RFC 6570). Its variables must be properties of inputSchema.").required(),
+    mimeType: text("MIME type of the content."),
     inputSchema: version === "0.0.1" ? inputSchema.required() : inputSchema,
-    outputSchema: jsonSchema("The structure of its result.", { enum: ["object", "array"] }),
+    outputSchema: jsonSchema("JSON Schema of the structured result.", { enum: ["object", "array"] }),
     invocation: invocation.deferred(),
-    requiredScopes: list("Scopes that a caller's token must have.", text("", { pattern: "^\\S+$" })),
+    requiredScopes: list(
+      "OAuth scopes that the token of the caller must have.",
+      text("", { pattern: "^\\S+$" }),
+    ),
     annotations: ANNOTATIONS,
   };
 }
@@ -108,32 +113,37 @@ function createServerFields(version: Version) {
   const invocations = createInvocationSchemas(version);
   const primitives = createPrimitives(version);
   return {
-    name: text("the name of the server").required(),
-    version: text("the version of its tools, such as 1.0.0", { scalars: true }).required(),
+    name: text("Name of the server.").required(),
+    version: text("Version of the server, as a semantic version such as 1.0.0.", {
+      scalars: true,
+    }).required(),
     runtime: RUNTIME,
     sandbox: SANDBOX.describe(
-      "What its commands may touch; a command may narrow it. Portolan's own.",
+      "Sandbox of all commands of this server. A command can restrict it further. Portolan extension.",
     ).withJsonSchema(() => SANDBOX_REFERENCE),
-    tools: list("What it can do.", primitives.tools).deferred(),
-    instructions: text("How it is meant to be used, for the model.", { empty: true }),
-    invocationBases: map("Invocations that others extend, by name.", invocations.base).deferred(),
-    prompts: list("Prompts that it has.", primitives.prompts).deferred(),
-    resources: list("Resources that it has.", primitives.resources).deferred(),
-    resourceTemplates: list("Resources with a URI template.", primitives.resourceTemplates).deferred(),
+    tools: list("Tools of the server.", primitives.tools).deferred(),
+    instructions: text("MCP instructions of the server: how a model should use it.", { empty: true }),
+    invocationBases: map(
+      "Base invocations that other invocations extend, by name.",
+      invocations.base,
+    ).deferred(),
+    prompts: list("Prompts of the server.", primitives.prompts).deferred(),
+    resources: list("Resources of the server.", primitives.resources).deferred(),
+    resourceTemplates: list("Resource templates of the server.", primitives.resourceTemplates).deferred(),
   };
 }
 
 const LATER = ["instructions", "invocationBases", "prompts", "resources", "resourceTemplates"] as const;
 
 const fileVersion = <const V extends string>(versions: readonly V[]) =>
-  oneOf("the version of this format", versions, { scalars: true }).required();
+  oneOf("Version of the file format.", versions, { scalars: true }).required();
 
 /** All schemas of one version of the format. */
 export function createFormat(version: Version) {
   const all = createServerFields(version);
   const fields =
     version === "0.0.1" ? without(all, ...LATER) : version === "0.2" ? without(all, "runtime") : all;
-  const server = partialObject("A server and its tools.", fields, CAMEL_CASE);
+  const server = partialObject("Server and its tools.", fields, CAMEL_CASE);
   const head = version === "0.2" ? TOOLS_HEAD : { mcpFileVersion: fileVersion(FILE_VERSIONS.slice(1)) };
   return {
     ...createInvocationSchemas(version),
@@ -141,16 +151,16 @@ export function createFormat(version: Version) {
     server,
     /** From 0.1 on, a file is one server. The fields of its head are checked, but not used. */
     file: partialObject(
-      "An mcpfile: a server whose tools are HTTP requests and commands.",
+      "mcpfile: an MCP server whose tools are HTTP requests and commands.",
       { ...head, ...fields },
       CAMEL_CASE,
     ) as typeof server,
     /** A file of 0.0.1 is a list of servers. */
     serversFile: partialObject(
-      "An mcpfile: servers whose tools are HTTP requests and commands.",
+      "mcpfile: MCP servers whose tools are HTTP requests and commands.",
       {
         mcpFileVersion: fileVersion(["0.0.1"]),
-        servers: list("The servers of this file.", server).deferred(),
+        servers: list("MCP servers of this file.", server).deferred(),
       },
       CAMEL_CASE,
     ),
@@ -158,16 +168,16 @@ export function createFormat(version: Version) {
 }
 
 const TOOLS_HEAD = {
-  kind: oneOf("what this file is", [KINDS.tools]).required(),
+  kind: oneOf("Kind of the file: tool definitions.", [KINDS.tools]).required(),
   schemaVersion: fileVersion(SCHEMA_VERSIONS),
 };
 
 export type McpfileFormat = ReturnType<typeof createFormat>;
 
 export const CONFIG = partialObject(
-  "How the server of an mcpfile is served.",
+  "Server settings of an mcpfile.",
   {
-    kind: oneOf("what this file is", [KINDS.config]).required(),
+    kind: oneOf("Kind of the file: server settings.", [KINDS.config]).required(),
     schemaVersion: fileVersion(SCHEMA_VERSIONS),
     runtime: RUNTIME,
   },

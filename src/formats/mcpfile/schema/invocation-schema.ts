@@ -26,11 +26,11 @@ export const BODY_METHODS: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"
 const WORD = text("", { scalars: true, empty: true });
 
 const IGNORED_ARGUMENTS = list(
-  "Arguments that callers may give and that are deliberately not passed on. Without it, an argument that is used nowhere is an error. Portolan's own.",
+  "Names of arguments that the invocation deliberately does not use. Any other unused argument of inputSchema is an error. Portolan extension.",
   text(),
 );
 
-const METHOD = oneOf("the HTTP method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"], {
+const METHOD = oneOf("HTTP method of the request.", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"], {
   synonyms: {
     get: "GET",
     Get: "GET",
@@ -47,31 +47,48 @@ const METHOD = oneOf("the HTTP method", ["GET", "HEAD", "POST", "PUT", "PATCH", 
   },
 });
 
-/** Fields whose description ends with "Portolan's own." are in no version of the format. */
+/** Fields whose description ends with "Portolan extension." are in no version of the format. */
 const HTTP_FIELDS = {
   method: METHOD.required(),
-  url: text("where the request goes; {name} is a value of the call").required(),
-  headers: map("Headers of the request; their values may have placeholders.", WORD),
-  bodyRoot: text("The value at this path is the whole body, such as data.items[0]."),
-  bodyAsArray: flag("The body is wrapped in a list.").default(false),
-  timeoutMs: duration("How long the request may take. Portolan's own.").key("timeout"),
-  maxResponseBytes: integer("The largest response that is read. Portolan's own.", { minimum: 1 }),
-  body: oneOf("How arguments that are used nowhere else are sent. Portolan's own.", ["json", "form"]),
-  query: list("Arguments that go to the query although the rest goes to the body. Portolan's own.", text()),
-  allowPrivate: flag("The host may be a name that leads to a private address. Portolan's own.").default(
-    false,
+  url: text("URL of the request. {name} stands for the argument of the call with this name.").required(),
+  headers: map("HTTP headers of the request. Values can contain placeholders such as {name}.", WORD),
+  bodyRoot: text(
+    "Path of the argument, or of a part of it, that is sent as the whole body, such as data.items[0].",
   ),
+  bodyAsArray: flag(
+    "If true, the body is sent as an array with one item. Not together with bodyRoot.",
+  ).default(false),
+  timeoutMs: duration("Maximum time of the request, such as 10s. Default: 30s. Portolan extension.").key(
+    "timeout",
+  ),
+  maxResponseBytes: integer(
+    "Maximum size of the response, in bytes. A larger response is an error. Default: 10485760 (10 MiB). Portolan extension.",
+    { minimum: 1 },
+  ),
+  body: oneOf(
+    "Format of the body that contains the arguments without a placeholder. Default: json for POST, PUT and PATCH; other requests send these arguments in the query. Portolan extension.",
+    ["json", "form"],
+  ),
+  query: list(
+    "Names of arguments that are sent in the query, while the others are sent in the body. Portolan extension.",
+    text(),
+  ),
+  allowPrivate: flag(
+    "If true, the host name can resolve to a private IP address. Portolan extension.",
+  ).default(false),
   ignoredArguments: IGNORED_ARGUMENTS,
 };
 
 const VARIABLE = object(
   "",
   {
-    property: text("The property of the inputSchema; the key itself when absent."),
-    format: text("How it is written, such as --depth {depth}; the value itself when absent.", {
+    property: text(
+      "Property of inputSchema whose value is written. Default: the placeholder in format (not in version 0.0.1), otherwise the property with the name of this key.",
+    ),
+    format: text("Template for the value, such as --depth {depth}. Default: the value itself.", {
       empty: true,
     }),
-    omitIfFalse: flag("Left out when the value is false.").default(false),
+    omitIfFalse: flag("If true, nothing is written if the value is false.").default(false),
   },
   CAMEL_CASE,
 );
@@ -80,25 +97,34 @@ const VARIABLE = object(
 export const SANDBOX_REFERENCE = { $ref: "#/$defs/Sandbox" };
 
 const CLI_FIELDS = {
-  command: text("what is run; {name} is a value of the call").required(),
-  templateVariables: map(
-    "How values are written into the command, by the names of its placeholders.",
-    VARIABLE,
+  command: text(
+    "Program and arguments to run. {name} stands for the argument of the call with this name.",
+  ).required(),
+  templateVariables: map("Formats of values in the command, by placeholder name.", VARIABLE),
+  shell: union(
+    "Runs the command as a shell script: bash, sh, or true for bash. Default: false, without a shell. Portolan extension.",
+    [flag(), oneOf("", ["bash", "sh"])],
   ),
-  shell: union("Have a shell read the command; true is bash. Portolan's own.", [
-    flag(),
-    oneOf("", ["bash", "sh"]),
-  ]),
-  cwd: text("Where it runs, relative to this file's folder. Portolan's own."),
-  env: map("Variables of its environment. Portolan's own.", WORD),
-  appendUnused: flag("Arguments that are used nowhere are added as --name=value. Portolan's own.").default(
-    false,
+  cwd: text(
+    "Working folder, relative to the folder of this file. Default: the folder of this file. Portolan extension.",
   ),
+  env: map(
+    "Additional environment variables of the command. Values can contain placeholders. Portolan extension.",
+    WORD,
+  ),
+  appendUnused: flag(
+    "If true, unused arguments are appended to the command as --name=value. Portolan extension.",
+  ).default(false),
   ignoredArguments: IGNORED_ARGUMENTS,
-  timeoutMs: duration("How long it may run. Portolan's own.").key("timeout"),
-  maxOutputBytes: integer("The most output that is read. Portolan's own.", { minimum: 1 }),
+  timeoutMs: duration("Maximum time of the command, such as 2m. Default: 60s. Portolan extension.").key(
+    "timeout",
+  ),
+  maxOutputBytes: integer(
+    "Maximum size of the output, in bytes. Portolan cuts out the middle of longer output. Default: 1048576 (1 MiB). Portolan extension.",
+    { minimum: 1 },
+  ),
   sandbox: SANDBOX.describe(
-    "What it may touch: no more than the sandbox of the file. Portolan's own.",
+    "Sandbox of this command. It cannot allow more than the sandbox of the file. Portolan extension.",
   ).withJsonSchema(() => SANDBOX_REFERENCE),
 };
 
@@ -109,12 +135,12 @@ const changes = (description: string) =>
     .deferred();
 
 const EXTENDS = partialObject(
-  "An invocation base with changes.",
+  "Invocation that is a base of invocationBases with changes.",
   {
-    from: text("the name of the base").required(),
-    extend: changes("Texts to append, keys to add, items to append."),
-    override: changes("Fields to replace."),
-    remove: changes("Fields to clear, keys and items to take away."),
+    from: text("Name of the base in invocationBases.").required(),
+    extend: changes("Additions to the base: texts and list items are appended, keys are added."),
+    override: changes("Fields that replace those of the base."),
+    remove: changes("Fields, keys and list items to remove from the base."),
   },
   CAMEL_CASE,
 );
@@ -122,12 +148,20 @@ const EXTENDS = partialObject(
 /** The schemas of invocations in one version of the format. */
 export function createInvocationSchemas(version: Version) {
   const isFirst = version === "0.0.1";
-  const httpFields = isFirst ? without(HTTP_FIELDS, "headers", "bodyRoot", "bodyAsArray") : HTTP_FIELDS;
-  const http = partialObject("An HTTP request.", httpFields, CAMEL_CASE);
-  const cli = partialObject("A command.", CLI_FIELDS, CAMEL_CASE);
+  const httpFields = isFirst
+    ? without(HTTP_FIELDS, "headers", "bodyRoot", "bodyAsArray")
+    : version === "0.1"
+      ? without(HTTP_FIELDS, "bodyRoot", "bodyAsArray")
+      : HTTP_FIELDS;
+  const http = partialObject("HTTP request that the tool sends.", httpFields, CAMEL_CASE);
+  const cli = partialObject("Command that the tool runs.", CLI_FIELDS, CAMEL_CASE);
   /** A base, or a change to one, may leave out anything. */
-  const httpPart = partialObject("An HTTP request.", withoutRequired(httpFields), CAMEL_CASE);
-  const cliPart = partialObject("A command.", withoutRequired(CLI_FIELDS), CAMEL_CASE);
+  const httpPart = partialObject(
+    "HTTP request that the tool sends.",
+    withoutRequired(httpFields),
+    CAMEL_CASE,
+  );
+  const cliPart = partialObject("Command that the tool runs.", withoutRequired(CLI_FIELDS), CAMEL_CASE);
   return {
     http,
     cli,
@@ -143,7 +177,7 @@ export function createInvocationSchemas(version: Version) {
 function createInvocation(http: AnySchema, cli: AnySchema, isFirst: boolean) {
   const fields = { http: http.deferred(), cli: cli.deferred(), extends: EXTENDS.deferred() };
   return partialObject(
-    "how it is carried out: exactly one of the keys",
+    "Implementation: exactly one of the keys http, cli and extends.",
     isFirst ? without(fields, "extends") : fields,
     CAMEL_CASE,
   ).withJsonSchema((schema) => ({ ...schema, minProperties: 1, maxProperties: 1 }));

@@ -25,25 +25,25 @@ function fileSchema(version: Version, jsonSchema: JsonSchemaObject): JsonSchemaO
 
 const TYPES = ["string", "number", "integer", "boolean", "array", "object", "null"];
 const KEYWORDS = {
-  description: { type: "string", description: "What it is, for people and models." },
+  description: { type: "string", description: "Description for people and models." },
   properties: {
     type: "object",
     additionalProperties: JSON_SCHEMA_REFERENCE,
-    description: "The properties of an object.",
+    description: "Properties of the object, by name.",
   },
-  required: { type: "array", items: { type: "string" }, description: "Properties that must be there." },
+  required: { type: "array", items: { type: "string" }, description: "Names of required properties." },
 };
 
 /** A JSON Schema as the text of 0.0.1 has it. The reader accepts other keywords as well. */
 const FIRST: JsonSchemaObject = {
   type: "object",
   properties: {
-    type: { enum: [...TYPES, null], description: "The type of the value." },
+    type: { enum: [...TYPES, null], description: "Type of the value." },
     ...KEYWORDS,
-    items: { ...JSON_SCHEMA_REFERENCE, description: "The items of a list." },
+    items: { ...JSON_SCHEMA_REFERENCE, description: "Schema of the items of an array." },
     additionalProperties: {
       type: ["boolean", "object"],
-      description: "Whether there may be other properties.",
+      description: "Whether other properties are allowed, or their schema.",
     },
   },
 };
@@ -53,7 +53,7 @@ const LATER: JsonSchemaObject = {
   properties: {
     type: {
       anyOf: [{ enum: [...TYPES, null] }, { type: "array", items: { enum: TYPES } }],
-      description: "The type of the value, or several.",
+      description: "Type of the value, or a list of possible types.",
     },
     ...KEYWORDS,
   },

@@ -19,33 +19,33 @@ export const CAMEL_CASE = { keys: "camelCase" } as const;
 const texts = (description: string): Schema<readonly string[]> => list(description, text());
 
 const HTTP_CONFIG = object(
-  "For transportProtocol streamablehttp.",
+  "Settings for transportProtocol streamablehttp.",
   {
-    port: integer("The port to listen on.", { minimum: 0 }),
-    basePath: text("The path of the MCP endpoint, such as /mcp."),
-    stateless: flag("No sessions."),
+    port: integer("TCP port to listen on. portolan serve --port overrides it.", { minimum: 0 }),
+    basePath: text("URL path of the MCP endpoint. Ignored by Portolan, which always uses /mcp."),
+    stateless: flag("If true, the server keeps no sessions. Ignored by Portolan."),
     auth: object(
-      "Who may come in: holders of tokens of these authorities.",
+      "OAuth settings for clients. Ignored by Portolan: use gateway.oauth of portolan.yaml.",
       {
-        authorizationServers: texts("Issuers of tokens, by URL."),
-        jwksUri: text("Where their keys are."),
+        authorizationServers: texts("Issuer URLs of the accepted tokens."),
+        jwksUri: text("URL of the JSON Web Key Set of the issuers."),
       },
       CAMEL_CASE,
     ),
     tls: object(
-      "Serve HTTPS.",
+      "Certificate and key, to serve HTTPS.",
       {
-        certFile: text("a file with the certificate").required(),
-        keyFile: text("a file with its key").required(),
+        certFile: text("Path of the certificate file (PEM), relative to this file.").required(),
+        keyFile: text("Path of the private key file (PEM), relative to this file.").required(),
       },
       CAMEL_CASE,
     ),
     health: object(
-      "Addresses for those who watch the server.",
+      "Health endpoints. Ignored by Portolan, which always serves /healthz and /readyz.",
       {
-        enabled: flag("Whether there are any."),
-        livenessPath: text("Such as /healthz."),
-        readinessPath: text("Such as /readyz."),
+        enabled: flag("If true, the server has health endpoints."),
+        livenessPath: text("URL path of the liveness endpoint, such as /healthz."),
+        readinessPath: text("URL path of the readiness endpoint, such as /readyz."),
       },
       CAMEL_CASE,
     ),
@@ -60,27 +60,29 @@ const HTTP_CONFIG = object(
 );
 
 const LOGGING = object(
-  "What is logged, and where to.",
+  "Log settings. Ignored by Portolan, which has its own log settings.",
   {
-    level: text("The least level, such as info."),
-    development: flag("Logs for development."),
-    disableCaller: flag("Without places in the program."),
-    disableStacktrace: flag("Without stack traces."),
-    encoding: oneOf("How lines are written.", ["json", "console"]),
-    outputPaths: texts("Where lines go."),
-    errorOutputPaths: texts("Where errors of the log itself go."),
-    initialFields: map("Fields of every line.", anyValue()).withJsonSchema(() => ({ type: "object" })),
-    enableMcpLogs: flag("Send logs to clients as well."),
+    level: text("Minimum log level, such as info."),
+    development: flag("If true, use the development format."),
+    disableCaller: flag("If true, log lines omit the source location."),
+    disableStacktrace: flag("If true, log lines omit stack traces."),
+    encoding: oneOf("Format of log lines.", ["json", "console"]),
+    outputPaths: texts("Destinations of log lines, such as stdout or a file."),
+    errorOutputPaths: texts("Destinations of errors of the logger itself."),
+    initialFields: map("Fields that are added to every log line.", anyValue()).withJsonSchema(() => ({
+      type: "object",
+    })),
+    enableMcpLogs: flag("If true, also send logs to MCP clients."),
   },
   CAMEL_CASE,
 );
 
 const CLIENT_TLS = object(
-  "Whom HTTP requests of tools trust.",
+  "TLS settings for the HTTP requests of tools.",
   {
-    caCertFiles: texts("Certificates of more authorities."),
-    caCertDir: text("A folder of such certificates."),
-    insecureSkipVerify: flag("Check no certificate."),
+    caCertFiles: texts("Paths of additional CA certificates (PEM), relative to this file."),
+    caCertDir: text("Path of a folder with additional CA certificates, relative to this file."),
+    insecureSkipVerify: flag("If true, certificates are not verified. Portolan warns about it."),
   },
   {
     ...CAMEL_CASE,
@@ -88,18 +90,21 @@ const CLIENT_TLS = object(
       if (insecureSkipVerify === true)
         at.warn(
           "insecureSkipVerify",
-          "certificates are not checked: anybody on the way can read and change requests",
+          "certificates are not checked: anyone on the network can read and change requests",
         );
     },
   },
 );
 
 export const RUNTIME = object(
-  "How the server is served.",
+  "Settings for serving the server.",
   {
-    transportProtocol: oneOf("how clients reach it", ["streamablehttp", "stdio"]).required(),
+    transportProtocol: oneOf("Transport for clients. With stdio, use portolan serve --stdio.", [
+      "streamablehttp",
+      "stdio",
+    ]).required(),
     streamableHttpConfig: HTTP_CONFIG,
-    stdioConfig: object("For transportProtocol stdio.", {}, CAMEL_CASE),
+    stdioConfig: object("Settings for transportProtocol stdio. It has no fields.", {}, CAMEL_CASE),
     loggingConfig: LOGGING,
     clientTlsConfig: CLIENT_TLS,
   },

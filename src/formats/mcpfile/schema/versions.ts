@@ -22,7 +22,7 @@ export const FILE_VERSIONS: readonly string[] = ["0.0.1", "0.1.0", "0.1.1"];
 export const SCHEMA_VERSIONS: readonly string[] = ["0.2.0", "0.2.1", "0.2.2", "0.2.3"];
 export const KINDS = { tools: "MCPToolDefinitions", config: "MCPServerConfig" } as const;
 
-const KNOWN = `Known are mcpFileVersion ${FILE_VERSIONS.join(", ")}, and schemaVersion ${SCHEMA_VERSIONS.join(", ")} with kind ${KINDS.tools} or ${KINDS.config}.`;
+const KNOWN = `Portolan supports mcpFileVersion ${FILE_VERSIONS.join(", ")}, and schemaVersion ${SCHEMA_VERSIONS.join(", ")} with kind ${KINDS.tools} or ${KINDS.config}.`;
 
 /** Returns undefined if the version is missing or unknown; the reason is among the diagnostics. */
 export function detectVersion(root: ObjectNode, diagnostics: Diagnostics): Detected | undefined {
@@ -33,7 +33,7 @@ export function detectVersion(root: ObjectNode, diagnostics: Diagnostics): Detec
   if (kind === undefined && schema === undefined) {
     diagnostics.add(
       root,
-      "the version is missing: neither kind and schemaVersion nor mcpFileVersion is there",
+      "the version is missing: the file has neither kind and schemaVersion nor mcpFileVersion",
       `Write kind: ${KINDS.tools} and schemaVersion: "${SCHEMA_VERSIONS.at(-1)}". ${KNOWN}`,
     );
     return undefined;
@@ -47,9 +47,9 @@ function byFileVersion(node: TextNode, diagnostics: Diagnostics): Detected | und
   if (written !== undefined && FILE_VERSIONS.includes(written)) return { kind: "tools", version: "0.1" };
   const later = written !== undefined && SCHEMA_VERSIONS.includes(written);
   const hint = later
-    ? `From 0.2.0 on a file says kind: ${KINDS.tools} and schemaVersion: ${written}.`
+    ? `From version 0.2.0 on, write kind: ${KINDS.tools} and schemaVersion: ${written} instead.`
     : KNOWN;
-  diagnostics.add(node, `mcpFileVersion ${shown(written)} is not known`, hint);
+  diagnostics.add(node, notSupported("mcpFileVersion", written), hint);
   return undefined;
 }
 
@@ -63,13 +63,13 @@ function byKind(root: ObjectNode, diagnostics: Diagnostics): Detected | undefine
     const word = writtenText(kind) ?? "";
     diagnostics.add(
       kind,
-      `kind ${shown(word)} is not known`,
+      `kind ${quoted(word)} is not known`,
       didYouMean(word, Object.values(KINDS)) ?? KNOWN,
     );
   }
   if (version === undefined) diagnostics.add(root, "schemaVersion is missing", KNOWN);
   else if (written === undefined || !SCHEMA_VERSIONS.includes(written))
-    diagnostics.add(version, `schemaVersion ${shown(written)} is not known`, KNOWN);
+    diagnostics.add(version, notSupported("schemaVersion", written), KNOWN);
   else if (found === "tools" || found === "config") return { kind: found, version: "0.2" };
   return undefined;
 }
@@ -81,6 +81,6 @@ function writtenText(node: TextNode | undefined): string | undefined {
   return (node satisfies ScalarNode).source;
 }
 
-function shown(written: string | undefined): string {
-  return written === undefined ? "here" : quoted(written);
+function notSupported(key: string, written: string | undefined): string {
+  return written === undefined ? `${key} is not a version` : `${key} ${quoted(written)} is not supported`;
 }

@@ -72,7 +72,13 @@ export function exchange(agent: Agent, request: ExchangeRequest, events: Exchang
         if (next?.origin !== url.origin)
           fail(redirectError(request.server, `the server redirects to another origin, ${to}`));
         else if (redirects >= MAX_REDIRECTS)
-          fail(redirectError(request.server, "the server redirects in a loop"));
+          fail(
+            redirectError(
+              request.server,
+              `the server redirects more than ${MAX_REDIRECTS} times`,
+              "Check the URL of the server, or report it to its operator.",
+            ),
+          );
         else dispatch(next, redirects + 1);
       },
     });
@@ -186,7 +192,9 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     if (this.#bytes === 0) return this.#events.empty();
     const { text, json } = this.#body();
     if (json !== undefined) return this.#events.json(json);
-    const message = `${this.#request.server} answered with ${contentType(this.#headers) || "something else"} instead of JSON`;
+    const type = contentType(this.#headers);
+    const what = /[/+]json$/.test(type) ? "invalid JSON" : `${type || "no content type"} instead of JSON`;
+    const message = `${this.#request.server} answered with ${what}`;
     const error = new PortolanError("PROTOCOL_ERROR", message, {
       server: this.#request.server,
       data: { status: this.#status, body: firstWords(text, SHOWN_BODY_CHARS) },
@@ -273,11 +281,12 @@ function connectionError(request: ExchangeRequest, cause: Error & { code?: strin
   );
 }
 
-function redirectError(server: string, what: string): PortolanError {
-  return new PortolanError("HTTP_ERROR", `${what}, which is not followed`, {
-    server,
-    hint: "Use the address that the server redirects to, if you trust it.",
-  });
+function redirectError(
+  server: string,
+  what: string,
+  hint = "If you trust the address that the server redirects to, use it as the URL of the server.",
+): PortolanError {
+  return new PortolanError("HTTP_ERROR", `${what}; Portolan does not follow this redirect`, { server, hint });
 }
 
 function contentType(headers: HeaderMap): string {

@@ -170,6 +170,10 @@ export class HttpSseTransport implements Transport {
 
   #notSse(): PortolanError {
     const { server } = this.#options;
-    return new PortolanError("PROTOCOL_ERROR", `${server} did not answer with an event stream`, { server });
+    const message = `${server} did not open an event stream, which the transport sse (HTTP+SSE) needs`;
+    return new PortolanError("PROTOCOL_ERROR", message, {
+      server,
+      hint: "If the server uses Streamable HTTP, set the transport to http. Otherwise check the URL.",
+    });
   }
 }

@@ -70,7 +70,8 @@ export class StreamableHttpTransport implements Transport {
 
   send(message: OutgoingMessage, headers?: Readonly<Record<string, string>>): void {
     const { server } = this.#options;
-    if (this.#closed) throw new PortolanError("CONNECTION_CLOSED", "the connection is closed", { server });
+    if (this.#closed)
+      throw new PortolanError("CONNECTION_CLOSED", `the connection to ${server} is closed`, { server });
     const { text: body, id, method, once = false } = message;
     this.#queue.check(body);
     const usual = { ...this.#headers, ...this.#protocol.of(message), ...headers };

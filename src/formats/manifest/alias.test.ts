@@ -1,0 +1,10 @@
+import { expect, test } from "vitest";
+import { aliasProblem } from "./alias.ts";
+
+test.each([
+  ["-x", 'Start it with a letter, a digit or "_", for example "x".'],
+  ["a".repeat(41), `Use at most 40 letters, digits, "_" and "-", for example "${"a".repeat(40)}".`],
+  ["my server", 'Use letters, digits, "_" and "-", for example "my_server".'],
+])("the hint for the alias %s names its own rule", (alias, hint) => {
+  expect(aliasProblem(alias)?.hint).toBe(hint);
+});
