@@ -1,6 +1,6 @@
 // As whom the tests of the sandbox run their programs, and in the sandbox of which backend.
 
-import { chmodSync, fchmodSync, readdirSync } from "node:fs";
+import { chmodSync, existsSync, fchmodSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Spawnable } from "../../src/process/index.ts";
@@ -33,8 +33,11 @@ export function startedAs(made: Spawnable, as: string | undefined): Spawnable {
 }
 
 function openSockets(base: string): void {
-  for (const name of readdirSync(base).filter((one) => one.startsWith(`portolan-egress-${process.pid}.`))) {
-    chmodSync(join(base, name), 0o755);
-    for (const socket of readdirSync(join(base, name))) chmodSync(join(base, name, socket), 0o777);
+  const folder = join(base, `portolan-egress-${process.getuid?.()}`);
+  if (!existsSync(folder)) return;
+  chmodSync(folder, 0o755);
+  for (const name of readdirSync(folder).filter((one) => one.startsWith(`${process.pid}.`))) {
+    chmodSync(join(folder, name), 0o755);
+    for (const socket of readdirSync(join(folder, name))) chmodSync(join(folder, name, socket), 0o777);
   }
 }

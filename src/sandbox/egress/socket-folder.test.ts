@@ -1,8 +1,8 @@
 // The folder of a proxy's socket is private, short enough, and removed with its program.
 
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { ownerTag } from "../../process/index.ts";
 import { createSocketFolder, removeStaleFolders } from "./socket-folder.ts";
@@ -36,12 +36,39 @@ test("it is where the user's session has its sockets, unless that path is too lo
 });
 
 test.skipIf(process.platform !== "linux")(
+  "it is in a folder that stays, unless the name of that folder belongs to somebody else",
+  () => {
+    const base = mkdtempSync(join(tmpdir(), "p-"));
+    vi.stubEnv("XDG_RUNTIME_DIR", base);
+    const parent = join(base, `portolan-egress-${process.getuid?.()}`);
+    const first = createSocketFolder();
+    expect(dirname(first.path)).toBe(parent);
+    first.remove();
+    expect(readdirSync(parent)).toEqual([]);
+    rmSync(parent, { recursive: true });
+    const elsewhere = join(base, "elsewhere");
+    mkdirSync(elsewhere, { mode: 0o700 });
+    symlinkSync(elsewhere, parent);
+    const second = createSocketFolder();
+    expect(dirname(second.path).startsWith(`${parent}-`)).toBe(true);
+    second.remove();
+    rmSync(parent);
+    mkdirSync(parent);
+    chmodSync(parent, 0o777);
+    const third = createSocketFolder();
+    expect(dirname(third.path).startsWith(`${parent}-`)).toBe(true);
+    third.remove();
+    rmSync(base, { recursive: true });
+  },
+);
+
+test.skipIf(process.platform !== "linux")(
   "those of programs that are gone are removed, others are not",
   async () => {
     const base = mkdtempSync(join(tmpdir(), "p-"));
     const namespace = ownerTag().split(".")[2];
     const make = (owner: string): string => {
-      const path = join(base, `portolan-egress-${owner}-abcdef`);
+      const path = join(base, `${owner}-abcdef`);
       mkdirSync(path);
       return path;
     };

@@ -1,13 +1,14 @@
 // Temporary folder for sockets that are mounted into sandboxes: private to the user, short enough for a socket
-// address, removed when unused.
+// address, removed when unused. All of them are in one folder of the user, which is never removed: a sandbox that
+// shows the temporary folder covers it, and could not do so if it disappeared in the meantime.
 
-import { accessSync, constants, mkdtempSync, realpathSync, rm, rmSync } from "node:fs";
+import { accessSync, constants, lstatSync, mkdirSync, mkdtempSync, realpathSync, rm, rmSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { atExit, isOwnerGone, ownerTag } from "../../process/index.ts";
 
-const PREFIX = "portolan-egress-";
+const USER_FOLDER = `portolan-egress-${process.getuid?.() ?? "user"}`;
 /** The longest path of a Unix socket, without its final zero byte. */
 const MAX_SOCKET_PATH = 107;
 
@@ -23,11 +24,11 @@ export interface SocketFolder {
 }
 
 export function createSocketFolder(): SocketFolder {
-  const base = baseFolder();
-  // Not awaited: all programs of the machine share the base folder, which may be large.
+  const base = userFolder();
+  // Not awaited: a start does not wait for the remains of other programs.
   if (!isTidied) void removeStaleFolders(base);
   isTidied = true;
-  const path = mkdtempSync(join(base, `${PREFIX}${ownerTag()}-`));
+  const path = mkdtempSync(join(base, `${ownerTag()}-`));
   const remove = (): void => rmSync(path, { recursive: true, force: true });
   const forget = atExit(remove);
   return {
@@ -43,7 +44,7 @@ export function createSocketFolder(): SocketFolder {
 /** Removes the folders of processes that ended without removing them. */
 export async function removeStaleFolders(base: string): Promise<void> {
   for (const name of await readdir(base).catch(() => [])) {
-    const owner = /^(\d+\.\d+\.\d+)-/.exec(name.startsWith(PREFIX) ? name.slice(PREFIX.length) : "")?.[1];
+    const owner = /^(\d+\.\d+\.\d+)-/.exec(name)?.[1];
     if (owner === undefined || !isOwnerGone(owner)) continue;
     try {
       rmSync(join(base, name), { recursive: true, force: true });
@@ -53,8 +54,27 @@ export async function removeStaleFolders(base: string): Promise<void> {
   }
 }
 
+/** The folder of this user; if another user has taken its name, a folder with a random name. */
+function userFolder(): string {
+  const base = baseFolder();
+  const path = join(base, USER_FOLDER);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch {
+    // The folder exists: a program of this user has created it before.
+  }
+  return isOwnFolder(path) ? path : mkdtempSync(join(base, `${USER_FOLDER}-`));
+}
+
+/** Whether only this user can change the entries of the folder; the entries themselves are private. */
+function isOwnFolder(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats?.isDirectory() !== true) return false;
+  return process.getuid === undefined || (stats.uid === process.getuid() && (stats.mode & 0o022) === 0);
+}
+
 function baseFolder(): string {
-  const longest = `/${PREFIX}${ownerTag()}-XXXXXX/n9999999`;
+  const longest = `/${USER_FOLDER}-XXXXXX/${ownerTag()}-XXXXXX/n9999999`;
   for (const place of [process.env.XDG_RUNTIME_DIR, tmpdir()]) {
     try {
       const base = realpathSync(place ?? "");
