@@ -116,7 +116,7 @@ export class LiveFeed {
     if (this.#timers.length === 0)
       this.#timers = [
         setInterval(() => this.#flush(), FLUSH_MS).unref(),
-        setInterval(() => void this.#sample(), SAMPLE_MS).unref(),
+        setInterval(() => this.#sample(), SAMPLE_MS).unref(),
       ];
   }
 
@@ -204,11 +204,11 @@ export class LiveFeed {
     this.#dropped = 0;
   }
 
-  async #sample(): Promise<void> {
+  #sample(): void {
     const { series, workspace } = this.#options;
     const groups = workspace.hub.members.map(({ processes }) => processes.groups);
     const measured = new Set(groups.flatMap((ids) => [...ids]));
-    const memory = await measureMemory(measured);
+    const memory = measureMemory(measured);
     // Processes that have ended are forgotten, but not those that were started meanwhile.
     for (const ids of groups) for (const id of measured) if (!memory.has(id)) ids.delete(id);
     const servers = workspace.hub.members.map((member) => {

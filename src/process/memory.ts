@@ -1,12 +1,9 @@
 // Resident memory of process groups, from /proc. Elsewhere it is not known.
 
-import { readFile } from "node:fs/promises";
 import { processes, stateOf } from "./proc.ts";
 
-const PAGE_BYTES = 4096;
-
 /** Bytes by group. Programs in a sandbox are children of a process in the group, so that all descendants count. */
-export async function measureMemory(groups: ReadonlySet<number>): Promise<ReadonlyMap<number, number>> {
+export function measureMemory(groups: ReadonlySet<number>): ReadonlyMap<number, number> {
   const states = new Map(
     processes().flatMap((pid) => {
       const state = stateOf(pid);
@@ -24,14 +21,9 @@ export async function measureMemory(groups: ReadonlySet<number>): Promise<Readon
     return undefined;
   };
   const sums = new Map<number, number>();
-  await Promise.all(
-    [...states.keys()].map(async (pid) => {
-      const group = groupOf(pid);
-      if (group === undefined) return;
-      const statm = await readFile(`/proc/${pid}/statm`, "latin1").catch(() => "");
-      const pages = Number(statm.split(" ")[1] ?? 0);
-      if (pages > 0) sums.set(group, (sums.get(group) ?? 0) + pages * PAGE_BYTES);
-    }),
-  );
+  for (const [pid, { memoryBytes }] of states) {
+    const group = groupOf(pid);
+    if (group !== undefined && memoryBytes > 0) sums.set(group, (sums.get(group) ?? 0) + memoryBytes);
+  }
   return sums;
 }

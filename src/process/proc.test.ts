@@ -33,6 +33,7 @@ describe.skipIf(process.platform !== "linux")("processes", () => {
     expect(stateOf(pid)).toEqual({
       ...{ parent: process.pid, group: pid, started: expect.stringMatching(/^\d+$/) as string },
       isDead: false,
+      memoryBytes: expect.any(Number) as number,
     });
     expect(Number(stateOf(pid)?.started)).toBeGreaterThanOrEqual(Number(stateOf(process.pid)?.started));
     expect(processes()).toContain(pid);

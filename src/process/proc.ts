@@ -11,22 +11,26 @@ export interface ProcessState {
   readonly started: string;
   /** The process has ended, and its parent has not collected its exit code. */
   readonly isDead: boolean;
+  /** Resident memory. */
+  readonly memoryBytes: number;
 }
+
+const PAGE_BYTES = 4096;
 
 /** Undefined if there is no such process, or if it may not be read. */
 export function stateOf(pid: number | "self"): ProcessState | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The second field is the program's name, which may itself hold spaces and brackets.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    const [state = "", parent, group] = fields;
-    return {
-      ...{ parent: Number(parent), group: Number(group), started: fields[19] ?? "" },
-      isDead: state === "Z" || state === "X",
-    };
-  } catch {
-    return undefined;
-  }
+  const stat = readText(`/proc/${pid}/stat`);
+  if (stat === "") return undefined;
+  // The second field is the program's name, which may itself hold spaces and brackets.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [state = "", parent, group] = fields;
+  return {
+    parent: Number(parent),
+    group: Number(group),
+    started: fields[19] ?? "",
+    isDead: state === "Z" || state === "X",
+    memoryBytes: Number(fields[21]) * PAGE_BYTES,
+  };
 }
 
 /** Running children, oldest first, including those that the process adopted. */

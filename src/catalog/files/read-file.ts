@@ -1,6 +1,6 @@
 // Reads one config file: only regular files of a limited size, without waiting for a pipe.
 
-import { constants } from "node:fs";
+import { constants, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 
 const MAX_BYTES = 1024 * 1024;
@@ -15,6 +15,8 @@ export type FileText =
 export async function readConfigFile(file: string): Promise<FileText> {
   let handle: FileHandle | undefined;
   try {
+    // Most of the usual names do not exist, and the error of opening such a file takes much longer than this check.
+    if (statSync(file, { throwIfNoEntry: false }) === undefined) return { kind: "missing" };
     // Without O_NONBLOCK, opening a named pipe would wait for a writer.
     handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const stats = await handle.stat();

@@ -11,6 +11,11 @@ import { type FileWatch, watchPlan } from "./watch-files.ts";
 export interface WatchOptions extends CatalogOptions {
   /** Time without changes before files are read again. */
   readonly debounceMs?: number;
+  /**
+   * Begins to watch after this time, and reads the files again then: no change is missed. The watcher takes time to load, which
+   * belongs to the servers during a start, and a program that ends soon does not need it. Without it, opening waits for the watch.
+   */
+  readonly watchAfterMs?: number;
 }
 
 export interface CatalogWatch extends AsyncDisposable {
@@ -27,7 +32,7 @@ const LEAST_DEBOUNCE_MS = 60;
 /** Continuous changes are read at this interval. */
 const MAX_WAIT_MS = 1_000;
 
-/** Resolves when every file is watched. `onChange` is called once per change, never after `close()`. */
+/** Resolves when the files are read, and watched unless `watchAfterMs` is set. `onChange` is called once per change, never after `close()`. */
 export async function watchCatalog(
   folder: string,
   onChange: (change: CatalogChange) => void,
@@ -40,6 +45,7 @@ export async function watchCatalog(
   let { catalog, plan } = await load(folder, options, memory, accepted);
   let watch: FileWatch | undefined;
   let timer: NodeJS.Timeout | undefined;
+  let beginTimer: NodeJS.Timeout | undefined;
   let firstChange: number | undefined;
   let running: Promise<void> = Promise.resolve();
   let watchProblem: Diagnostic | undefined;
@@ -70,6 +76,7 @@ export async function watchCatalog(
   };
 
   const watchAgain = async (): Promise<void> => {
+    if (closed) return;
     const old = watch;
     watch = undefined;
     await old?.close();
@@ -117,6 +124,7 @@ export async function watchCatalog(
   const close = async (): Promise<void> => {
     closed = true;
     clearTimeout(timer);
+    clearTimeout(beginTimer);
     signal?.removeEventListener("abort", onAbort);
     await running;
     await watch?.close();
@@ -124,9 +132,13 @@ export async function watchCatalog(
   const onAbort = (): void => void close();
 
   signal?.addEventListener("abort", onAbort, { once: true });
-  await watchAgain();
   if (signal?.aborted === true) await close();
-  await reload();
+  const begin = (): Promise<void> => {
+    running = running.then(watchAgain).catch(keepTheOld);
+    return reload();
+  };
+  if (options.watchAfterMs === undefined) await begin();
+  else if (!closed) beginTimer = setTimeout(() => void begin(), options.watchAfterMs).unref();
   return {
     get catalog() {
       return catalog;

@@ -113,6 +113,8 @@ export interface OpenedWorkspace {
 
 /** Most programs read the tools once, so that opening waits for all servers. */
 const PROGRAM_WAIT_MS = 30_000;
+/** Config files are watched when most servers have started. */
+const WATCH_AFTER_MS = 300;
 /** Clients of a gateway are notified of the tools of a slow server, so that opening waits for most servers only. */
 const GATEWAY_WAIT_MS = 10_000;
 
@@ -149,7 +151,7 @@ export async function openWorkspaceHub(
   const watching = typeof source === "string" && (options.watchFiles ?? true);
   const watch = watching
     ? await watchCatalog(source, (change) => apply(change), undefined, {
-        ...{ writerOf: writes.writerOf, packagedDrivers },
+        ...{ writerOf: writes.writerOf, packagedDrivers, watchAfterMs: WATCH_AFTER_MS },
       })
     : undefined;
   // The loaded catalog already includes these changes.
