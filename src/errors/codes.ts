@@ -107,11 +107,16 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     5,
     403,
     -32602,
-    "Review the change with portolan pins, then approve it: portolan pins approve <server> <tool>.",
+    "Review it with portolan pins diff, then approve it: portolan pins approve <server> <tool>.",
   ),
   PROMPT_NOT_FOUND: entry(2, 404, -32602, "List the prompts to see their names."),
   RESOURCE_NOT_FOUND: entry(2, 404, -32602, "List the resources to see their URIs."),
-  NOT_SUPPORTED: entry(2, 404, -32601, "This is not possible here; the message gives the reason."),
+  NOT_SUPPORTED: entry(
+    2,
+    404,
+    -32601,
+    "The requested operation is not supported; the message gives the reason.",
+  ),
   TOOL_FAILED: entry(1, 200, -32603, "The tool ran and failed; its message gives the reason."),
   RPC_ERROR: entry(1, 502, -32603, "The server refused the request; its message gives the reason."),
   OUTPUT_INVALID: entry(
@@ -194,7 +199,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     124,
     504,
     -32603,
-    "If the server is slow, raise its timeouts.request (in a program: timeoutMs of the call).",
+    "If the server is slow, raise timeouts.request in its config (in a program: timeoutMs of the call).",
   ),
   CANCELLED: entry(130, 499, -32603, "The caller cancelled the request."),
   BUSY: entry(
@@ -207,7 +212,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     4,
     502,
     -32603,
-    "Request less data, or raise max_message_bytes of the server (limits.maxMessageBytes in code).",
+    "Request less data, or raise the server's max_message_bytes (in a program: limits.maxMessageBytes).",
   ),
   PROTOCOL_ERROR: entry(
     4,
