@@ -15,6 +15,8 @@ const MAX_CALLS = 300;
 const MAX_BATCH = 500;
 /** Most calls in one message. A busier gateway shows a part of its calls, because nobody reads as fast, and counts all. */
 const MAX_SHOWN_CALLS = 50;
+/** Most calls in the message after a full one: what is shown is a sample then, and each shown call costs time. */
+const MAX_SAMPLED_CALLS = 10;
 const MAX_PAGES = 50;
 /** Calls are still counted for a while after the last page was closed, because it may be opened again. */
 const LINGER_MS = 60_000;
@@ -42,6 +44,7 @@ export class LiveFeed {
   /** Records of calls, the oldest first. */
   readonly #calls: CallRecord[] = [];
   #newCalls: CallRecord[] = [];
+  #maxNewCalls = MAX_SHOWN_CALLS;
   #dropped = 0;
   /** Numbers begin at the start time, so that those of an earlier gateway are lower. */
   #number = Date.now();
@@ -159,7 +162,7 @@ export class LiveFeed {
     if (this.#pages.size === 0) return;
     this.#newCalls.push(record);
     // Until the next message.
-    if (this.#newCalls.length >= MAX_SHOWN_CALLS) this.#hideCalls();
+    if (this.#newCalls.length >= this.#maxNewCalls) this.#hideCalls();
   }
 
   #limitUnwatched(): void {
@@ -193,6 +196,7 @@ export class LiveFeed {
     }
     if (this.#newCalls.length > 0) {
       this.#send("calls", JSON.stringify(this.#newCalls));
+      this.#maxNewCalls = this.#newCalls.length < this.#maxNewCalls ? MAX_SHOWN_CALLS : MAX_SAMPLED_CALLS;
       this.#newCalls = [];
       this.#showCalls();
     }

@@ -90,17 +90,24 @@ export class CallSeries {
   readonly #now: () => number;
   /** By key. The one with the newest step is the last. */
   readonly #series = new Map<string, Series>();
+  /** The counts of the last call: under load, the next call is often of the same tool. */
+  #last: { readonly server: string; readonly tool: string; readonly time: number; readonly counts: Counts[] };
 
   constructor(now: () => number = Date.now) {
     this.#now = now;
+    this.#last = { server: "", tool: "", time: Number.NaN, counts: [] };
   }
 
   count({ server, tool, durationMs, failed }: CountedCall): void {
     const bound = boundOf(durationMs);
     const time = Math.floor(this.#now() / STEP_MS) * STEP_MS;
-    this.#stepOf(undefined, undefined, time).add(bound, failed);
-    this.#stepOf(server, undefined, time).add(bound, failed);
-    this.#stepOf(server, tool, time).add(bound, failed);
+    const last = this.#last;
+    if (last.time !== time || last.tool !== tool || last.server !== server) {
+      const all = this.#stepOf(undefined, undefined, time);
+      const counts = [all, this.#stepOf(server, undefined, time), this.#stepOf(server, tool, time)];
+      this.#last = { server, tool, time, counts };
+    }
+    for (const counts of this.#last.counts) counts.add(bound, failed);
   }
 
   /** The steps with calls, the oldest first: of all servers, one server, or one tool. */

@@ -217,6 +217,28 @@ test("nothing is told after the end, and reload works without a change", async (
   expect(watch.catalog.servers).toHaveLength(1);
 });
 
+test("changes before a delayed watch are found when it begins, and a watch that was closed before never begins", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "portolan-watch-"));
+  const write = (...names: string[]): void =>
+    writeFileSync(join(folder, "manifest.yaml"), manifest("x", ...names));
+  write("a");
+  let told: (change: CatalogChange) => void = () => {};
+  const next = (): Promise<CatalogChange> => new Promise((done) => (told = done));
+  const options = { watchAfterMs: 50, debounceMs: 1 };
+  await using watch = await watchCatalog(folder, (change) => told(change), undefined, options);
+  const first = next();
+  write("a", "b");
+  expect(await first).toMatchObject({ added: ["b"] });
+  const second = next();
+  write("a");
+  expect(await second).toMatchObject({ removed: ["b"] });
+
+  const closed = await watchCatalog(folder, () => expect.unreachable(), undefined, options);
+  await closed.close();
+  write("c");
+  expect((await watch.reload()).servers.map(({ alias }) => alias)).toEqual(["c"]);
+});
+
 test("a folder that is not there yet is seen when it comes", async () => {
   const folder = join(mkdtempSync(join(tmpdir(), "portolan-watch-none-")), "later");
   let told: (change: CatalogChange) => void = () => {};

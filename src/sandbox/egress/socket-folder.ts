@@ -2,7 +2,18 @@
 // address, removed when unused. All of them are in one folder of the user, which is never removed: a sandbox that
 // shows the temporary folder covers it, and could not do so if it disappeared in the meantime.
 
-import { accessSync, constants, lstatSync, mkdirSync, mkdtempSync, realpathSync, rm, rmSync } from "node:fs";
+import {
+  accessSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rm,
+  rmdirSync,
+  unlinkSync,
+} from "node:fs";
 import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,7 +40,7 @@ export function createSocketFolder(): SocketFolder {
   if (!isTidied) void removeStaleFolders(base);
   isTidied = true;
   const path = mkdtempSync(join(base, `${ownerTag()}-`));
-  const remove = (): void => rmSync(path, { recursive: true, force: true });
+  const remove = (): void => removeFolder(path);
   const forget = atExit(remove);
   return {
     ...{ path, socket: join(path, "proxy") },
@@ -46,11 +57,20 @@ export async function removeStaleFolders(base: string): Promise<void> {
   for (const name of await readdir(base).catch(() => [])) {
     const owner = /^(\d+\.\d+\.\d+)-/.exec(name)?.[1];
     if (owner === undefined || !isOwnerGone(owner)) continue;
-    try {
-      rmSync(join(base, name), { recursive: true, force: true });
-    } catch {
-      // The folder belongs to another user.
-    }
+    removeFolder(join(base, name));
+  }
+}
+
+/**
+ * Removes a folder of sockets. `rmSync` reads the state of each socket first, and Node 20 then resolves the next `import()` of a
+ * package to a symbolic link instead of its target, so that the package is loaded without its exports (in pnpm's layout, for example).
+ */
+function removeFolder(path: string): void {
+  try {
+    for (const name of readdirSync(path)) unlinkSync(join(path, name));
+    rmdirSync(path);
+  } catch {
+    // It is gone already, or belongs to another user.
   }
 }
 
