@@ -174,7 +174,7 @@ export class AuditLog {
       report({
         code: "AUDIT_DAMAGED",
         severity: "error",
-        message: `the audit log ${path} or its anchor was changed from outside: ${missing}`,
+        message: `something other than Portolan changed the audit log ${path}, or its anchor (the stored hash of the last record): ${missing}`,
         hint: "See which records are affected: portolan audit calls --verify",
       });
     log.append({
@@ -291,7 +291,7 @@ export class AuditLog {
     this.#options.report({
       code: "AUDIT_DAMAGED",
       severity: "error",
-      message: `the audit log ${this.path} was changed from outside while the gateway ran: ${damaged}`,
+      message: `something other than Portolan changed the audit log ${this.path} while the gateway ran: ${damaged}`,
       hint: "See which records are affected: portolan audit calls --verify. Other programs must not edit or rotate this file: audit.max_size and audit.keep in portolan.yaml limit its size.",
     });
   }
@@ -407,7 +407,7 @@ export class AuditLog {
         code: "FILE_FAILED",
         severity: "error",
         message: `an old file of the audit log ${this.path} cannot be removed: ${(error as Error).message}`,
-        hint: "Calls are still served and recorded. Portolan tries again when the present file is full.",
+        hint: "The gateway still serves and records calls. It tries again when the present file is full.",
       });
     }
   }
@@ -419,7 +419,7 @@ export class AuditLog {
       code: "FILE_FAILED",
       severity: "error",
       message: `the audit log ${this.path} cannot be written: ${(error as Error).message}`,
-      hint: "Calls are still served, except calls that were approved. Portolan keeps up to 10000 records in memory, and writes them when the file can be written again.",
+      hint: "The gateway still serves calls, except calls that need an approval. It keeps up to 10000 records in memory, and writes them when the file can be written again.",
     });
   }
 }
@@ -441,5 +441,7 @@ function missingSince({ last, closed }: Anchor, head: Head): string | undefined 
   if (head.n < last.n) return `${missingRecords(head.n + 1, last.n)} at its end`;
   if (head.n === last.n)
     return head.h === last.h ? undefined : `record ${last.n} is not the one that was written`;
-  return closed ? `records after record ${last.n} were added after it was closed` : undefined;
+  return closed
+    ? `records after record ${last.n} were added after the gateway had closed the log`
+    : undefined;
 }

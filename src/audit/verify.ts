@@ -66,7 +66,7 @@ export class ChainVerifier {
         number,
       );
     else if (prev !== this.#last.h && this.#last.h !== "")
-      this.#problem("its hash of the line before does not match", file, number);
+      this.#problem("it names another hash for the line before it than that line has", file, number);
     const anchored = this.#anchor?.last;
     if (head.n === anchored?.n) {
       if (head.h === anchored.h) this.#hasAnchored = true;

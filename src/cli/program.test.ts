@@ -492,7 +492,7 @@ describe("read and prompt", () => {
     const wrong = await portolan(["prompt", URL_TARGET, "greet", "hw=1", "how:=2"]);
     expect(wrong.code).toBe(2);
     expect(error(wrong)["message"]).toBe(
-      'The arguments of greet are not valid:\n- hw is not known. Did you mean "how"?\n- how must be text: write key=value, not key:=value\n- who is required',
+      'The arguments of greet are not valid:\n- hw is not known. Did you mean "how"?\n- how must be text: write how=value, not how:=value\n- who is required',
     );
   });
 });

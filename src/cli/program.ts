@@ -181,7 +181,7 @@ function toUsageError(error: CommanderError): PortolanError {
   const message = text.replace(/^(unknown option '[^=']*)=.*$/, "$1'");
   const forServer =
     error.code === "commander.unknownOption"
-      ? "Run the command with --help. Put options of a server's own command inside its quotes, or after --."
+      ? "To see the options of a command: portolan <command> --help. If the option belongs to a command that starts a server, write it inside the quotes of that command, or write that command after --."
       : undefined;
   return new PortolanError("USAGE", message, { hint: suggestion?.replace(/^\(|\)$/g, "") ?? forServer });
 }

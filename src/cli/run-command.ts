@@ -20,7 +20,7 @@ const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
   TIMEOUT:
     "Increase the time limit: --timeout, or --max-time if the server reports progress. For a server of the workspace, you can also set timeouts in its config.",
   MESSAGE_TOO_LARGE: "Request less data in one call.",
-  TOOL_NOT_FOUND: "List the tools with portolan list.",
+  TOOL_NOT_FOUND: "To see the tools of a server: portolan list <server>",
 };
 
 const CREDENTIAL_HINT =
@@ -75,7 +75,7 @@ function hintFor({ code, hint, data, server }: PortolanError): string | undefine
     data["startTimeoutMs"] !== undefined &&
     (isUsual || hint === START_TIMEOUT_HINT)
   )
-    return "If the server is known to start slowly, increase the limit with --start-timeout.";
+    return "If the server is known to start slowly, increase the limit: --start-timeout <time> on the command line, or timeouts.start in the config of the server.";
   if (hint === HARD_LIMIT_HINT)
     return "If the call is known to take long, increase the limit with --max-time. For a server of the workspace, you can also set timeouts.max in its config.";
   if (!isUsual) return undefined;
@@ -86,7 +86,7 @@ function hintFor({ code, hint, data, server }: PortolanError): string | undefine
 
 function capabilityHint(data: unknown): string {
   const wanted = isObject(data) && isObject(data["requiredCapabilities"]) ? data["requiredCapabilities"] : {};
-  if (Object.hasOwn(wanted, "roots")) return "The server needs a root directory: --root <dir>";
+  if (Object.hasOwn(wanted, "roots")) return "The server needs a root directory. Name one: --root <dir>";
   if (Object.hasOwn(wanted, "sampling"))
     return "The server requests sampling, and this command has no language model.";
   return "The server sends a request that this command cannot answer.";

@@ -75,7 +75,7 @@ function readEndpoint(config: McpConfig, problems: string[]): Endpoint | undefin
       problems.push("args must be a list of strings without NUL");
     }
     if (env !== undefined && !isStringMap(env)) problems.push("env must map names to strings without NUL");
-    if (cwd !== undefined && typeof cwd !== "string") problems.push("cwd must be a folder");
+    if (cwd !== undefined && typeof cwd !== "string") problems.push("cwd must be the path of a folder");
     return { transport: "stdio", command, args, env, cwd };
   }
   const protocols = PROTOCOLS.get(config.transport);

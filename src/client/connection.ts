@@ -381,7 +381,7 @@ export class Connection implements McpConnection {
           severity: "error",
           server: this.#upstream.name,
           tool: definition.name,
-          message: `tool "${definition.name}" is left out: its exposed name "${name}" is the same as that of "${other}"`,
+          message: `tool "${definition.name}" is left out: its name for agents would be "${name}", which the tool "${other}" already has`,
         });
         continue;
       }

@@ -74,7 +74,7 @@ export class CheckedTool {
     if (result.structuredContent === undefined) {
       throw new PortolanError(
         "OUTPUT_INVALID",
-        `${name} declares an outputSchema but returned no structuredContent`,
+        `the tool ${name} has an outputSchema, but returned no structuredContent`,
         {
           ...place,
           data: { result },

@@ -155,7 +155,8 @@ class ConsoleSite implements Console {
     const isSignedIn = this.#sessions.isValid(id);
     if (name === "session" && method === "GET")
       return sendValue(response, { signedIn: isSignedIn, acceptsToken: isLocal(request) });
-    if (id === undefined || !isSignedIn) return sendProblem(response, 401, "AUTH_REQUIRED", "sign in first");
+    if (id === undefined || !isSignedIn)
+      return sendProblem(response, 401, "AUTH_REQUIRED", "sign in to the console first");
     if (name === "stream" && method === "GET") {
       this.#endWithSession(id, response, () => response.end());
       return this.#feed.open(response, headers["last-event-id"] as string | undefined);
@@ -207,7 +208,7 @@ class ConsoleSite implements Console {
     try {
       const given: JsonObject = await readJson(request, SIGN_IN_BODY).catch(() => ({}));
       const id = await this.#signIn.exchange(given, isLocal(request));
-      if (id === undefined) return refuse(401, "the code or token is not valid");
+      if (id === undefined) return refuse(401, "the sign-in code or the token is not valid");
       // The origin was checked: the page was loaded by HTTPS, from the gateway or from a proxy before it.
       const isTls = request.headers.origin?.startsWith("https:") === true;
       response.setHeader("set-cookie", sessionCookie(cookie, id, isTls));

@@ -38,6 +38,7 @@ export interface DiagnosedBackend {
 
 const TEST_MS = 15_000;
 const DEATH_MS = 1_000;
+const STARTS = "the test program starts in the default sandbox";
 
 export async function diagnose(): Promise<Diagnosis> {
   const usual = usualBackends();
@@ -74,7 +75,7 @@ async function selfTest(): Promise<Finding[]> {
     return [...(await tryToGetOut(outside, trap)), await diesWithUs()];
   } catch (error) {
     const { message, hint } = toPortolanError(error, {});
-    return [{ what: "a program starts in the default profile", ok: false, detail: message, remedy: hint }];
+    return [{ what: STARTS, ok: false, detail: message, remedy: hint }];
   } finally {
     trap.close();
     await rm(folder, { recursive: true, force: true });
@@ -110,14 +111,14 @@ socket.on("connect", () => done(false)).on("error", () => done(true));
 `;
 
 const MEANINGS: Readonly<Record<string, string>> = {
-  files: "it cannot read files outside of its sandbox",
-  system: "it cannot change the system",
-  settings: "it cannot change settings of the kernel",
-  descriptors: "it has no open file of the program that started it",
-  network: "it cannot reach the network, nor this machine's own ports",
-  names: "it cannot look up names",
-  processes: "it can neither see nor signal other programs",
-  home: "it has a private HOME to write to",
+  files: "the test program cannot read files outside of its sandbox",
+  system: "the test program cannot write to system folders",
+  settings: "the test program cannot change settings of the kernel",
+  descriptors: "the test program inherits no open file of Portolan",
+  network: "the test program cannot connect to ports of this machine",
+  names: "the test program cannot look up host names",
+  processes: "the test program cannot signal other programs",
+  home: "the test program can write to a private HOME",
 };
 
 async function tryToGetOut(outside: string, trap: Server): Promise<Finding[]> {
@@ -131,13 +132,15 @@ async function tryToGetOut(outside: string, trap: Server): Promise<Finding[]> {
   if (stdout === "")
     return [
       {
-        what: "a program starts in the default profile",
+        what: STARTS,
         ok: false,
-        detail: stderr.trim() || "it printed nothing",
+        detail: stderr.trim() || "the test program printed nothing",
       },
     ];
   const results = JSON.parse(stdout) as Record<string, boolean>;
-  const heard = isHeard ? "lookups are reported" : "lookups are not reported on this machine";
+  const heard = isHeard
+    ? "Portolan reports such lookups"
+    : "Portolan cannot report such lookups on this machine";
   return Object.entries(MEANINGS).map(([name, what]) => ({
     what,
     ok: results[name] === true,
@@ -172,8 +175,8 @@ async function diesWithUs(): Promise<Finding> {
   }
   spawnable.ended();
   const ok = stdout !== "" && left === 0;
-  const detail = stdout === "" ? "it did not start" : undefined;
-  return { what: "it ends when the program that started it is killed", ok, detail };
+  const detail = stdout === "" ? "the test program did not start" : undefined;
+  return { what: "the test program ends when Portolan is killed", ok, detail };
 }
 
 async function countWith(marker: string): Promise<number> {

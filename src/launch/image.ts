@@ -40,10 +40,10 @@ export async function launchHttp(
 function notAnImage(server: string): PortolanError {
   return new PortolanError(
     "CONFIG_INVALID",
-    `${server} is a program; over HTTP, Portolan starts only container images`,
+    `${server} is a local program with an HTTP transport, but Portolan starts local programs only with stdio`,
     {
       server,
-      hint: "Declare it as docker: <image>, or start it yourself and give its url.",
+      hint: "Use stdio, or a container image (docker: <image>). Or start the program yourself, and write its url in the config.",
     },
   );
 }

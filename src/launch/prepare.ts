@@ -305,7 +305,7 @@ async function chooseBackend(
 function openDescriptors(): RuleProblem[] {
   return unclosable().map((fd) => ({
     rule: "sandbox",
-    problem: `Portolan was started with the open file descriptor ${fd}, which is above its limit, so servers would inherit it`,
+    problem: `Portolan was started with the open file descriptor ${fd}, which is above the limit of open files, so servers would inherit this descriptor`,
     remedy: "Start Portolan without this descriptor, or with a higher limit (ulimit -n).",
   }));
 }
@@ -315,19 +315,26 @@ function asSentence(remedy: string): string {
   return /^[a-z]/.test(remedy) ? `Run \`${remedy}\`.` : remedy.replace(/\.?$/, ".");
 }
 
+const OFF_BY: Readonly<Record<ChosenMode["by"], string>> = {
+  config: "its config",
+  "command line": "the option sandbox (on the command line: --sandbox)",
+  PORTOLAN_SANDBOX: "PORTOLAN_SANDBOX",
+  default: "the default",
+};
+
 /** Only the publisher of a package can say that it needs no sandbox. */
 function sandboxRequired({ server, package: from }: LaunchRequest, { mode, by }: ChosenMode): PortolanError {
   const name = from?.source.split(" ", 1)[0] ?? "";
   return new PortolanError(
     "SANDBOX_UNAVAILABLE",
     mode === "off"
-      ? `Server "${server}" was not started: its package ${name} requires a sandbox, and the sandbox mode is off (${by}).`
-      : `Server "${server}" was not started: its package ${name} requires a sandbox, and no sandbox works on this machine.`,
+      ? `Server "${server}" was not started: its package ${name} requires a sandbox, but ${OFF_BY[by]} sets the sandbox mode to off.`
+      : `Server "${server}" was not started: its package ${name} requires a sandbox, but no sandbox backend works on this machine.`,
     {
       server,
       hint:
         mode === "off"
-          ? "Remove this sandbox mode, so that the mode is enforce."
+          ? "Remove the sandbox mode off there. The default mode is enforce."
           : "See what is missing on this machine: portolan doctor.",
     },
   );

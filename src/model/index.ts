@@ -18,7 +18,7 @@ export {
   toCommandLine,
 } from "./program/program.ts";
 export { describeCommandRights, describeRights, withDefaultSandbox } from "./config/command-rights.ts";
-export { ANYWHERE, grantCommand, IN_PROGRAM } from "./sandbox/grant-command.ts";
+export { ANYWHERE, DRIVER_PLACE, grantCommand, IN_DRIVER, IN_PROGRAM } from "./sandbox/grant-command.ts";
 export { isSystemPath } from "./sandbox/system-path.ts";
 export {
   type DeniedPath,

@@ -49,7 +49,7 @@ export class ExchangedLogin implements RequestAuth {
       throw authFailed(
         server,
         `${server} refuses the exchanged token, with HTTP 401`,
-        "Check audience and scopes under auth.exchange.",
+        "Check audience and scopes under auth.exchange in the config of the server.",
       );
     if (this.#headers === sent) this.#usableUntil = 0;
     return true;
@@ -83,7 +83,7 @@ export class ExchangedLogin implements RequestAuth {
       throw authFailed(
         server,
         `${origin} does not exchange the token of the caller for ${server}: ${error.message}`,
-        "Sign in to the gateway again. If that does not help, check auth.exchange.",
+        "Sign in to the gateway again. If that does not help, the operator must check auth.exchange in the config of the server.",
         error,
       );
     }

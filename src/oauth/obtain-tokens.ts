@@ -75,7 +75,7 @@ export async function obtainTokens(options: ObtainOptions): Promise<Credential> 
 
 function refusalHint({ error }: GrantRefused, settings: OAuthSettings): string {
   const { clientId, scopes } = settings;
-  if (!isForPerson(settings)) return "Check the settings under auth.";
+  if (!isForPerson(settings)) return "Check the settings under auth in the config of the server.";
   if (/^(?:invalid|unauthorized)_client$/.test(error) && clientId !== undefined)
     return "Check client_id and client_secret under auth in the config of the server.";
   return error === "invalid_scope" && scopes !== undefined
@@ -134,7 +134,7 @@ async function byDeviceCode(
     throw authFailed(
       server,
       `${authorizationServer.issuer} does not support logins with a device code`,
-      "Log in with a browser.",
+      "Log in with a browser instead of a device code.",
     );
   }
   let isShown = false;

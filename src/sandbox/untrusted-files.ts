@@ -52,7 +52,7 @@ export async function fileRefusal(
 
 /** The hint of such a refusal. */
 export const FILE_REFUSED_HINT =
-  "Move the file to a folder that no server can write to, or store the value with portolan secrets set. For a file in a folder of fs.write, fs.deny of that server also helps.";
+  "Move the file to a folder that no server can write to, or store the value with portolan secrets set. If fs.write of a server grants the folder of the file, you can also add the file to fs.deny of that server.";
 
 /** Reports files that a start of the server reads or runs although a server may write them. */
 export async function checkStart(server: ServerConfig, writers: FileWriters): Promise<Diagnostic[]> {

@@ -456,7 +456,7 @@ describe("pipes", () => {
     ]);
     expect(envelope(empty)).toMatchObject({
       code: "USAGE",
-      message: "stdin is empty",
+      message: "stdin is empty.",
       hint: expect.stringContaining("Pipe"),
     });
     expect(envelope(wrong)).toMatchObject({ code: "USAGE", message: "stdin must be a JSON object." });

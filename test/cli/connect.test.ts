@@ -288,10 +288,14 @@ describe("connect", () => {
     const data = join(home, "server-memory");
     const [, last = ""] = done.out
       .replaceAll(/\s+/g, " ")
-      .split("2 servers may need a change; without it, some of their tools may fail:");
+      .split(
+        "2 servers may need a change of their config. Without the change, some of their tools may fail:",
+      );
     expect(last).toContain(`files: Grant it with: portolan grant files --write ${notes} (or --read`);
-    expect(last).toContain(`memory: Keep the data elsewhere: mkdir -p ${data}, set MEMORY_FILE_PATH`);
-    expect(last).toContain(`To keep its present data: cp ${old} ${join(data, "memory.jsonl")}`);
+    expect(last).toContain(
+      `memory: Keep the data in another folder. Create it: mkdir -p ${data}. Then set MEMORY_FILE_PATH`,
+    );
+    expect(last).toContain(`To keep the present data of the server: cp ${old} ${join(data, "memory.jsonl")}`);
 
     put(join(data, "memory.jsonl"), "{}\n");
     const yaml = join(folder, "portolan.yaml");
@@ -300,9 +304,9 @@ describe("connect", () => {
     const { out } = await run("disconnect", "cursor");
     expect(out).toContain("the data of memory: ~/server-memory");
     expect(out.replaceAll(/\s+/g, " ")).toContain(
-      "note memory does not use ~/server-memory/memory.jsonl: only the workspace's config of memory names it (env.MEMORY_FILE_PATH)",
+      "note the restored server memory does not use ~/server-memory/memory.jsonl; only the server memory of the workspace uses this path (env.MEMORY_FILE_PATH)",
     );
-    expect(out).not.toContain("files does not use");
+    expect(out).not.toContain("the restored server files");
 
     // Data that the client's own server uses is the user's.
     const entry = { ...memory, env: { MEMORY_FILE_PATH: join(data, "memory.jsonl") } };
@@ -357,7 +361,7 @@ describe("connect at a terminal", needs("a terminal"), () => {
 
     const asked = run("connect cursor");
     await asked.shows("not in this workspace yet:");
-    await asked.shows(`Import into ${join(folder, "portolan.yaml")}`);
+    await asked.shows(`Copy into ${join(folder, "portolan.yaml")}`);
     asked.press(KEYS.enter);
     await asked.shows("1 secret is in plain text in the clients' files: X-Api-Key (search).");
     await asked.shows("without a keyring: in the vault, which");
@@ -372,7 +376,7 @@ describe("connect at a terminal", needs("a terminal"), () => {
     const { code, screen } = await asked.done;
     expect(code).toBe(0);
     expect(screen).toContain("Connected Cursor to this workspace. Restart the client to use the gateway.");
-    expect(screen).toContain("SEARCH_X_API_KEY is now in the vault; the file has only the name.");
+    expect(screen).toContain("SEARCH_X_API_KEY is now in the vault. portolan.yaml contains only the name.");
     expect(screen).toMatch(
       /keeps\s+each\s+client.s\s+file\s+as\s+it\s+was,\s+with\s+its\s+secrets\s+in\s+plain\s+text/,
     );
@@ -402,5 +406,7 @@ test("in the home folder, Cursor's own file is not a file of the workspace", asy
   // In a folder without a config file, the gateway's entry in the client is no server of its own.
   expect(await aliasesIn(temporaryFolder())).toEqual([]);
   const { out } = await at(home, "disconnect", "cursor", "--text");
-  expect(out).toMatch(/These remain. To remove them:\n {2}1 server in \S+: portolan remove echo/);
+  expect(out).toMatch(
+    /Portolan did not remove the following. To remove it:\n {2}1 server in \S+: portolan remove echo/,
+  );
 });

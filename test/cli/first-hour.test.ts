@@ -97,13 +97,13 @@ describe.each([
     expect(connected.code).toBe(0);
     expect(connected.shown).toContain("Connected Claude Code, Claude Desktop, and Cursor to this workspace.");
     const [, serve = ""] =
-      /To run each server once for all clients: (portolan .*)$/m.exec(connected.shown) ?? [];
+      /To run each server only once, for all clients together: (portolan .*)$/m.exec(connected.shown) ?? [];
     const [, check = ""] = /To start and check the servers: (portolan .*)$/m.exec(connected.shown) ?? [];
-    const [, undo = ""] = /To undo it: (portolan .*)$/m.exec(connected.shown) ?? [];
+    const [, undo = ""] = /To undo the connection: (portolan .*)$/m.exec(connected.shown) ?? [];
 
     const served = await terminal.run(serve);
     expect(served.code).toBe(0);
-    const [, stop = ""] = /Stop it: (portolan stop)/.exec(served.shown) ?? [];
+    const [, stop = ""] = /To stop the gateway: (portolan stop)/.exec(served.shown) ?? [];
     const status = await terminal.run(check);
     expect(status.code).toBe(0);
     expect(status.shown).toMatch(/filesystem .*(ready|idle)/);

@@ -97,7 +97,7 @@ describe("a state file", () => {
     expect(place.stateFiles()).toHaveLength(1);
     expect(envelope(await place.run("status")).message).toContain(`(process ${second})`);
     expect((await place.run("stop", "--text")).out).toContain(
-      `(process ${second}) had crashed or was killed.`,
+      `(process ${second}) had already crashed, or was killed.`,
     );
     expect(place.stateFiles()).toEqual([]);
     expect(await place.run("status")).toMatchObject({ code: 0 });

@@ -52,7 +52,7 @@ describe("on a terminal", needs("a terminal", "bubblewrap"), () => {
   it("a path of the system is named, and no grant is offered for it", async () => {
     const { notes, file, text, run, shell } = setUp();
     writeFileSync(file, "servers: {}\n");
-    const note = "/var/log is outside of what is usually granted";
+    const note = "Portolan suggests no grant for /var/log";
     const added = shell(`portolan add files -- ${FILES("/var/log", notes)}`);
     await added.shows("is started with ~/notes. Allow:");
     added.press(KEYS.enter);
@@ -74,7 +74,9 @@ describe("on a terminal", needs("a terminal", "bubblewrap"), () => {
     added.press(`${KEYS.down}${KEYS.enter}`);
     const { code, screen } = await added.done;
     expect(code).toBe(0);
-    expect(screen).toContain("1 server may need a change; without it, some of its tools may fail:");
+    expect(screen).toContain(
+      "1 server may need a change of its config. Without the change, some of its tools may fail:",
+    );
     const path = join(notes, "a.txt");
     const refused = await run("call", "files.write_file", `path=${path}`, "content=hello");
     expect(refused.code).toBe(1);
@@ -165,9 +167,18 @@ describe("without a terminal", needs("bubblewrap"), () => {
     const strict = await run("add", "files", "--strict", "--", ...words);
     expect(strict.code).toBe(2);
     expect(envelope(strict).hint).toContain(`portolan add files --allow-write ${notes} -- `);
+    expect(envelope(strict).hint).toContain("or in the config of the server: sandbox:");
     expect(existsSync(file)).toBe(false);
+    // A server on the command line has no config.
+    const once = await run("list", "--strict", "--", ...words);
+    expect(once.code).toBe(2);
+    expect(envelope(once).hint).toContain(`--allow-write ${notes}`);
+    expect(envelope(once).hint).not.toContain("config of the server");
     const added = await run("add", "files", "--", ...words);
     expect(added.code).toBe(0);
+    const dry = await run("grant", "files", "--write", "/", "--dry-run", "--text");
+    expect(dry.err).toContain("files could then change every file of /.");
+    expect(dry.err).not.toContain("portolan revoke");
     expect(added.err).toContain(`portolan grant files --write ${notes}`);
     expect(JSON.parse(added.out)).toMatchObject({ needsGrant: [{ server: "files" }] });
     expect(text()).not.toContain("sandbox");

@@ -97,8 +97,8 @@ describe("import", () => {
     expect(ran).toMatchObject({ code: 0, err: "" });
     expect(ran.out.trimEnd().split("\n").slice(-3)).toEqual([
       "1 server added to portolan.yaml.",
-      "1 server may need a change; without it, some of its tools may fail:",
-      "  github: To let it reach api.github.com: portolan grant github --net api.github.com",
+      "1 server may need a change of its config. Without the change, some of its tools may fail:",
+      "  github: To let the server reach api.github.com: portolan grant github --net api.github.com",
     ]);
   });
 
@@ -203,8 +203,10 @@ describe("import", () => {
     const ran = await at.run("import", "--write", "--text", "--secrets", "keep", "claude-code", "codex");
     expect(ran.code).toBe(0);
     expect(ran.out).toMatch(/\+ docs from ~\/\.codex\/config\.toml/);
-    expect(ran.out).toMatch(/! github from [^\n]*another server has this alias \(portolan\.yaml, line 3\)/);
-    expect(ran.out).toMatch(/Authorization looks like a secret [^\n]*in portolan\.yaml now, too/);
+    expect(ran.out).toMatch(
+      /! github from [^\n]*another server of the workspace has this name \(portolan\.yaml, line 3\)/,
+    );
+    expect(ran.out).toMatch(/Authorization looks like a secret\. Now portolan\.yaml contains its value/);
     const after = read(at.folder, "portolan.yaml");
     expect(after.startsWith(WORKSPACE)).toBe(true);
     const [backup, ...more] = backups(at.folder);
@@ -299,7 +301,9 @@ describe("export", () => {
       commandsOnly ? ["github"] : ["github", "remote"],
     );
     if (commandsOnly)
-      expect(err).toContain("note remote: Claude Desktop does not support http servers: left out");
+      expect(err).toContain(
+        "note remote: Claude Desktop does not support http servers: this server is left out",
+      );
     expect(parsed?.servers[0]?.endpoint).toMatchObject({ command: "npx", args: ["-y", "server-github"] });
     expect(readdirSync(at.home)).toEqual([]);
     expect(readdirSync(at.folder)).toEqual(["portolan.yaml"]);

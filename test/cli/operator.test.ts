@@ -98,7 +98,9 @@ test("a service that could not open the vault at its start is refused, and one w
   const { env, run, pipe } = place;
   const none = await pipe("s3cret", "secrets", "set", "TOKEN", "--to", "vault");
   expect(envelope(none).message).toContain("was not created, because no passphrase was given");
-  expect(envelope(none).hint).toContain("PORTOLAN_VAULT_PASSPHRASE_FILE=<file> portolan secrets set");
+  expect(envelope(none).hint).toContain(
+    "set PORTOLAN_VAULT_PASSPHRASE_FILE to the path of the file, and run the command again",
+  );
   const file = withPassphrase(place);
   for (const [name, value] of [
     ["TOKEN", "s3cret"],
@@ -206,7 +208,7 @@ test("a damaged audit log is in the message of a start, until it is moved away w
   const serve = (): Promise<Ran> => run("serve", "--daemon", "--text");
   const none = await run("audit", "calls", "--verify", "--text");
   expect(none).toMatchObject({ code: 1 });
-  expect(none.out).toContain("audit is on, but there is no log to verify");
+  expect(none.out).toContain("The audit log is on, but");
   expect(JSON.parse((await run("audit", "calls", "--verify")).out)).toMatchObject({
     intact: false,
     records: 0,
@@ -249,7 +251,7 @@ test("a reload uses new secrets: it restarts their servers, and replaces the tok
     return (await fetch(url, { method: "POST", headers, body: "{}" })).status !== 401;
   };
   expect((await set("TOKEN", "a-new-and-longer-value")).err).toContain(
-    "has not read the new value yet (shell). To make it use the value now: portolan reload",
+    "has not read the new value yet (affected: shell). To make the gateway use the value now: portolan reload",
   );
   expect(await length()).toBe("13");
   const reload = async (): Promise<unknown> => JSON.parse((await run("reload")).out);
@@ -268,7 +270,7 @@ test("a reload uses new secrets: it restarts their servers, and replaces the tok
   expect(await length()).toBe("22");
   await set("TOKEN", "a-new-and-longer-value");
 
-  expect((await set("CI_TOKEN", `${TOKEN}-new`)).err).toContain("(token of caller ci)");
+  expect((await set("CI_TOKEN", `${TOKEN}-new`)).err).toContain("(affected: token of caller ci)");
   const old = (await run("token")).out.trim();
   const renewed = await run("token", "--new");
   expect(renewed.err).toContain(
@@ -334,7 +336,7 @@ test("update names the servers of npm, and the command that updates them", async
   });
   const { code, err } = await place.run("update", "--text");
   expect(code).toBe(0);
-  expect(err).toContain("packages of npm (one, two)");
+  expect(err).toContain("the npm packages of these servers: one, two.");
   expect(err).toContain("portolan install --update one two");
   place.save({ servers: { own: fixture() } });
   expect((await place.run("update", "--text")).err).not.toContain("install --update");

@@ -90,8 +90,14 @@ test("an audit compares definitions as the server sent them, also those with a s
   expect(changed.code).toBe(1);
   expect(JSON.parse(changed.out)).toMatchObject({
     findings: [
-      { rule: "tool-changed", message: "The definition of the tool add differs from the approved one." },
-      { rule: "tool-new", message: "The tool more is new and not approved." },
+      {
+        rule: "tool-changed",
+        message: "The definition of the tool add differs from the approved definition in portolan.lock.",
+      },
+      {
+        rule: "tool-new",
+        message: "The tool more is new: portolan.lock has no approved definition (pin) of it.",
+      },
     ],
   });
 });

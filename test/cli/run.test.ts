@@ -187,7 +187,7 @@ it("asks for a missing secret without showing it", needs("a terminal"), async ()
   const screen = terminal(`cd ${quoted([cwd])} && portolan run x.mld`, 100, env);
   await screen.shows("Value of GITHUB_TOKEN");
   screen.press(TOKEN + KEYS.enter);
-  await screen.shows("Store GITHUB_TOKEN for the next run?");
+  await screen.shows("Store GITHUB_TOKEN for later runs?");
   screen.press(KEYS.enter);
   await screen.shows("Issue 42.");
   const { code, raw } = await screen.done;

@@ -73,7 +73,9 @@ describe("commands beside a gateway", () => {
     onTestFinished(async () => void (await place.run("stop", "--all")));
     const served = await place.run("serve", "--daemon", "--port", "0", "--text");
     expect(served.out).toMatch(/^ {2}good {9}ready {2}\d+ tools\n {2}much-longer {2}ready {2}\d+ tools$/m);
-    expect(served.out).toContain("\nToken: portolan token\nConsole: portolan console\n");
+    expect(served.out).toContain(
+      "\nTo print the token: portolan token\nTo open the console: portolan console\n",
+    );
     const link = await place.run("console", "--text");
     expect(link).toMatchObject({ code: 0, err: "The link works once, within five minutes.\n" });
     expect(link.out).toMatch(/^http:\S+\n$/);
@@ -222,9 +224,9 @@ describe("reload", () => {
     expect(added).toMatch(/^more ready: \d+ tools$/m);
     const failed = await reloaded({ good: entry("--era=modern"), more: { command: "no-such-program" } });
     expect(failed).toMatch(/^more \w+: .*no-such-program.*\n {2}More about this error: portolan why more$/m);
-    expect(await reloaded({ good: entry("--era=modern") })).toContain("Removed: more");
+    expect(await reloaded({ good: entry("--era=modern") })).toContain("Servers removed: more");
     const broken = await reloaded({ good: { comand: "node" } });
-    expect(broken).toContain("It applies a file completely or not at all");
+    expect(broken).toContain("A gateway applies a file completely or not at all");
     expect(broken).toMatch(/comand.*Did you mean/);
   });
 
@@ -239,7 +241,7 @@ describe("reload", () => {
     const reload = await place.run("reload", "--text");
     expect(reload.code).toBe(2);
     expect(reload.out).toMatch(/FRANK_TOKEN \(for .*frank\)\. .*portolan secrets set FRANK_TOKEN\./);
-    expect(reload.out).toContain("\nApplied earlier, since the last reload: page_size\n");
+    expect(reload.out).toContain("\nSettings applied earlier, since the last reload: page_size\n");
   });
 
   it("of a file in which only lines moved shows the new lines, and restarts nothing", async () => {
@@ -293,7 +295,7 @@ describe("reload", () => {
     place.save(yaml({ good: entry("--era=modern") }, { ...callers("bob"), port: 1, page_size: 7 }));
     const partly = await place.run("reload", "--text");
     expect(partly.out).toMatch(
-      / again\.\nApplied: .*\bpage_size\nNeeds a restart of the gateway: gateway\.port$/m,
+      / again\.\nSettings applied: .*\bpage_size\nChanged settings that need a restart of the gateway: gateway\.port$/m,
     );
     expect(partly.code).toBe(0);
     expect((await place.json<Status>("status")).gateway?.problems).toEqual([

@@ -64,7 +64,9 @@ describe("limits in a plan", needs("bubblewrap"), () => {
     ]);
     const text = (await run(["why", "--plan", "plain", "--text"])).out;
     expect(text).toMatch(/limits +none/);
-    expect(text).toContain("limits.open_files: 1024 (a default) the program prlimit is not installed");
+    expect(text).toContain(
+      "limits.open_files: 1024 (a default rule, which the start does not require) the program prlimit is not installed",
+    );
 
     const bounded = await run(["why", "--plan", "bounded"]);
     expect(bounded.code).toBe(3);
@@ -77,7 +79,9 @@ describe("limits in a plan", needs("bubblewrap"), () => {
   it("do not count processes of root", needs("root"), async () => {
     const text = (await setUp(files).run(["why", "--plan", "plain", "--text"])).out;
     expect(text).toMatch(/limits +4 GiB of memory, 1024 open files\n/);
-    expect(text).toContain("limits.processes: 256 (a default) the kernel does not count");
+    expect(text).toContain(
+      "limits.processes: 256 (a default rule, which the start does not require) the kernel does not count",
+    );
   });
 });
 

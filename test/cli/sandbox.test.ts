@@ -115,7 +115,7 @@ describe("a relaxed sandbox", () => {
     const owner = { PORTOLAN_SANDBOX: "off" };
     const status = await run(["status", "--text"], owner);
     expect(status.out).toContain("sandbox off (set by its config), not enforced");
-    expect(status.out).toContain("PORTOLAN_SANDBOX is off: no sandbox for plain.");
+    expect(status.out).toContain("PORTOLAN_SANDBOX is off, so these servers run without a sandbox: plain.");
     const why = await run(["why", "open", "--text"]);
     expect(why.out).toMatch(/sandbox\s+off \(set by its config\), not enforced/);
     const events = await run(["events", "open"]);
@@ -183,7 +183,7 @@ describe("the doctor", () => {
     expect(ran.code).toBe(found.enforced ? 0 : 3);
     expect(found.backends.length).toBeGreaterThan(0);
     const text = await portolan(["doctor", "--text"], { env: STRICT });
-    expect(text.out).toMatch(/The default profile (is enforced|cannot be enforced) here/);
+    expect(text.out).toMatch(/This machine (can|cannot) enforce the default profile of the sandbox/);
   });
 
   it("shows the command that fixes it", async () => {
@@ -199,7 +199,7 @@ describe("the doctor", () => {
     expect(ran.out).toContain("bubblewrap does not work here (not needed: unshare is used)");
     expect(ran.out).toMatch(/^unshare [\d.]+ works here, and is used$/m);
     expect(ran.out).toMatch(/exec\.allow: only these programs +yes +no/);
-    expect(ran.out).toContain("The default profile is enforced here.");
+    expect(ran.out).toContain("This machine can enforce the default profile of the sandbox.");
   });
 });
 

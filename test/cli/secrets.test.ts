@@ -142,9 +142,9 @@ describe("secrets", () => {
     const text = await at.run(["check", "--text", "--verbose"]);
     expect(text.code).toBe(1);
     expect(text.out).toContain(
-      "✓ API_TOKEN    in the vault; for one (env.TOKEN), two (headers.Authorization)",
+      "✓ API_TOKEN    in the vault; needed by one (env.TOKEN), two (headers.Authorization)",
     );
-    expect(text.out).toContain("✗ NOT_THERE    not set in the environment; for one (env.HOME_OF)");
+    expect(text.out).toContain("✗ NOT_THERE    not set in the environment; needed by one (env.HOME_OF)");
 
     const wrong = await at.run(["rm", "API_TOKN", "--verbose"]);
     expect(wrong.code).toBe(2);

@@ -185,7 +185,7 @@ describe("output", () => {
     const { url, endpoints, auth, tokenCommand, servers } = await gateway.ready();
     expect(gateway.out().trim().split("\n")).toHaveLength(1);
     // Tests run without sandboxes, and the output always reports that.
-    await until(() => /^\S+ \S+ PORTOLAN_SANDBOX is off: no sandbox for good\.\n$/.test(gateway.err()));
+    await until(() => /^\S+ \S+ PORTOLAN_SANDBOX is off, .* sandbox: good\.\n$/.test(gateway.err()));
     const base = url.replace(/\/mcp$/, "");
     expect(endpoints).toEqual({
       servers: { good: `${base}/servers/good/mcp` },
@@ -324,7 +324,7 @@ describe("served servers", () => {
     const gateway = serve("--port", port, "--no-auth", "--log-format", "pretty");
     const text = await gateway.shows("VS Code");
     expect(text).toContain("There is no config file here. These servers come from Cursor");
-    expect(text).toContain("gateway is left out: it is this gateway's own address.");
+    expect(text).toContain("The gateway does not serve gateway: its URL is the address of this gateway.");
     // Portolan's own entry in a client's file is no server.
     expect(text).not.toMatch(/^ +(?:again|here) /m);
     expect(text).toMatch(/^Serving 1 server, /m);
@@ -340,7 +340,7 @@ describe("served servers", () => {
     const { url } = await gateway.ready();
     const servers = { self: { type: "http", url }, more: { type: "stdio", ...entry("--era=modern") } };
     writeFileSync(join(cwd, ".mcp.json"), JSON.stringify({ mcpServers: servers }));
-    await gateway.shows("self is left out: it is this gateway's own address.");
+    await gateway.shows("The gateway does not serve self: its URL is the address of this gateway.");
     await gateway.shows("more ready");
   });
 

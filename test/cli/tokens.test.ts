@@ -79,7 +79,7 @@ it("works beside a gateway, whose budgets count commands and show in the status"
     'the budget "few" is used up. 21 of 21 calls in 1 hour are used.',
   );
   const status = await run("status", "--text");
-  expect(status.out).toMatch(/few, caller local +21 of 21 calls, until/);
+  expect(status.out).toMatch(/few, caller local +21 of 21 calls used; the period ends at/);
   const { gateway } = await json<{ gateway: { budgets: unknown[] } }>("status", "--json");
   expect(gateway.budgets).toMatchObject([{ budget: "few", caller: "local", used: 21, amount: 21 }]);
   expect(serving.err()).toContain("budget exceeded few");

@@ -182,7 +182,7 @@ describe("without config files", () => {
     const { code, screen: shown } = await screen(140, "status");
     expect(code).toBe(0);
     expect(shown.replace(/\s+/g, " ")).toContain(
-      "There is no config file here. These servers come from Claude Code (~/.claude.json), Cursor (~/.cursor/mcp.json), VS Code (~/.config/Code/User/mcp.json); Portolan reads these files, and never changes them.",
+      "There is no config file here. These servers come from Claude Code (~/.claude.json), Cursor (~/.cursor/mcp.json), VS Code (~/.config/Code/User/mcp.json); this command only reads these files.",
     );
     expect(shown).toContain("All 3 servers are up.");
   });

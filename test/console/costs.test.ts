@@ -76,7 +76,7 @@ describe("the page of context cost", needs("chromium"), () => {
       has: page.getByRole("heading", { name: "Ways to save tokens" }),
     });
     await dropped.getByText("have the same name, description and input schema").first().waitFor();
-    await dropped.getByRole("button", { name: "Copy the YAML" }).first().waitFor();
+    await dropped.getByRole("button", { name: "Copy the lines for portolan.yaml" }).first().waitFor();
     const servers = page.locator("section", { has: page.getByRole("heading", { name: "By server" }) });
     expect(await servers.getByRole("link").allTextContents()).toEqual(
       expect.arrayContaining(["main", "copy-of-main", "inputs"]),

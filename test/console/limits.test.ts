@@ -79,7 +79,7 @@ describe("sign-in", () => {
     expect(refused.length).toBeLessThan(40);
     expect(refused[0]).toMatchObject({
       code: "AUTH_REQUIRED",
-      reason: "console: the code or token is not valid",
+      reason: "console: the sign-in code or the token is not valid",
     });
   });
 

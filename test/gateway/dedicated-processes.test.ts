@@ -331,7 +331,10 @@ process.stdin.on("end", () => process.exit(0));
     expect(await Promise.all(callers.map((name) => form(name)))).toEqual(callers.map(answer));
     await expect
       .poll(() => diagnostics.map(({ code, message }) => [code, message]))
-      .toContainEqual(["TOOL_WITHHELD", expect.stringContaining('a definition of "ask_form" that differs')]);
+      .toContainEqual([
+        "TOOL_WITHHELD",
+        expect.stringContaining('definition of the tool "ask_form" differs'),
+      ]);
     expect(member.processes.dedicatedCount).toBe(0);
   });
 });

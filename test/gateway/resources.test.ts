@@ -90,8 +90,14 @@ it.each(["modern", "legacy"] as const)(
       "{+any}",
     ]);
     expect(diagnostics.map(({ code, message }) => [code, message])).toEqual([
-      ["NAME_AMBIGUOUS", "resources are left out because all and docs both list them: x://shared"],
-      ["NAME_AMBIGUOUS", "resource templates are left out because all and docs both list them: same://{id}"],
+      [
+        "NAME_AMBIGUOUS",
+        "these resources are left out of the list because all and docs both have them: x://shared",
+      ],
+      [
+        "NAME_AMBIGUOUS",
+        "these resource templates are left out of the list because all and docs both have them: same://{id}",
+      ],
     ]);
     for (const name of ["all", "docs"]) {
       const alone = await open(`/servers/${name}/mcp`);

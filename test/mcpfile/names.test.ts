@@ -137,7 +137,7 @@ it("leaves out a tool that is wrong, says why, and serves the others", async () 
   expect(called.err).toMatch(/not loaded[^]*mcpfile\.yaml:12:\d+ .*strin/);
   expect(envelope(await run("call", "mcpfile.yaml", "odd"))).toMatchObject({
     code: "TOOL_NOT_FOUND",
-    hint: expect.stringMatching(/^It is not loaded because of an error: mcpfile\.yaml:12:/),
+    hint: expect.stringMatching(/^"[a-z_-]+" is not loaded because of an error: mcpfile\.yaml:12:/),
   });
   expect((await run("validate", "mcpfile.yaml")).code).toBe(1);
   // Where no tool is left, the error is the answer.
@@ -162,7 +162,7 @@ it("a secret that is missing blocks only the tools that use it, until it is set"
     {
       code: "SECRET_MISSING",
       severity: "warning",
-      message: expect.stringContaining("Without that, these operations do not work: tool closed."),
+      message: expect.stringContaining("do not work: tool closed."),
       hint: expect.stringContaining("portolan secrets set NAMES_TEST_SECRET"),
     },
   ]);

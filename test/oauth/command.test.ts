@@ -89,14 +89,17 @@ describe("a server behind OAuth", () => {
     server.deviceErrors = ["authorization_pending", "access_denied"];
     const denied = await portolan(["login", "notes", "--no-browser", "--json"], { cwd, env });
     expect(denied.code).toBe(5);
-    expect(envelope(denied)).toMatchObject({ code: "AUTH_FAILED", message: "the login was refused" });
+    expect(envelope(denied)).toMatchObject({
+      code: "AUTH_FAILED",
+      message: "the login was denied, by the person or by the authorization server",
+    });
     expect(denied.err).toContain("Enter this code there: WDJB-MJHT");
     server.deviceErrors = Array<string>(100).fill("authorization_pending");
     server.deviceExpiresIn = 0.3;
     const late = await portolan(["login", "notes", "--no-browser", "--json"], { cwd, env });
     expect(envelope(late)).toMatchObject({
       code: "TIMEOUT",
-      message: "the login timed out: no code was entered",
+      message: "the login timed out: nobody entered the code in a browser",
     });
   });
 

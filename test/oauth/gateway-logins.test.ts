@@ -230,7 +230,7 @@ test("a login that is refused ends the call", async () => {
     answer: person("alice").answer,
   });
   expect((await client.tool(WHOAMI)).error).toMatchObject({
-    message: "the login was refused",
+    message: "the login was denied, by the person or by the authorization server",
     data: { code: "AUTH_FAILED" },
   });
   const declining = await RawLegacy.open(url, {

@@ -82,7 +82,7 @@ describe("without a keyring, a browser or a terminal", () => {
     const { cwd, env } = machine(server);
     const login = start(["login", "notes", "--no-browser"], { cwd, env });
     const complete = await vi.waitFor(() => {
-      const found = /with the code in it: (\S+)/.exec(login.err())?.[1];
+      const found = /which contains the code: (\S+)/.exec(login.err())?.[1];
       return new URL(found ?? "");
     }, 30_000);
     expect(login.err()).toMatch(/Open this address in a browser of any machine: \S+\/device\n/);

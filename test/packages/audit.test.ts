@@ -70,9 +70,9 @@ it("a changed byte, a deleted file and an added file are reported, and repaired 
   expect(await damaged()).toEqual({
     code: 1,
     found: [
-      "error The files of tiny@1.2.0 differ from the installed ones: content/server/added.js was added.",
-      "error The files of tiny@1.2.0 differ from the installed ones: content/server/part-598.js is missing.",
-      "error The files of tiny@1.2.0 differ from the installed ones: content/server/part-599.js was changed.",
+      "error Files of tiny@1.2.0 changed after the installation: content/server/added.js was added.",
+      "error Files of tiny@1.2.0 changed after the installation: content/server/part-598.js is missing.",
+      "error Files of tiny@1.2.0 changed after the installation: content/server/part-599.js was changed.",
     ],
   });
   const { results } = (JSON.parse(readFileSync(join(folder, "audit.sarif"), "utf8")) as Loose)["runs"][0];

@@ -124,7 +124,7 @@ it("an npm package: configured, locked with its hash, called, and updated within
   expect(asked.code).toBe(2);
   expect(asked.err).toContain("npm @alice/notes@1.2.0 serve --token <token>");
   expect(asked.err).toContain("also: remote; choose with --from");
-  expect(asked.err).toContain("this package format does not declare permissions; none are granted");
+  expect(asked.err).toContain("this package format does not declare permissions, so Portolan grants none");
   expect(asked.err).toContain("not checked, because the official MCP registry API has no advisories");
   expect(asked.err).toContain(`portolan add ${NAME}@1.2.0 --yes --allow none`);
   expect(read("portolan.lock")).toBe("");
@@ -175,11 +175,11 @@ it("a bundle must have the hash of the document; a deprecated server is shown, a
   });
   const deleted = await startOfficial({ server: server(hex(BUNDLE)), status: "deleted" });
   expect(envelope(await run("add", NAME, ...accept, "--registry", deleted.url)).message).toContain(
-    `${NAME}@1.2.0 was deleted from the registry: Use io.github.alice/notes2.`,
+    `${NAME}@1.2.0 was deleted from the registry ${deleted.url}: Use io.github.alice/notes2.`,
   );
   const old = await startOfficial({ server: server(hex(BUNDLE)), status: "deprecated" });
   const from = await run("add", NAME, ...accept, "--registry", old.url, "--from", "oci");
-  expect(envelope(from).message).toContain("has no oci that Portolan can use here");
+  expect(envelope(from).message).toContain("has no oci form that Portolan can use on this machine");
   expect(envelope(await run("add", NAME, ...accept, "--registry", old.url, "--from", "gem")).code).toBe(
     "USAGE",
   );

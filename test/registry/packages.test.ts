@@ -214,7 +214,7 @@ it("a running gateway starts the new version of a package, and withholds its cha
 
   await publish("1.2.0", (text) => silver(text).replaceAll("Show the token", "Show your token"));
   const shown = await user("update", "--yes", "--text");
-  expect(shown.out).toContain("show_token. Approve it: portolan pins approve github\n");
+  expect(shown.out).toContain("show_token. To approve them: portolan pins approve github\n");
   expect(envelope(await say())).toMatchObject({ code: "TOOL_WITHHELD" });
   json(await user("pins", "approve", "github", "--yes"));
   expect(resultText(await say())).toMatch(/^Your token/);

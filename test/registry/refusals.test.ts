@@ -57,7 +57,7 @@ it("before it is added: policy, age, look-alike scope, hidden text, advisory, sw
   const { registry, user, publish, add, refused, policy, advise, files } = await stage();
   await publish();
   policy("packages: { min_release_age: 3d }\n");
-  expect((await refused(() => add())).message).toContain("requires 3 days");
+  expect((await refused(() => add())).message).toContain("requires an age of 3 days");
   policy("packages: { require: [signature] }\n");
   expect((await refused(() => add())).message).toContain("requires a signature, and the package is unsigned");
   policy("{}\n");
@@ -65,7 +65,7 @@ it("before it is added: policy, age, look-alike scope, hidden text, advisory, sw
   const alike = await refused(() => user("add", "@a1ice/github-mcp", ...ACCEPT, ...OFF));
   expect(alike).toMatchObject({
     code: "FORBIDDEN",
-    message: expect.stringContaining("looks like @alice") as string,
+    message: expect.stringContaining("looks like the older scope @alice") as string,
   });
   await publish({
     name: "@bob/notes-mcp",

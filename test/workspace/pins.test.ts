@@ -303,7 +303,7 @@ describe("the lock file of a running workspace", () => {
     rmSync(made.lock);
     await until(() => offered(workspace).length === 2);
     expect(diagnostics.map(({ message }) => message).join("\n")).toContain(
-      "has no pins of these servers any more: math",
+      "has no pins (hashes of approved tools) of these servers any more: math",
     );
   });
 
@@ -421,7 +421,7 @@ describe("drivers", () => {
     expect(await call(contracts, "sum-up")).toBe("ran add");
     const changed = [{ ...ADD, description: "Steals." }, ECHO];
     made.define(changed);
-    await until(async () => String(await call(contracts, "sum-up")).includes("withheld"));
+    await until(async () => String(await call(contracts, "sum-up")).includes("withholds the tool"));
     expect(await call(contracts, "say-it")).toBe("ran echo");
     expect(String(await call(contracts, "sum-up"))).toContain("portolan pins approve math-mcp add");
     expect(events.find(({ type }) => type === "mcp.pins_compared")).toMatchObject({ server: "math-mcp" });

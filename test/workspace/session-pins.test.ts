@@ -95,7 +95,7 @@ test("a session with another definition gets no call: the session that was compa
     expect.objectContaining({
       ...{ code: "TOOL_WITHHELD", server: "math" },
       message: expect.stringContaining(
-        'the new session of math has a definition of "add" that differs from the approved one',
+        'a new session or process of math gets no calls: its definition of the tool "add" differs from the approved one',
       ) as string,
     }),
   );

@@ -21,13 +21,13 @@ it("are reported as long as several servers list them", async () => {
     );
   await workspace.resources();
   expect(shared().map(({ message }) => message)).toEqual([
-    "resources are left out because a, b and c all list them: x://1",
-    "resource templates are left out because a, b and c all list them: x://{id}",
+    "these resources are left out of the list because a, b and c all have them: x://1",
+    "these resource templates are left out of the list because a, b and c all have them: x://{id}",
   ]);
   expect(shared().filter(({ hint }) => hint !== undefined)).toHaveLength(1);
   declare([a, b], {}, folder);
   await until(() => state("c") === undefined);
-  await until(() => shared().every(({ message }) => message.includes("because a and b both list them")));
+  await until(() => shared().every(({ message }) => message.includes("because a and b both have them")));
   expect(shared()).toHaveLength(2);
   declare([a], {}, folder);
   await until(() => shared().length === 0);

@@ -164,7 +164,7 @@ function LinkQuestion({ link }: { readonly link: Signal<Link | undefined> }): JS
   const asked = link.value;
   if (asked === undefined) return null;
   return (
-    <Message tone="warn" title="The app requests to open this address:">
+    <Message tone="warn" title="The app asks to open this address:">
       <p>
         <code class="break">{asked.url}</code>
       </p>

@@ -30,7 +30,7 @@ export function QuestionView({
           ? "The server requests a response from a model"
           : "This call needs input from you"}
       </h3>
-      <p class="muted small">During the call of {server}</p>
+      <p class="muted small">During the call of the tool {server}</p>
       {params.message && <p class="question-text">{params.message}</p>}
       {method === "sampling/createMessage" ? (
         <SamplingAnswer run={run} question={question} />
@@ -74,7 +74,7 @@ function FormAnswer({ run, question }: AnswerProps): JSX.Element {
         problems={problems.value}
         onChange={(next) => (value.value = next)}
       />
-      <p class="help">The answer can go to the server. Do not enter passwords or tokens here.</p>
+      <p class="help">Portolan can send your answer to the server. Do not enter passwords or tokens here.</p>
       <div class="actions">
         <button type="submit" class="button primary">
           Answer

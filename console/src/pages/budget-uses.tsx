@@ -43,7 +43,7 @@ export function BudgetUses(): JSX.Element | null {
                 aria-label={`${budget} of ${caller}: ${text}`}
               />
               <span class="amount">{text}</span>
-              <span class="muted">until {formatUntil(until)}</span>
+              <span class="muted">period ends {formatUntil(until)}</span>
             </li>
           );
         })}

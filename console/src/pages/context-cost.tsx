@@ -58,7 +58,7 @@ function Costs({ report }: { readonly report: TokenReport }): JSX.Element {
                 <span class="event-text">
                   {number(tokens)} tokens: {message}
                 </span>
-                {yaml !== undefined && <CopyButton text={yaml}>Copy the YAML</CopyButton>}
+                {yaml !== undefined && <CopyButton text={yaml}>Copy the lines for portolan.yaml</CopyButton>}
               </li>
             ))}
           </ul>

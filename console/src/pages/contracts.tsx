@@ -61,7 +61,7 @@ function RouteRow({ event }: { readonly event: Routing }): JSX.Element {
       <time dateTime={event.time}>{formatTime(event.time)}</time>{" "}
       <State tone={event.selected === undefined ? "bad" : "accent"}>routed</State> {event.tool} to{" "}
       <b>{event.selected ?? "no driver"}</b>
-      {event.pin && ` (pinned: ${event.pin})`}
+      {event.pin && ` (the call names the driver ${event.pin})`}
       {event.rejected.length > 0 && (
         <details>
           <summary>Drivers that were not chosen: {event.rejected.length}</summary>

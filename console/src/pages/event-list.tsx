@@ -88,9 +88,9 @@ export function detailOf(event: LiveEvent): string {
         .filter(Boolean)
         .join(" · ");
     case "gateway.budget_exceeded":
-      return `${event.budget}: ${event.used} of ${event.amount} ${event.kind === "calls" ? "calls" : "cost units"} used by ${event.caller}, until ${formatTime(event.until)}`;
+      return `${event.budget}: ${event.used} of ${event.amount} ${event.kind === "calls" ? "calls" : "cost units"} used by ${event.caller}; the period ends at ${formatTime(event.until)}`;
     case "gateway.loop_stopped":
-      return `${event.tool} · ${event.calls} identical calls by ${event.caller}, until ${formatTime(event.until)}`;
+      return `${event.tool} · ${event.calls} identical calls by ${event.caller}; refused until ${formatTime(event.until)}`;
     case "driver.resolved":
       return `${event.tool} → ${event.selected ?? "no driver"}`;
     case "driver.invoked":

@@ -52,7 +52,7 @@ export function PackagesPage(): JSX.Element {
   return (
     <Page
       title="Packages and pins"
-      lead="A pin records a tool definition that you approved. If the definition changes, Portolan withholds the tool until you approve it again."
+      lead="A pin is the hash of a tool definition that you approved. If the definition changes, Portolan withholds (does not offer) the tool until you approve the change. With pins: warn in portolan.yaml, Portolan only reports the change."
     >
       {error.value !== undefined && <ErrorMessage error={error.value} />}
       {all === undefined && error.value === undefined && <Loading />}
@@ -111,7 +111,10 @@ function ServerPins({
             ["Package", `${from.name} ${from.version}`],
             ["Source", <code class="break">{from.source}</code>],
             ["Integrity", <code class="break">{from.integrity}</code>],
-            ["Signed by", from.provenance?.map(({ signer }) => signer).join(", ") || "nobody"],
+            [
+              "Signed by",
+              from.provenance?.map(({ signer }) => signer).join(", ") || "no signature in portolan.lock",
+            ],
             ["Permissions", from.permissions?.join(", ") || "none"],
           ]}
         />
@@ -136,7 +139,7 @@ function ServerPins({
       {removed.map((name) => (
         <div key={name} class="pin-change">
           <h3>
-            {name} <Badge tone="warn">removed</Badge>
+            {name} <Badge tone="warn">no longer listed by the server</Badge>
           </h3>
           <Button onClick={() => approve([], [name])}>Remove the pin</Button>
         </div>
@@ -170,7 +173,8 @@ function ChangedTool({
   return (
     <div class="pin-change">
       <h3>
-        {name} <Badge tone="warn">{verdict}</Badge>
+        {name}{" "}
+        <Badge tone="warn">{verdict === "unpinnable" ? "malformed, cannot be approved" : verdict}</Badge>
       </h3>
       {findings.map(({ severity, path, message }) => (
         <p key={`${path} ${message}`} class={`message ${severity === "error" ? "bad" : "warn"}`}>

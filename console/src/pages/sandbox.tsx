@@ -72,12 +72,14 @@ function PlanCard({ plan, denied }: { readonly plan: LaunchPlan; readonly denied
       ))}
       {mode === "off" ? (
         <p class="message warn">
-          This server runs without a sandbox ({by}). It may read, write and reach everything that you may.
+          This server runs without a sandbox (set by: {by}). The server can use every file and host that you
+          can use.
         </p>
       ) : (
         <Facts
           items={[
-            ["Backend", `${backend} (${by})`],
+            ["Backend", backend],
+            ["Mode set by", by],
             ["Network", policy.network.length === 0 ? "none" : <Names names={policy.network} />],
             ["May write", <Names names={paths("write")} />],
             ["May read", <Names names={paths("read")} />],
@@ -91,12 +93,14 @@ function PlanCard({ plan, denied }: { readonly plan: LaunchPlan; readonly denied
       </details>
       {missing.length > 0 && (
         <p class="message warn">
-          Not enforced: {missing.map(({ rule, problem }) => `${rule} (${problem})`).join(", ")}
+          Sandbox rules that are not enforced:{" "}
+          {missing.map(({ rule, problem }) => `${rule} (${problem})`).join(", ")}
         </p>
       )}
       {notGranted.length > 0 && (
         <p class="message warn">
-          Named in the config, but hidden by the sandbox: {notGranted.map(({ path }) => path).join(", ")}
+          Named in the command or config, but hidden by the sandbox:{" "}
+          {notGranted.map(({ path }) => path).join(", ")}
         </p>
       )}
       <Command text={`portolan why --plan ${server}`} />

@@ -104,7 +104,9 @@ function ServerCard({
       {login && <Command text={login} />}
       {(withheld > 0 || pins?.problem) && (
         <Badge tone="warn">
-          {withheld > 0 ? `${formatCount(withheld, "tool")} to approve` : "see Packages and pins"}
+          {withheld > 0
+            ? `${formatCount(withheld, "tool")} to approve`
+            : "problem with the pins: see Packages and pins"}
         </Badge>
       )}
     </li>

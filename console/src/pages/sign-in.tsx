@@ -66,7 +66,10 @@ export function SignInPage({ codeFailed }: { readonly codeFailed: boolean }): JS
         {!codeFailed && (
           <div class="muted small">
             {acceptsToken.value && (
-              <p>The first command prints a link that signs you in; the second prints the token.</p>
+              <p>
+                Run one of these commands: the first prints a link that signs you in, the second prints the
+                token.
+              </p>
             )}
             <Command text="portolan console" />
             {acceptsToken.value && <Command text="portolan token" />}

@@ -143,7 +143,7 @@ function redirected(from: URL, location: string, first: URL, rule: "same-host" |
     const isSame = host === from.host && protocol === from.protocol;
     const isUpgrade = hostname === from.hostname && protocol === "https:" && from.protocol === "http:";
     if ((isSame || isUpgrade) && target.username === "" && target.password === "") return target;
-    throw new FetchError("redirect", "it redirects to another host", from, { target });
+    throw new FetchError("redirect", "it redirects to another host, port or protocol", from, { target });
   }
   // Otherwise a public server could make Portolan request pages of the private network.
   if ((isLoopbackHost(hostname) || isSpecialAddress(hostname)) && host !== first.host)

@@ -260,7 +260,7 @@ function duplicates(drivers: readonly ConfiguredDriver[]): {
       file: origin.file,
       line: origin.line,
       column: origin.column,
-      hint: `Remove one of the two, or give it another id. A driver in a folder named ${id} takes precedence.`,
+      hint: `Remove one of the two drivers, or give one of them another id. A driver in a folder named ${id} takes precedence.`,
     });
   }
   return { losers, diagnostics };

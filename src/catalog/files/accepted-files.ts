@@ -57,6 +57,6 @@ function refusal(file: string, server: string, before: FileText, now: FileText):
     severity: "warning",
     message: `${file} ${what}. Portolan ignores this change, because the server ${server} can write to the file from its sandbox`,
     file,
-    hint: "Check the file. To accept the change, restart portolan.",
+    hint: "Check the file. To accept the change, restart Portolan, or your program that uses Portolan as a library.",
   };
 }

@@ -60,7 +60,7 @@ export async function parsePairs(
         const reason = thrown instanceof Error ? thrown.message : String(thrown);
         problems.push({
           key,
-          message: `cannot read ${JSON.stringify(value.slice(1))} (${reason}); write ${key}=@${value} for a literal @`,
+          message: `is the content of the file ${JSON.stringify(value.slice(1))}, which cannot be read (${reason}). For a text that begins with @, write ${key}=@${value}`,
         });
       }
     }
@@ -90,7 +90,7 @@ export function toArguments(
     else if (groups.has(place.path[0] ?? "") && place.path.length > 1)
       problems.push({
         key,
-        message: `is part of ${place.path[0]}, which has a value of its own; give one of them`,
+        message: `is part of ${place.path[0]}, and ${place.path[0]} has a value, too; give only one of the two`,
       });
     else if (!setAt(value, place.path, coerced.value))
       problems.push({ key, message: "cannot be set: the value that contains it is not an object" });
@@ -121,10 +121,10 @@ export function callArguments(call: ParsedCall, schema: JsonSchema): ArgumentsRe
       if (name === undefined)
         problems.push({
           key: `#${index + 1}`,
-          message: `is one value too many: the tool takes ${names.length}`,
+          message: `is one value too many: the tool has ${names.length} ${names.length === 1 ? "argument" : "arguments"}`,
         });
       else if (Object.hasOwn(call.named, name))
-        problems.push({ key: name, message: "is given by position and by name" });
+        problems.push({ key: name, message: "has two values: one by position and one by name" });
       else if (entry !== undefined) setOwn(value, name, entry);
     });
     for (const [key, entry] of Object.entries(call.named)) setOwn(value, key, entry);
@@ -168,7 +168,7 @@ function placeOf(key: string, root: JsonSchema): Place {
   if (whole !== undefined) return { path: [key], schema: whole.schema };
   const path = key.split(".");
   if (path.includes("")) return { problem: "has an empty name before or after a dot" };
-  if (path.length > MAX_DEPTH) return { problem: "is nested too deeply" };
+  if (path.length > MAX_DEPTH) return { problem: `has more than ${MAX_DEPTH} parts between dots` };
   let schema: unknown = root;
   for (const [index, part] of path.entries()) {
     const property = shape.properties.get(part);

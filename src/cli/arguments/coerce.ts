@@ -81,7 +81,9 @@ function coerceTo(
       if (!DECIMAL.test(text) || !Number.isInteger(value)) return { problem: "must be an integer" };
       return Number.isSafeInteger(value)
         ? { value }
-        : { problem: "must be an integer between -2^53 and 2^53, which programs read without rounding" };
+        : {
+            problem: "must be an integer between -2^53 and 2^53, because many programs round larger integers",
+          };
     }
     case "array": {
       const parsed = parseJson(text);

@@ -135,7 +135,7 @@ class Reader {
   }
 
   #value(depth: number): unknown {
-    if (depth > MAX_DEPTH) this.#fail("less nesting");
+    if (depth > MAX_DEPTH) this.#fail(`at most ${MAX_DEPTH} levels of nesting`);
     this.#space();
     const next = this.#peek();
     if (next === '"' || next === "'") return this.#string();

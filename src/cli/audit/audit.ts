@@ -113,9 +113,10 @@ function describe(findings: readonly Finding[], audited: number, { output, io }:
   ]);
   const totals = ORDER.map((severity) => findings.filter((one) => one.severity === severity).length);
   const [errors = 0, warnings = 0, notes = 0] = totals;
+  const checked = `Servers with an entry in portolan.lock: ${audited}.`;
   const summary =
     findings.length === 0
-      ? `No findings in ${count(audited, "locked server")}.`
-      : `${count(errors, "error")}, ${count(warnings, "warning")} and ${count(notes, "note")} in ${count(audited, "locked server")}.`;
+      ? `No findings. ${checked}`
+      : `${count(errors, "error")}, ${count(warnings, "warning")} and ${count(notes, "note")}. ${checked}`;
   return [...lines, summary].join("\n");
 }

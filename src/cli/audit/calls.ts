@@ -44,7 +44,7 @@ export async function auditCalls(cli: Cli, raw: RawCallsOptions): Promise<number
       "CONFIG_INVALID",
       "The audit log of this workspace is off, and no stored call matches.",
       {
-        hint: "To turn it on, add audit: true to portolan.yaml, and restart the gateway.",
+        hint: "To turn the audit log on, add audit: true to portolan.yaml, and restart the gateway.",
       },
     );
   const { output } = cli;
@@ -69,7 +69,7 @@ function parseOptions(raw: RawCallsOptions): { readonly since: Date | undefined;
     (name) => raw[name] !== undefined,
   );
   if (raw.verify === true && filters.length > 0)
-    problems.push(`--verify checks the whole log; leave out --${filters.join(" and --")}`);
+    problems.push(`--verify checks the whole log. Leave out --${filters.join(" and --")}`);
   throwUsageErrors(problems);
   return { since, limit };
 }
@@ -101,7 +101,9 @@ function line(entry: AuditEntry, colors: Colors): string {
   };
   if (entry.type === "gateway.refused") {
     const more =
-      typeof entry.more === "number" ? `(and ${entry.more} more since the previous record)` : undefined;
+      typeof entry.more === "number"
+        ? `(not recorded since the previous record: ${count(entry.more, "refusal")})`
+        : undefined;
     const from = text("address", 80);
     return [
       ...[colors.dim(formatTime(String(entry.time))), text("caller", 60) ?? (from && `from ${from}`)],
@@ -149,7 +151,7 @@ function report(cli: Cli, chains: readonly VerifiedChain[], folder: string, isOn
   if (isMissing)
     lines.push(
       isOn
-        ? `${colors.red("error")} audit is on, but there is no log to verify in ${where}`
+        ? `${colors.red("error")} The audit log is on, but ${where} contains no log to verify.`
         : `There is no audit log in ${where}.`,
     );
   else if (isIntact) lines.push(`${colors.green("intact")} ${count(records, "record")} in ${where}`);

@@ -80,7 +80,7 @@ function checkOne(
             message:
               index === undefined
                 ? `The advisories of ${name}@${version} could not be checked: ${problem}`
-                : `The advisories of ${name}@${version} could not be updated, so the stored ones of ${index.issuedAt.slice(0, 10)} were used: ${problem}`,
+                : `The advisories of ${name}@${version} could not be updated, so Portolan used the stored advisories of ${index.issuedAt.slice(0, 10)}: ${problem}`,
           }),
         ];
   if (index === undefined) return notes;

@@ -22,7 +22,7 @@ export async function checkFiles(
     return [
       findingAt(server, "files-missing", "note", {
         message: `The files of ${label} are not on this machine.`,
-        hint: `portolan install ${server.alias}`,
+        hint: `Install the package: portolan install ${server.alias}`,
       }),
     ];
   const { faults, isComplete } = verified;
@@ -30,7 +30,7 @@ export async function checkFiles(
   return [
     ...faults.slice(0, MAX_FILES).map((fault) =>
       findingAt(server, "files-damaged", isHarmless(fault) ? "warning" : "error", {
-        message: `The files of ${label} differ from the installed ones: ${describeFault(fault)}.`,
+        message: `Files of ${label} changed after the installation: ${describeFault(fault)}.`,
         hint,
         part: fault.path,
       }),
@@ -38,7 +38,7 @@ export async function checkFiles(
     ...(more > 0
       ? [
           findingAt(server, "files-damaged", "error", {
-            message: `The files of ${label} differ from the installed ones: ${more} more files are missing, or were changed or added.`,
+            message: `Files of ${label} changed after the installation: ${more} more files are missing, or were changed or added.`,
             hint,
             part: "more",
           }),
@@ -48,7 +48,7 @@ export async function checkFiles(
       ? []
       : [
           findingAt(server, "not-checked", "note", {
-            message: `${label} was installed without a list of its files, so only its main files were compared.`,
+            message: `${label} was installed without a list of all its files, so Portolan compared only the main files of the package.`,
           }),
         ]),
   ];

@@ -43,21 +43,21 @@ export async function auditLive(
 }
 
 function differences(server: ServerConfig, { tools, removed }: ServerPins): Finding[] {
-  const hint = `See the difference: portolan pins diff ${server.alias}`;
+  const hint = `To see the differences: portolan pins diff ${server.alias}`;
   return [
     ...tools
       .filter(({ verdict }) => verdict !== "same")
       .map(({ name, verdict }) =>
         verdict === "new"
           ? findingAt(server, "tool-new", "warning", {
-              message: `The tool ${name} is new and not approved.`,
+              message: `The tool ${name} is new: portolan.lock has no approved definition (pin) of it.`,
               hint,
             })
           : findingAt(server, "tool-changed", "error", {
               message:
                 verdict === "changed"
-                  ? `The definition of the tool ${name} differs from the approved one.`
-                  : `The tool ${name} cannot be compared with its pin: its definition is malformed, or the server lists its name twice.`,
+                  ? `The definition of the tool ${name} differs from the approved definition in portolan.lock.`
+                  : `The tool ${name} cannot be compared with its pin: its definition is malformed, or the server lists two tools of this name.`,
               hint,
             }),
       ),

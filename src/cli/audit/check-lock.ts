@@ -60,8 +60,9 @@ export function checkLock({ servers, lock, lockFile, isPartial }: AuditContext):
       ...(entry?.package !== undefined && entry.tools === undefined
         ? [
             findingAt(server, "unpinned", "warning", {
-              message: "The tools of the server are not pinned.",
-              hint: `portolan pin ${server.alias}`,
+              message:
+                "The tools of the server are not pinned: portolan.lock has no approved definitions of them.",
+              hint: `To approve the present tools of the server: portolan pin ${server.alias}`,
             }),
           ]
         : []),
@@ -100,7 +101,7 @@ async function checkPackage(
   const { endpoint, alias } = server;
   if (endpoint.transport !== "stdio" || endpoint.kind !== "package") return [];
   const request = { server: alias, reference, lock: endpoint.lock };
-  const unchecked = `The permissions and policy of ${locked.name}@${locked.version} were not checked`;
+  const unchecked = `The package policy and the sandbox of ${locked.name}@${locked.version} were not checked`;
   let files: readonly Finding[] = [];
   try {
     files = await checkFiles(server, request, locked);
@@ -111,7 +112,7 @@ async function checkPackage(
         ...files,
         findingAt(server, "document-missing", "note", {
           message: `${unchecked}, because the metadata of the package is not on this machine.`,
-          hint: `Install it: portolan install ${alias}`,
+          hint: `Install the package: portolan install ${alias}`,
         }),
       ];
     const origin =
@@ -156,8 +157,8 @@ function checkSandbox(
       message,
       hint:
         severity === "error"
-          ? "The package requires a sandbox. Set the sandbox mode of the server to enforce in portolan.yaml."
-          : "If this is intended, ignore the finding. Otherwise, restrict the sandbox in portolan.yaml.",
+          ? "The package requires a sandbox. In portolan.yaml, set the sandbox mode of the server to enforce."
+          : "If you want this setting, ignore the finding. Otherwise, change sandbox of the server in portolan.yaml.",
     });
   return [
     ...(mode === "off" || mode === "warn"
@@ -178,7 +179,7 @@ function checkSandbox(
     ...(exec?.spawn === true && !permissions.includes("process")
       ? [
           warn(
-            'The sandbox lets the server start other programs, but the permission "process" was not granted.',
+            'The sandbox lets the server start other programs, but portolan.lock does not grant the permission "process" to the package.',
           ),
         ]
       : []),

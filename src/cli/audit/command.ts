@@ -42,7 +42,7 @@ export function addAuditCommand({ program, explain, run }: CommandHost): void {
     .option("--verify", "check that no record was changed, removed, moved or added")
     .option("--since <time>", "calls since a date, or since 30m, 24h, 7d ago")
     .option("--caller <name>", "calls of this caller")
-    .option("--tool <name>", "calls of this tool, as clients name it, or server.tool")
+    .option("--tool <name>", "calls of this tool: the name that clients use, or server.tool")
     .option("--outcome <outcome>", "ok, tool_error, error, cancelled, input_required or refused")
     .option("--limit <number>", "show at most this many of the newest calls (default: 100)")
     .action((raw: RawCallsOptions, command: Command) =>
@@ -60,7 +60,7 @@ export function addAuditCommand({ program, explain, run }: CommandHost): void {
       WORKSPACE,
       exitCodes({
         0: "done; with --verify, the log is intact",
-        1: "with --verify, the log was changed, or audit is on and there is no log",
+        1: "with --verify, the log was changed, or the audit log is on and there is no log",
         2: "wrong usage, or the audit log is off and has no matching call",
       }),
     ],

@@ -13,13 +13,14 @@ export const AUDIT_RULES = {
   "document-invalid":
     "The metadata of a package does not match portolan.lock, or the package cannot run on this machine.",
   "files-missing": "The files of a package are not on this machine.",
-  "files-damaged": "Files of a package were changed, added or removed after it was installed.",
+  "files-damaged": "Files of a package were changed, added or removed after the installation.",
   advisory: "A version has a known vulnerability.",
   "version-withdrawn": "A version was deprecated or unpublished.",
   policy: "A package does not meet the policy of the workspace.",
   "sandbox-relaxed": "The sandbox of a server is wider than the permissions that were granted.",
-  unpinned: "The tools of a server are not pinned.",
-  "tool-changed": "The definition of a tool differs from its pin, or cannot be compared.",
+  unpinned: "The tools of a server are not pinned: portolan.lock has no approved definitions of them.",
+  "tool-changed":
+    "The definition of a tool differs from the approved definition (pin) in portolan.lock, or cannot be compared with it.",
   "tool-new": "A server has a new tool that is not approved.",
   "tool-removed": "A server no longer has an approved tool.",
   "not-checked": "A check could not be done.",

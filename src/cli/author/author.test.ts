@@ -125,7 +125,7 @@ describe("a contract that is there", () => {
     const [choice] = chooseByFlags([tool({ inputSchema: closed })], [own], ["read_file=fs-read"]);
     expect(choice?.bound?.draft.argumentMapping).toEqual({ path: "location" });
     expect(choice?.notes).toEqual([
-      "The mapping of fs-read to the arguments of read_file is a guess: path as location. Check it.",
+      "The mapping of the inputs of fs-read to the arguments of read_file is a guess: path as location. Check argument_mapping in DRIVER.md.",
     ]);
   });
 
@@ -156,7 +156,9 @@ describe("a contract that is there", () => {
     const own = contract({ id: "read-file" });
     const [choice] = chooseByFlags([tool({ outputSchema })], [own], undefined);
     expect(choice?.bound?.draft.resultExtract).toBe("$.a");
-    expect(choice?.notes).toEqual([expect.stringContaining("$.b would match as well. Check it.")]);
+    expect(choice?.notes).toEqual([
+      expect.stringContaining("$.b would match as well. Check result_extract in DRIVER.md."),
+    ]);
   });
 
   test("is not served by a tool that needs what nobody gives", () => {
@@ -258,7 +260,7 @@ describe("--tools tool=contract", () => {
   });
 
   test.each(["No Good", "x", "", "../up"])("refuses %j, which is no id", (id) => {
-    expect(() => chooseByFlags([tool()], [], [`read_file=${id}`])).toThrow("is not the id of a contract");
+    expect(() => chooseByFlags([tool()], [], [`read_file=${id}`])).toThrow("is not a valid contract id");
   });
 
   test("refuses one contract for two tools", () => {
@@ -282,7 +284,9 @@ describe("a sample", () => {
     const seen = object({ note: object({ text: TEXT }, []) }, []);
     const { choices } = await sampleAll(chosen, async () => sampled(result, seen));
     expect(choices[0]?.bound?.draft.resultExtract).toBe("$.note");
-    expect(choices[0]?.notes?.at(-1)).toContain("because that matched in a sample. Check it.");
+    expect(choices[0]?.notes?.at(-1)).toContain(
+      "because this part of a sample result matched. Check result_extract in DRIVER.md.",
+    );
   });
 
   test("refuses what was demanded, and undoes what was only likely", async () => {

@@ -61,7 +61,7 @@ export async function author(given: Cli, words: Words, options: AuthorOptions): 
       if (tools.length === 0)
         throw new PortolanError(
           "CAPABILITY_MISSING",
-          `${identified.name} has no tools, so a driver would have nothing to bind.`,
+          `The server ${identified.name} has no tools, so no driver was written.`,
           {
             hint: "Check the arguments and credentials of the server: some servers offer tools only with them.",
           },
@@ -177,7 +177,7 @@ function withGrants(thrown: unknown, { server }: Identified, folder: string, { i
   if (word === undefined) return thrown;
   // The word is relative to the workspace, and the options are relative to the current folder.
   const path = shellWord(resolve(folder, word));
-  const hint = `The server gets the folder ${word} as an argument, but its sandbox does not contain it. Grant it: --allow-read ${path} or --allow-write ${path}`;
+  const hint = `The server gets the folder ${word} as an argument, but the sandbox of the server hides this folder. Run the command again with --allow-read ${path} or --allow-write ${path}`;
   const { message, code, stderr, data } = thrown;
   return new PortolanError(code, message, { stderr, data, hint, server: thrown.server, cause: thrown });
 }
@@ -201,7 +201,7 @@ function modeNotes({ sandbox: { mode } }: Cli["options"], id: string): string[] 
   return mode === undefined || mode === "enforce"
     ? []
     : [
-        `The server was started with --sandbox ${mode}. A DRIVER.md cannot set this mode. To start the server in the same way later, write contracts: { sandbox: { ${id}: ${mode} } } into portolan.yaml, or add --sandbox contracts=${mode} to the commands that start drivers, such as portolan call.`,
+        `The server was started with --sandbox ${mode}. A DRIVER.md cannot set this mode. To start the server in the same way later, write contracts: { sandbox: { ${id}: ${mode} } } into portolan.yaml, or add --sandbox contracts=${mode} to commands that start the servers of drivers, such as portolan call.`,
       ];
 }
 

@@ -91,20 +91,21 @@ function demanded(tool: ToolDefinition, id: string, contracts: readonly Contract
   const contract = contracts.find((one) => one.id === id);
   if (contract === undefined) {
     if (!isContractId(id))
-      throw new PortolanError("USAGE", `${JSON.stringify(id)} is not the id of a contract.`, {
-        hint: "An id has 2 to 80 small letters, digits, dots and dashes, and begins with a letter or a digit: note-read. A contract that does not exist is created.",
+      throw new PortolanError("USAGE", `${JSON.stringify(id)} is not a valid contract id.`, {
+        hint: "An id has 2 to 80 small letters, digits, dots and dashes, and begins with a letter or a digit. Example: note-read. If no contract has the id, portolan author creates the contract.",
       });
     const near = didYouMean(
       id,
       contracts.map((one) => one.id),
     );
-    const notes = near === undefined ? [] : [`The contract ${id} does not exist, so it is created. ${near}`];
+    const notes =
+      near === undefined ? [] : [`The contract ${id} does not exist, so portolan author creates it. ${near}`];
     return { tool, bound: undefined, newId: id, notes };
   }
   const bound = bindTool(contract, tool, { guess: true });
   if (bound !== undefined) return { tool, bound, notes: guessesOf(bound), demanded: true };
   throw new PortolanError("FILE_INVALID", `The tool ${tool.name} does not fit the contract ${id}.`, {
-    hint: `The inputs or the result differ. Give the tool a new contract (--tools ${tool.name}=<new-id>), or write the mapping into DRIVER.md by hand.`,
+    hint: `The inputs or the result of the tool differ from those of the contract. Give the tool a new contract (--tools ${tool.name}=<new-id>), or write the binding into DRIVER.md by hand.`,
   });
 }
 
@@ -115,7 +116,7 @@ function guessesOf(bound: Bound): readonly string[] {
   return pairs.length === 0
     ? partNotes(bound)
     : [
-        `The mapping of ${contract.id} to the arguments of ${tool.name} is a guess: ${pairs.join(", ")}. Check it.`,
+        `The mapping of the inputs of ${contract.id} to the arguments of ${tool.name} is a guess: ${pairs.join(", ")}. Check argument_mapping in DRIVER.md.`,
         ...partNotes(bound),
       ];
 }
@@ -126,7 +127,7 @@ function partNotes({ contract, tool, draft, others }: Bound): readonly string[] 
   return others.length === 0 || resultExtract === "$"
     ? []
     : [
-        `The output of ${contract.id} is ${resultExtract} of the result of ${tool.name}; ${others.slice(0, 4).join(", ")} would match as well. Check it.`,
+        `The output of ${contract.id} is ${resultExtract} of the result of ${tool.name}; ${others.slice(0, 4).join(", ")} would match as well. Check result_extract in DRIVER.md.`,
       ];
 }
 
@@ -144,7 +145,7 @@ export async function chooseByAsking(
   );
   const initial = before.length === 0 ? currentOf(tools) : before.map(({ tool }) => tool);
   const names = await prompter.multiselect({
-    message: "Which tools should the driver have?",
+    message: "Which tools of the server should the driver use?",
     options: tools.map(({ name }) => ({ value: name, label: plainLine(name, 60) })),
     initial: [...new Set(initial.map(({ name }) => name))],
     required: true,
@@ -174,7 +175,9 @@ async function confirm(
   signal: AbortSignal,
 ): Promise<Bound | undefined> {
   const { contract, tool, draft } = bound;
-  const pairs = Object.entries(draft.argumentMapping ?? {}).map(([from, to]) => `, ${from} as ${to}`);
+  const pairs = Object.entries(draft.argumentMapping ?? {}).map(
+    ([from, to]) => `, with the input ${from} as the argument ${to}`,
+  );
   const existing = {
     value: "existing",
     label: `the contract ${contract.id}@${contract.version}, which the tool ${isSure ? "matches" : "may match"}${plainLine(pairs.join(""), 100)}`,
@@ -194,7 +197,7 @@ function unknown(message: string, word: string, known: readonly string[]): Porto
   return new PortolanError("USAGE", message, {
     hint:
       didYouMean(word, known) ??
-      (known.length === 0 ? undefined : `There are: ${known.slice(0, 20).join(", ")}.`),
+      (known.length === 0 ? undefined : `Tools of the server: ${known.slice(0, 20).join(", ")}.`),
   });
 }
 
@@ -204,7 +207,7 @@ const ID = /^[a-z0-9][a-z0-9.-]{1,79}$/;
 export function idOf(name: string, given: string | undefined): string {
   if (given !== undefined && !ID.test(given))
     throw new PortolanError("USAGE", `--id ${JSON.stringify(given)} is not a valid driver id.`, {
-      hint: "An id has 2 to 80 small letters, digits, dots and dashes, and begins with a letter or a digit: filesystem-mcp.",
+      hint: "An id has 2 to 80 small letters, digits, dots and dashes, and begins with a letter or a digit. Example: filesystem-mcp.",
     });
   const plain =
     name
@@ -245,8 +248,11 @@ export async function agrees(
   ).select({
     message: `Write ${count} ${count === 1 ? "file" : "files"}?`,
     options: [
-      { value: "yes", label: "yes; existing files that differ stay as they are" },
-      { value: "no", label: "no, only show them" },
+      {
+        value: "yes",
+        label: "yes; if a file exists with other content, the new text goes into a file .new beside it",
+      },
+      { value: "no", label: "no, only show the files" },
     ],
     initial: "yes",
     signal,

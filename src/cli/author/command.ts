@@ -7,7 +7,7 @@ import { DRIVERS, exitCodes } from "../output/help.ts";
 import type { AuthorOptions } from "./author.ts";
 
 const STEPS =
-  "The command starts the server once, in its sandbox, and lists its tools. Each tool that is not deprecated becomes a contract; an existing driver keeps its bindings. An existing contract is served only by a tool of the same name, or by one that does the same with the same inputs; for tools that are only similar, you decide. The new files are checked against the server, and the open decisions are listed at the end. A file that exists with other content is never changed: the proposal is written beside it, as DRIVER.md.new.";
+  "The command starts the server once, in its sandbox, and lists its tools. Each tool that is not deprecated gets a contract. If a contract of the same name exists (verbs such as get and read count as the same) and the tool fits it, the tool gets this contract. Otherwise the command writes a new contract. If the names are only similar, you decide. A driver that exists already keeps its tools and contracts, unless --tools names others. The command checks the new files against the server, and lists the open decisions at the end. It never changes a file that exists with other content: it writes the proposal beside the file, as DRIVER.md.new.";
 
 const TOOLS = `Tools:
   --tools a,b            bind only these tools
@@ -21,10 +21,10 @@ const AUTHOR_TARGETS = `Targets:
   Arguments of the server go after --.`;
 
 const GRANTS = `Sandbox:
-  --allow-net, --allow-read, --allow-write grant rights to the server, and are written into the driver. --sandbox applies to this start only.`;
+  --allow-net, --allow-read, --allow-write grant rights to the server, and are written into DRIVER.md. --sandbox applies to this start only.`;
 
 const SECRETS = `Secrets:
-  Values of --env and --header, and passwords, tokens and connection strings among the arguments or in the URL, are used for this start only; the driver refers to them by name. Store the values with portolan secrets set.`;
+  Values of --env and --header, and passwords, tokens and connection strings among the arguments or in the URL, are used for this start only. The driver's files contain only names for them. Store the values with portolan secrets set.`;
 
 export function addAuthorCommand({ program, explain, run, server }: CommandHost): void {
   const author = defineCommand(program, {
@@ -34,20 +34,20 @@ export function addAuthorCommand({ program, explain, run, server }: CommandHost)
     groups: [outputOptions, workspaceOption, sandboxOptions],
   })
     .usage("<package | image | program | url> [options] [-- args...]")
-    .option("--kind <kind>", "npm, docker, binary or remote, if the target can be several of them")
-    .option("--id <id>", "the driver's id (default: the server's name, and -mcp)")
+    .option("--kind <kind>", "kind of the target, if it is not clear: npm, docker, binary or remote")
+    .option("--id <id>", "the driver's id (default: the server's name with -mcp at its end)")
     .option(
       "--tools <names>",
       "only these tools: a,b; with a=contract, the tool a serves that contract (repeatable)",
       collect,
     )
     .option("--sample", "call read-only tools once, to see their results")
-    .option("--strict", "fail if the server is started with a file or folder that its sandbox hides")
+    .option("--strict", "fail if the sandbox hides a file or folder that the server is started with")
     .option("--yes", "ask no questions, and accept the proposals")
     .option("--dry-run", "print the files, and write nothing")
     .option(
       "--env <variable>",
-      "NAME=value for the server, or NAME to pass on your own (repeatable)",
+      "variable for the server: NAME=value, or NAME to pass on your own value (repeatable)",
       collect,
     )
     .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; URLs)', collect)

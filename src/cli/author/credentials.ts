@@ -97,7 +97,7 @@ export function writeSecrets(
 ${grants}
     metadata: { bindings: { env: [${name}] } }`,
   );
-  return `---\nsecrets:\n${entries.join("\n")}\n---\n\nThis file contains no secret values. Store each value with: portolan secrets set ${secrets[0]?.name ?? "NAME"}\n`;
+  return `---\nsecrets:\n${entries.join("\n")}\n---\n\nThis file contains no secret values. Store each value: ${secrets.map(({ name }) => `portolan secrets set ${name}`).join(", ")}\n`;
 }
 
 /** Quotes an id such as 12 or true, which YAML would read as another type. */
@@ -110,14 +110,14 @@ export function secretNotes({ secrets }: Credentials, label: (file: string) => s
   return secrets.flatMap(({ name, as, entry, taken }) => {
     if (entry !== undefined)
       return [
-        `${as} is the secret ${entry.slug}, which ${label(entry.origin.file)} grants to the contracts of the driver.`,
+        `The value of ${as} comes from the existing secret ${entry.slug}, which ${label(entry.origin.file)} grants to the contracts of the driver.`,
       ];
-    const stored = `The value of ${as} is a secret, so no file contains it. Store it: portolan secrets set ${name}`;
+    const stored = `The value of ${as} is a secret, so the new files do not contain it. Store it: portolan secrets set ${name}`;
     return taken === undefined
       ? [stored]
       : [
           stored,
-          `The secret has the name ${name}, because ${label(taken.origin.file)} already has the secret ${taken.slug}. If both are the same secret, list it in .secrets/SECRETS.md with access.bind for the contracts of this driver, and refer to it in DRIVER.md.`,
+          `The new secret has the name ${name}, because ${label(taken.origin.file)} already uses the shorter name for the secret ${taken.slug}. If both have the same value, you can use one secret: list it in .secrets/SECRETS.md with access.bind for the contracts of this driver, and refer to it in DRIVER.md.`,
         ];
   });
 }

@@ -191,7 +191,7 @@ function draftTool(choice: Choice, base: string, taken: Set<string>, grounds: Gr
         ...notes,
         ...(silent
           ? [
-              `The contract ${contract.id} declares that it changes nothing, but the server does not mark the tool ${name} as read-only (readOnlyHint). Check it.`,
+              `The contract ${contract.id} declares that it changes nothing, but the server does not mark the tool ${name} as read-only (readOnlyHint). Check that the tool changes nothing.`,
             ]
           : []),
         ...lostNotes(contract.id, grounds.samples.get(name)),
@@ -204,10 +204,10 @@ function draftTool(choice: Choice, base: string, taken: Set<string>, grounds: Gr
   const silent = guesses.includes("mutates") && tool.annotations?.readOnlyHint === undefined;
   const said: Readonly<Record<(typeof guesses)[number], string>> = {
     mutates: silent
-      ? `${id}: the tool has no readOnlyHint, so the contract assumes that it changes data. If it does not, correct mutates and approval.`
-      : `${id}: mutates is external:${base}, which is a guess. Name the data that it changes, such as workspace:files.`,
+      ? `${id}: the tool has no readOnlyHint, so the contract assumes that the tool changes data. If the tool only reads, remove mutates, approval and risk_level from TOOL.md.`
+      : `${id}: mutates is external:${base}, which is a guess. In TOOL.md, name the data that the tool changes, such as workspace:files.`,
     text: `${id}: the tool has no outputSchema, so the output of the contract is a text.`,
-    sampled: `${id}: outputs is the schema of one sample. Correct it where other results differ.`,
+    sampled: `${id}: outputs in TOOL.md is the schema of one sample result. If other results differ, correct outputs.`,
   };
   return {
     tool: {
@@ -235,7 +235,7 @@ function lostNotes(id: string, sample: Sample | undefined): readonly string[] {
       : [
           `${id}: the sample result also contained ${lost.join(" and ")}, which the contract does not return: a contract returns one value.`,
         ]),
-    ...(odd === undefined ? [] : [`${id}: the sample result does not match outputs: ${odd}`]),
+    ...(odd === undefined ? [] : [`${id}: the sample result does not match outputs in TOOL.md: ${odd}`]),
   ];
 }
 
@@ -243,7 +243,7 @@ function nearNote({ tool, near }: Choice, id: string): readonly string[] {
   return near === undefined || near === id
     ? []
     : [
-        `The tool ${tool.name} has the new contract ${id}. If it does the same as ${near}, run the command again with this tool and the other tools of the driver: --tools ${shellWord(tool.name)}=${near},<other tools>`,
+        `The tool ${tool.name} got the new contract ${id}. If the tool does what the existing contract ${near} describes, run the command again, and name all tools of the driver: --tools ${shellWord(tool.name)}=${near},<other tools>`,
       ];
 }
 
@@ -307,11 +307,11 @@ function leftOpen(grounds: Grounds, credentials: Credentials): string[] {
   left.push(...secretNotes(credentials, (file) => relative(folder, file).split(sep).join("/")));
   if (server.kind === "npm" && !/.@/.test(server.package))
     left.push(
-      "The package has no version, so each install uses the newest version. To pin it, write package: <name>@<version> in DRIVER.md.",
+      "The package has no version, so each install uses the newest version. To use a fixed version, write package: <name>@<version> in DRIVER.md.",
     );
   if (server.kind === "docker" && !/:[\w.-]+$|@sha256:/.test(server.image))
     left.push(
-      "The image has no tag, so the tag latest is used. To choose a version, add a tag in DRIVER.md; to pin the image, add a digest.",
+      "The image has no tag, so the tag latest is used. To choose a version, add a tag in DRIVER.md. To use exactly one image, add its digest (@sha256:…).",
     );
   const { read = [], write = [] } = launch.sandbox?.fs ?? {};
   const granted = [...read, ...write].map((path) => resolve(driverFolder(folder, id), path));
@@ -319,7 +319,7 @@ function leftOpen(grounds: Grounds, credentials: Credentials): string[] {
     // The options are relative to the current folder, and the word to the workspace.
     const path = shellWord(resolve(folder, word));
     left.push(
-      `The server gets the folder ${word} as an argument, but its sandbox does not contain it. Grant it: --allow-read ${path} or --allow-write ${path}`,
+      `The server gets the folder ${word} as an argument, but the sandbox of the server hides this folder. Add the folder to sandbox.fs in DRIVER.md, or run the command again with --allow-read ${path} or --allow-write ${path}`,
     );
   }
   const used = new Set(grounds.choices.map(({ tool }) => tool.name));

@@ -52,7 +52,9 @@ describe("a driver that is there", () => {
   test("keeps its bindings, also when its tool is named alone", () => {
     const there = [tool({ inputSchema: object({ file: TEXT }) }), tools[1] as never];
     const kept = keptBindings(own, [contract()], there, "/nowhere");
-    expect(kept.notes).toEqual([expect.stringContaining("have none: list_files. To bind them")]);
+    expect(kept.notes).toEqual([
+      expect.stringContaining("does not use these tools of the server: list_files. To add"),
+    ]);
     for (const wanted of [undefined, ["read_file"], ["read_file=fs-read"]]) {
       const choices = chooseByFlags(there, [contract()], wanted, kept);
       expect(choices).toHaveLength(1);

@@ -81,7 +81,7 @@ export function ownWriteNote({ file, code, variable }: OwnWrite, given: readonly
   if (variable !== undefined && given.includes(variable)) return [];
   const how = variable === undefined ? "" : `, perhaps with --env ${variable}=<file>`;
   return [
-    `The server seems to write ${file} into its own folder (${code}), which is read-only in its sandbox, so calls will fail. Configure another folder${how}, and grant it with --allow-write.`,
+    `The server seems to write ${file} into its own folder (${code}), which is read-only in its sandbox. Calls that write the file will fail. Configure the server to use another folder${how}, and grant that folder with --allow-write.`,
   ];
 }
 

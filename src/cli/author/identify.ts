@@ -43,7 +43,7 @@ export function identify(words: Words, given: string | undefined, folder: string
   if (first === undefined) {
     if (words.server === undefined)
       throw new PortolanError("USAGE", "No server was given.", {
-        hint: "portolan author <npm package | image | program | url> [-- args...]",
+        hint: "Name one: portolan author <npm package | image | program | url> [-- args...]",
       });
     return fromCommand(words.server, kind, folder, cli);
   }
@@ -66,7 +66,7 @@ export function identify(words: Words, given: string | undefined, folder: string
       ? fromCommand([first, ...more], "binary", folder, cli)
       : fromNpm(first, more, cli);
   throw new PortolanError("TARGET_INVALID", `The kind of the server ${JSON.stringify(first)} is not clear.`, {
-    hint: "Choose one kind: --kind npm, docker, binary or remote.",
+    hint: "Name its kind: --kind npm, --kind docker, --kind binary or --kind remote.",
   });
 }
 

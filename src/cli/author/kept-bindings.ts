@@ -31,7 +31,7 @@ export function keptBindings(
   }
   if (choices.length > 0 && others.length > 0)
     notes.push(
-      `${driver.id} keeps its bindings. These tools of the server have none: ${others.map(({ name }) => name).join(", ")}. To bind them, list all tools of the driver with --tools.`,
+      `The driver ${driver.id} keeps its present tools. It does not use these tools of the server: ${others.map(({ name }) => name).join(", ")}. To add some of them, run the command again, and list all tools of the driver, old and new, with --tools.`,
     );
   return { choices, notes };
 }
@@ -47,7 +47,7 @@ function keep(
   const alone = { ...driver, implements: [binding] };
   const tool = tools.find(({ name }) => name === binding.toolName);
   if (tool === undefined)
-    return `${driver.id} binds ${binding.tool} to the tool ${binding.toolName}, which the server does not have.`;
+    return `The driver ${driver.id} binds the contract ${binding.tool} to the tool ${binding.toolName}, which the server does not have.`;
   const [known] = checkDriver(alone, contracts, undefined, { root }).bound;
   const { bound, diagnostics: problems } = checkDriver(alone, contracts, [tool], { root });
   const wrong = problems.find(({ severity }) => severity === "error")?.message ?? "";
@@ -63,7 +63,7 @@ function keep(
   }
   const again = known && bindTool(known.contract, tool, { guess: true });
   if (known === undefined || again === undefined)
-    return `The binding of ${driver.id} for ${binding.tool} does not match the server: ${wrong}.`;
-  const note = `The binding of ${driver.id} for ${known.contract.id} no longer matches the server (${wrong}). The new binding is a guess; check it.`;
+    return `The binding of the driver ${driver.id} for the contract ${binding.tool} does not match the server: ${wrong}.`;
+  const note = `The binding of the driver ${driver.id} for the contract ${known.contract.id} no longer matches the server (${wrong}). The new DRIVER.md contains a new binding, which is a guess. Check it.`;
   return { tool, bound: again, notes: [note] };
 }

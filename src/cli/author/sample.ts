@@ -180,7 +180,7 @@ async function prove(choice: Choice, bound: Bound, { result, schema }: Sample): 
   for (const way of waysToBind(contract, tool, { guess, seen: schema })) {
     if ((await refusal(contract, way, result)) !== undefined) continue;
     const { resultExtract = "$" } = way.draft;
-    const note = `The output of ${contract.id} is ${resultExtract} of the result of ${tool.name}, because that matched in a sample. Check it.`;
+    const note = `The output of ${contract.id} is ${resultExtract} of the result of ${tool.name}, because this part of a sample result matched. Check result_extract in DRIVER.md.`;
     const proved = { ...bound, draft: { ...draft, resultExtract }, result: way.result, others: [] };
     return { ...choice, bound: proved, notes: [...(choice.notes ?? []), note] };
   }

@@ -105,7 +105,7 @@ export function proposeSurfaces(
       ...offersNote("resources", all),
       ...(kept.length < single.length
         ? [
-            `The driver does not offer the ${single.length} single resources of the server. Add the ones that you need under resources.`,
+            `The driver does not offer the ${single.length} single resources of the server. Add the resources that you need to resources in DRIVER.md.`,
           ]
         : []),
     ],
@@ -116,7 +116,7 @@ function offersNote(what: string, names: readonly string[]): string[] {
   if (names.length === 0) return [];
   const shown = names.slice(0, 8).map((name) => plainLine(name, 80));
   return [
-    `The driver offers the server's ${what} as well (${shown.join(", ")}${names.length > shown.length ? ", …" : ""}). Remove the ones that you do not need.`,
+    `The driver offers the server's ${what} as well (${shown.join(", ")}${names.length > shown.length ? ", …" : ""}). Remove those that you do not need from ${what} in DRIVER.md.`,
   ];
 }
 

@@ -109,8 +109,12 @@ function whyNot(broken: boolean, clashes: boolean): string {
 function bindingLines(tools: Draft["tools"], colors: Colors, width: number | undefined): string[] {
   const rows = tools.map(({ tool, contract, isNew, binding }) => {
     const { argumentMapping = {}, resultExtract = "$" } = binding;
-    const renamed = Object.entries(argumentMapping).map(([from, to]) => `${from} as ${to}`);
-    const more = [isNew ? "new" : "existing", ...renamed, ...(resultExtract === "$" ? [] : [resultExtract])];
+    const renamed = Object.entries(argumentMapping).map(([from, to]) => `input ${from} as argument ${to}`);
+    const more = [
+      isNew ? "new contract" : "existing contract",
+      ...renamed,
+      ...(resultExtract === "$" ? [] : [`output from ${resultExtract}`]),
+    ];
     return { name: plainLine(tool, 60), rest: `→ ${contract} ${colors.dim(`(${more.join(", ")})`)}` };
   });
   const column = Math.max(...rows.map(({ name }) => displayWidth(name)));
@@ -125,9 +129,9 @@ function keptNotes(files: readonly ProposedFile[]): string[] {
     const kept = `${path} exists with other content and was not changed.`;
     // portolan diff compares drivers and contracts only.
     return basename(path) === "SECRETS.md"
-      ? [`${kept} Add the entries that it lacks from the proposal ${proposal}.`]
+      ? [`${kept} Copy the entries that are only in the proposal ${proposal} into this file.`]
       : [
-          `${kept} To use the proposal, replace the file with it. Compare both: portolan diff ${shellWord(path)} ${shellWord(proposal)}`,
+          `${kept} To use the proposal, replace the file with the proposal. To compare both: portolan diff ${shellWord(path)} ${shellWord(proposal)}`,
         ];
   });
 }

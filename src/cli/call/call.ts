@@ -35,7 +35,7 @@ interface Given {
 
 export async function call(cli: Cli, words: Words, options: CallOptions): Promise<number> {
   const missing = new PortolanError("USAGE", "No tool was given.", {
-    hint: "List the tools with portolan list, then: portolan call <server>.<tool> key=value, or portolan call <target> <tool> key=value",
+    hint: "To see the tools: portolan list. To call one: portolan call <server>.<tool> key=value. For a URL, a quoted command or a config file: portolan call <target> <tool> key=value",
   });
   refuseLeadingOption(words);
   const target = await resolveName(words, cli, missing);
@@ -47,7 +47,11 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
       ? undefined
       : options.args === "-"
         ? parseArgs(await readAll(cli.io), "stdin", "Pipe one JSON object into the command.")
-        : parseArgs(options.args, "--args", `Quote it for your shell: --args '{"key": "value"}'`);
+        : parseArgs(
+            options.args,
+            "--args",
+            `Write a JSON object, in quotes for your shell: --args '{"key": "value"}'`,
+          );
   const readText = (path: string): Promise<string> => readFile(resolve(cli.io.cwd, path), "utf8");
   const own = contractOf(target, wanted);
   const meta = await metaOf(options, own, cli);
@@ -111,7 +115,7 @@ function denialsIn(
 function refuseLeadingOption({ words: [first = ""] }: Words): void {
   if (!first.startsWith("-")) return;
   throw new PortolanError("USAGE", `unknown option '${first.replace(/=.*$/s, "")}'`, {
-    hint: "Run the command with --help. Write arguments of the tool after its name: portolan call <server>.<tool> --key value",
+    hint: "To see the options of this command: portolan call --help. Write arguments of the tool after the name of the tool: portolan call <server>.<tool> --key value",
   });
 }
 
@@ -183,7 +187,7 @@ function parseArgs(text: string, source: string, hint: string): JsonObject {
     value = JSON.parse(text.replace(/^\ufeff/, ""));
   } catch (cause) {
     const reason = text.trim() === "" ? "empty" : `not JSON: ${(cause as Error).message}`;
-    throw new PortolanError("USAGE", `${source} is ${reason}`, { cause, hint });
+    throw new PortolanError("USAGE", `${source} is ${reason}.`, { cause, hint });
   }
   if (!isObject(value)) throw new PortolanError("USAGE", `${source} must be a JSON object.`, { hint });
   return value;

@@ -18,7 +18,7 @@ const ARGUMENTS = `Arguments:
   key:=json       a JSON value, not converted by the schema
   key=@file       the text of a file; key:=@file its JSON; key=@@x for a text that begins with @
   'tool(a: 1)'    a call as portolan list prints it, with values in place of the types
-  --args '{...}'  all arguments as JSON; --args - reads them from stdin. key=value overrides them`;
+  --args '{...}'  all arguments as JSON; --args - reads the JSON from stdin. key=value overrides a value of the JSON`;
 
 const ONCE: Readonly<Record<string, "allowRead" | "allowWrite" | "allowNet">> = {
   "--read": "allowRead",
@@ -67,10 +67,14 @@ export function addCallCommands({ program, explain, run, server }: CommandHost):
     )
     .allowUnknownOption()
     .option("--args <json>", "all arguments as one JSON object; - reads it from stdin")
-    .option("--once", "grant --read, --write and --net (as for portolan grant) for this call only")
+    .option("--once", "with --read, --write or --net, as in portolan grant: grant these for this call only")
     .option("--pin <driver>", "contracts: only this driver may serve the call")
     .option("--region <region>", "contracts: only drivers of this region may serve the call")
-    .option("--context <pair>", "contracts: key=value of the call's context (repeatable)", collect)
+    .option(
+      "--context <pair>",
+      "contracts: a value of the call's context, as key=value (repeatable)",
+      collect,
+    )
     .action((given: string[], raw: RawOptions & CallOptions) => {
       const { words, grants } = takeGrantsOnce(given, raw);
       return run({ ...raw, ...grants }, async (cli) =>
@@ -118,7 +122,7 @@ export function addCallCommands({ program, explain, run, server }: CommandHost):
 
   const prompt = defineCommand(program, {
     name: "prompt",
-    summary: "get a prompt, filled in",
+    summary: "get a prompt with its arguments filled in",
     argument: "[words...]",
     groups: [serverOptions, saveOptions],
   })

@@ -40,7 +40,7 @@ export async function metaOf(
       "USAGE",
       `${given.join(" and ")} ${given.length === 1 ? "is" : "are"} only for calls of contracts, and this call does not name a contract.`,
       {
-        hint: "portolan list contracts shows the contracts. Then: portolan call <contract> key=value --pin <driver>",
+        hint: "To see the contracts (TOOL.md): portolan list contracts. To call one: portolan call <contract> key=value --pin <driver>",
       },
     );
   }
@@ -86,7 +86,8 @@ export function contractOf(target: ResolvedTarget, wanted: string): CalledContra
       if (own !== undefined)
         return `The contract ${id} exists, but its file has an error: ${hintedMessage(own)}`;
       const [first] = serving;
-      if (first === undefined) return `The contract ${id} exists, but no driver serves it.`;
+      if (first === undefined)
+        return `The contract ${id} exists, but no driver (DRIVER.md) serves it. To write one: portolan author <npm package, image, program or URL of a server>`;
       const refused = serving.filter((driver) => errorOf(driver) !== undefined);
       const [named = first] = refused;
       const error = errorOf(named);

@@ -62,11 +62,11 @@ function checkArguments(
   const problems: Problem[] = [];
   const seen = new Set(before.map((problem) => problem.key));
   for (const { key, json } of pairs) {
-    if (json) problems.push({ key, message: "must be text: write key=value, not key:=value" });
+    if (json) problems.push({ key, message: `must be text: write ${key}=value, not ${key}:=value` });
     else if (!names.includes(key))
       problems.push({
         key,
-        message: `is not known. ${didYouMean(key, names) ?? (names.length === 0 ? "The prompt takes no arguments." : `Known: ${names.join(", ")}.`)}`,
+        message: `is not known. ${didYouMean(key, names) ?? (names.length === 0 ? "The prompt takes no arguments." : `Arguments of the prompt: ${names.join(", ")}.`)}`,
       });
     else if (seen.has(key)) problems.push({ key, message: "is given more than once" });
     seen.add(key);

@@ -51,7 +51,7 @@ async function fetchResource(cli: Cli, target: ResolvedTarget, uri: string): Pro
     if (!isUnknown(thrown)) throw thrown;
     // The query and fragment of a URI may be secret.
     const shown = uri.replace(/[?#][^]*$/, "").slice(0, 200);
-    throw new PortolanError("RESOURCE_NOT_FOUND", `No server here lists the resource ${shown}.`, {
+    throw new PortolanError("RESOURCE_NOT_FOUND", `No server lists the resource ${shown}.`, {
       hint: /^(?:https?|wss?):/i.test(uri)
         ? `If this is the URL of a server, add the URI of the resource: portolan read ${shown} <uri>`
         : "To see the URIs of a server: portolan list <server>. To read a URI that no server lists: portolan read <server> <uri>",

@@ -92,14 +92,14 @@ async function findPlace(out: string, options: SaverOptions): Promise<Place> {
     await mkdir(path, { recursive: true }).catch((cause: unknown) => {
       throw new PortolanError("USAGE", `The folder ${out} of --out cannot be created.`, {
         cause,
-        hint: "Choose a folder that you can write to, and whose path contains no file.",
+        hint: "Choose a folder that you can write to. No part of its path may be a file.",
       });
     });
     return { folder: path };
   }
   if (found !== undefined && options.force !== true) {
     throw new PortolanError("USAGE", `The file ${out} of --out exists already.`, {
-      hint: "Add --force to overwrite it, or choose another name.",
+      hint: "Add --force to overwrite the file, or choose another name.",
     });
   }
   const folder = await stat(dirname(path)).catch(() => undefined);

@@ -26,7 +26,7 @@ export function addCompletionCommand({ program, explain, run, server = [] }: Com
       "portolan completion fish > ~/.config/fish/completions/portolan.fish",
     ],
     sections: [
-      "The scripts complete commands, options, clients, servers, tools, arguments and their values. They read config files and the stored tool lists of the last run. For approve, they ask the running gateways for the waiting calls. They start no server.",
+      "The scripts complete commands, options, clients, servers, tools, arguments and their values. They read config files, and the tool lists that Portolan stored when the servers last ran. For approve, they ask the running gateways for the waiting calls. They start no server.",
       exitCodes({ 0: "done", 2: "wrong usage" }),
     ],
   });

@@ -26,7 +26,9 @@ export function completionScript(shell: string | undefined, commands: readonly C
       return fish(commands);
     default: {
       const message =
-        shell === undefined ? "No shell was given." : `There is no completion for ${JSON.stringify(shell)}.`;
+        shell === undefined
+          ? "No shell was given."
+          : `Portolan has no completion script for the shell ${JSON.stringify(shell)}.`;
       throw new PortolanError("USAGE", message, {
         hint: (shell && didYouMean(shell, SHELLS)) || "Supported shells: bash, zsh, fish.",
       });

@@ -9,27 +9,34 @@ import type { DisconnectOptions } from "./disconnect.ts";
 
 const EXIT_CODES = exitCodes({
   0: "done",
-  2: "wrong usage, a file that cannot be used or changed, or --yes is missing where nobody can be asked",
+  2: "wrong usage, a file that cannot be used or changed, or --yes is missing and there is no terminal",
   130: "you declined, or interrupted the command (Ctrl-C)",
 });
 
 export function addConnectCommands({ program, explain, run, server = [] }: CommandHost): void {
   const connect = defineCommand(program, {
     name: "connect",
-    summary: "give MCP clients one entry, the gateway of this workspace, in place of the servers it offers",
+    summary:
+      "let MCP clients use the gateway of this workspace: one entry in place of the servers that the gateway offers",
     argument: "[client...]",
     groups: [outputOptions, workspaceOption],
   })
-    .option("--all", "every client that is found on this computer")
-    .option("--import", "first add the clients' servers that this workspace does not have")
+    .option("--all", "connect every client that is found on this computer")
+    .option(
+      "--import",
+      "first copy the clients' servers that this workspace does not have into its portolan.yaml",
+    )
     .option(
       "--secrets <place>",
-      "for plain-text secrets: vault or keyring stores them encrypted, keep copies them",
+      "for plain-text secrets: vault or keyring stores them encrypted, keep copies them as plain text",
     )
-    .option("--strict", "with --import: fail if a server is started with a file that its sandbox hides")
+    .option(
+      "--strict",
+      "with --import: fail if the sandbox of a server hides a file that the server is started with",
+    )
     .option("--http", "connect by the URL of a running gateway; the token is never written into the file")
     .option("--scope <scope>", "user (default) or project: which config file of the client is changed")
-    .option("--file <file>", "the config file of the client that is changed")
+    .option("--file <file>", "change this config file of the client")
     .option("--yes", "write without asking")
     .option("--dry-run", "show the changes, and write nothing")
     .action((words: string[], raw: RawOptions & ConnectOptions) =>
@@ -47,7 +54,7 @@ export function addConnectCommands({ program, explain, run, server = [] }: Comma
       "Without a client, the command shows the clients of this computer, their state, and the command that connects each.",
       "Portolan adds one entry to the client's file, and removes from it only the servers that the workspace has too. The rest of the file stays byte for byte. portolan disconnect restores the file.",
       "Servers that the workspace does not have are imported if you agree at the terminal, or with --import. Plain-text secrets are not copied without your consent: --secrets decides. Without --secrets, Portolan asks at a terminal; elsewhere, or with --yes, a server with a plain-text secret stays in the client.",
-      "A client starts the gateway with portolan serve --stdio. With --http it uses the address of the running gateway: VS Code asks for the token, other clients read it from PORTOLAN_TOKEN. Claude Desktop supports no address, and starts the gateway also with --http.",
+      "A client starts the gateway with portolan serve --stdio. With --http it uses the address of the running gateway: VS Code asks for the token, other clients read it from PORTOLAN_TOKEN. The config of Claude Desktop supports no URLs, so Claude Desktop starts the gateway also with --http.",
       OUTPUT,
       EXIT_CODES,
     ],
@@ -60,7 +67,7 @@ export function addConnectCommands({ program, explain, run, server = [] }: Comma
     groups: [outputOptions],
   })
     .usage("<client...> [options]")
-    .option("--all", "every connected client")
+    .option("--all", "disconnect every connected client")
     .option("--yes", "do not ask, even if a file was changed after connect")
     .option("--dry-run", "show what would be restored, and write nothing")
     .action((words: string[], raw: RawOptions & DisconnectOptions) =>
@@ -70,7 +77,7 @@ export function addConnectCommands({ program, explain, run, server = [] }: Comma
     examples: ["portolan disconnect cursor", "portolan disconnect --all --dry-run"],
     sections: [
       CLIENTS,
-      "If a file was not changed after connect, its old content is restored byte for byte. If it was changed, Portolan only removes the gateway's entry and adds the servers again; other changes and comments stay.",
+      "If a file was not changed after connect, its old content is restored byte for byte. If the file was changed, Portolan only removes the gateway's entry and adds the servers again; other changes and comments stay.",
       OUTPUT,
       EXIT_CODES,
     ],

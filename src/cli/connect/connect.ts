@@ -83,7 +83,7 @@ function refuseAlone({ file, scope, dryRun, yes, import: wantsImport }: ConnectO
   const [flag] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];
   if (flag !== undefined)
     throw new PortolanError("USAGE", `${flag} needs a client.`, {
-      hint: "portolan connect shows the clients of this computer; --all connects all of them.",
+      hint: "To see the clients of this computer: portolan connect. To connect all of them: portolan connect --all",
     });
 }
 
@@ -103,7 +103,7 @@ async function chooseTargets(
     const found = await foundClients(computer);
     if (found.length === 0)
       throw new PortolanError("USAGE", "--all found no MCP client on this computer.", {
-        hint: `To connect one anyway: portolan connect <client>. Supported clients: ${Object.keys(CLIENTS).join(", ")}.`,
+        hint: `To connect a client anyway: portolan connect <client>. Supported clients: ${Object.keys(CLIENTS).join(", ")}.`,
       });
     return found;
   }
@@ -165,7 +165,7 @@ async function chooseImport(
             notes: false,
           }),
     refuse: (server) =>
-      gatewayOf(server, place.place) === undefined ? undefined : "it is a gateway of Portolan",
+      gatewayOf(server, place.place) === undefined ? undefined : "it is a gateway of Portolan itself",
   });
   return copy;
 }
@@ -180,7 +180,7 @@ async function askImport(
     await prompter.select({
       message: `${count(missing.length, "server")} of these clients ${missing.length === 1 ? "is" : "are"} not in this workspace yet: ${plainLine(missing.map(({ alias }) => alias).join(", "), 300)}.`,
       options: [
-        { value: "import", label: `Import into ${await ownFile(folder)}, and remove from the clients` },
+        { value: "import", label: `Copy into ${await ownFile(folder)}, and remove from the clients` },
         { value: "keep", label: "Leave in the clients" },
       ],
       initial: "import",
@@ -213,7 +213,7 @@ function nothingToServe(plans: readonly FilePlan[], copy: CopyPlan | undefined):
     return new PortolanError(
       "SERVER_UNKNOWN",
       `This workspace has no servers, and none was imported: ${reasons.join("; ")}.`,
-      { hint: "Add one: portolan add <name> -- <command...>" },
+      { hint: "Add a server: portolan add <name> -- <command...>" },
     );
   const hasServers = plans.some(({ missing }) => missing.length > 0);
   return new PortolanError(
@@ -222,7 +222,7 @@ function nothingToServe(plans: readonly FilePlan[], copy: CopyPlan | undefined):
     {
       hint: hasServers
         ? `Import the servers of the client: portolan connect ${clients} --import`
-        : "Add one: portolan add <name> -- <command...>",
+        : "Add a server: portolan add <name> -- <command...>",
     },
   );
 }

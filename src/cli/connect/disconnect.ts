@@ -148,10 +148,11 @@ async function planUndo(record: ConnectionRecord, records: Records): Promise<Und
       const done = named(() => restoreServers(record.client, text ?? "", before, record), record.file);
       const notes = [
         ...(done.entry === "changed"
-          ? [`the entry ${record.entry.name} stays: it is no longer this gateway but another server`]
+          ? [`the entry ${record.entry.name} stays, because it was changed: it is no longer this gateway`]
           : []),
         ...done.kept.map(
-          ({ name }) => `${name} was not restored: the file has a server with this name again`,
+          ({ name }) =>
+            `the server ${name} was not restored, because the file has a server with this name again`,
         ),
       ];
       return {
@@ -185,7 +186,7 @@ async function withUnusedPaths({ io }: Cli, plan: Undo): Promise<Undo> {
       .filter(({ value }) => isAbsolute(value) && !theirs.has(value) && existsSync(value))
       .map(
         ({ where, value }) =>
-          `${place.name} does not use ${pathLabeller(io)(value)}: only the workspace's config of ${alias} names it (${where})`,
+          `the restored server ${place.name} does not use ${pathLabeller(io)(value)}; only the server ${alias} of the workspace uses this path (${where})`,
       );
   });
   return { ...plan, used, notes: [...plan.notes, ...notes] };
@@ -277,7 +278,9 @@ async function describeLeft({ io, output }: Cli, plans: readonly Undo[]): Promis
     const needs = await findNeeds({ servers: own, folder }, { get: async () => undefined });
     const secrets = needs.filter(({ kind }) => kind === "name").map(({ name }) => plainLine(name, 80));
     if (secrets.length > 0)
-      lines.push(`their secrets, if they are stored: portolan secrets rm ${secrets.join(" ")}${at}`);
+      lines.push(
+        `secrets of these servers, if they are stored: portolan secrets rm ${secrets.join(" ")}${at}`,
+      );
     // The client's own server may use the same data.
     for (const { alias, file } of own.flatMap(dataOf))
       if (!plans.some(({ used }) => used?.has(file)))
@@ -287,7 +290,10 @@ async function describeLeft({ io, output }: Cli, plans: readonly Undo[]): Promis
       lines.push(`the gateway ${gatewayLabel(gateway)}: portolan stop${at}`);
   }
   if (lines.length === 0) return [];
-  return ["These remain. To remove them:", ...lines.map((line) => wrap(`  ${line}`, output.width, 4))];
+  return [
+    "Portolan did not remove the following. To remove it:",
+    ...lines.map((line) => wrap(`  ${line}`, output.width, 4)),
+  ];
 }
 
 /** The data file of a known server, such as the one that `connect` suggested. */
@@ -318,7 +324,7 @@ function describe(
     restored: `${file} ${isDry ? "would be" : "is"} byte for byte as before.${servers}`,
     removed: `${file} ${would} removed: it did not exist before.`,
     merged: `${hasEntry ? `The gateway's entry ${would} removed from ${file}` : `${file} no longer has an entry of the gateway`}; your later changes stay.${servers}`,
-    unchanged: `${file} no longer has an entry of the gateway, so it was not changed.`,
+    unchanged: `${file} no longer has an entry of the gateway, so Portolan does not change the file.`,
     gone: `${file} no longer exists, so nothing is restored.`,
   }[change];
   return [
@@ -326,6 +332,6 @@ function describe(
     ...notes.map((note) => wrap(`  ${colors.yellow("note")} ${plainLine(note, 500)}`, width, 4)),
     ...(backup === undefined
       ? []
-      : [`  ${change === "gone" ? "Its earlier content" : "Backup"}: ${label(backup)}`]),
+      : [`  ${change === "gone" ? "Its content before portolan connect" : "Backup"}: ${label(backup)}`]),
   ].join("\n");
 }

@@ -160,18 +160,18 @@ const LABELS: Readonly<Record<ConnectionState, string>> = {
   connected: "connected",
   changed: "connected; the file was changed since",
   elsewhere: "connected to another workspace",
-  "by-hand": "connected by hand",
-  removed: "entry removed by hand",
-  gone: "file removed",
+  "by-hand": "connected by an entry that portolan connect did not write",
+  removed: "was connected; the entry of the gateway was removed by hand",
+  gone: "was connected; the file no longer exists",
   "not-connected": "not connected",
-  unreadable: "unreadable",
+  unreadable: "the file cannot be read",
 };
 
 function describe(states: readonly ClientState[], next: string | undefined, { io, output }: Cli): string {
   const { colors, width } = output;
   if (states.length === 0)
     return wrap(
-      `No MCP client was found on this computer. To connect one anyway: portolan connect <client>. Supported clients: ${Object.keys(CLIENTS).join(", ")}.`,
+      `No MCP client was found on this computer. To connect a client anyway: portolan connect <client>. Supported clients: ${Object.keys(CLIENTS).join(", ")}.`,
       width,
     );
   // Files of the user, which a person in the home folder would take for files of a project.

@@ -86,7 +86,7 @@ export async function planFile({ client, file }: Target, context: PlanContext): 
   if (replacement === undefined)
     throw new PortolanError(
       "NOT_SUPPORTED",
-      `Portolan cannot write the gateway into ${file}: the format of this client does not support it.`,
+      `Portolan cannot write the gateway into ${file}: the config format of this client does not support such an entry.`,
     );
   const { notes, ...rest } = replacement;
   return {
@@ -157,7 +157,8 @@ function planEntry(
   declared: readonly ServerConfig[],
   place: GatewayPlace,
 ): PlannedServer {
-  if (server === undefined) return { alias: name, name, change: "kept", reason: "it has an error", runs: "" };
+  if (server === undefined)
+    return { alias: name, name, change: "kept", reason: "its config has an error", runs: "" };
   const common = { alias: server.alias, name, runs: endpointLabel(server.endpoint) };
   const gateway = gatewayOf(server, place);
   if (gateway === "this") return { ...common, change: "replaced", reason: "it is this gateway already" };
@@ -169,7 +170,7 @@ function planEntry(
       return {
         ...common,
         change: "replaced",
-        reason: match.by === server.alias ? undefined : `it is ${match.by} in the workspace`,
+        reason: match.by === server.alias ? undefined : `the workspace has this server as ${match.by}`,
       };
     case "differs":
       return { ...common, change: "kept", reason: match.reason };

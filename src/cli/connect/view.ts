@@ -141,11 +141,11 @@ export function describeDone(
     );
   if (http.length < plans.length && !isRunning)
     lines.push(
-      `To run each server once for all clients: ${colors.bold(`portolan serve${inFolder} --daemon`)}`,
+      `To run each server only once, for all clients together: ${colors.bold(`portolan serve${inFolder} --daemon`)}`,
       `To start this gateway at every login: ${colors.bold(`portolan service install${inFolder}`)}`,
     );
   lines.push(
-    `To undo it: ${colors.bold(`portolan disconnect ${plans.map(({ client }) => client).join(" ")}`)}`,
+    `To undo the connection: ${colors.bold(`portolan disconnect ${plans.map(({ client }) => client).join(" ")}`)}`,
     `To start and check the servers: ${colors.bold(`portolan status${inFolder}`)}`,
   );
   return [...lines.map((line) => wrap(line, width)), ...describeOpenGrants(grants, width)].join("\n");

@@ -15,7 +15,7 @@ import { findControlled, withGateway } from "./find.ts";
 
 /** The rule by which a gateway applies a changed file that has an error. */
 export const AS_A_WHOLE =
-  "It applies a file completely or not at all. If a file has an error, the gateway continues to use the earlier version of the file.";
+  "A gateway applies a file completely or not at all. If a file has an error, the gateway continues to use the earlier version of the file.";
 
 /** The element of the field `gateways` in JSON output. */
 interface AppliedGateway extends GatewayField {
@@ -104,7 +104,7 @@ async function applyTo(
       return failed(
         2,
         problems,
-        `The gateway ${label} has not applied the changes below. ${AS_A_WHOLE}\n${problems.map((one) => `- ${plainLine(one, 1_000)}`).join("\n")}`,
+        `The gateway ${label} has not applied all changes. ${AS_A_WHOLE} The problems:\n${problems.map((one) => `- ${plainLine(one, 1_000)}`).join("\n")}`,
       );
     const text = `The running gateway ${label} has applied the change.`;
     const field = { ...toGatewayField(gateway), applied: true };
@@ -118,7 +118,7 @@ async function applyTo(
     };
   } catch (thrown) {
     const { message } = toPortolanError(thrown);
-    const text = `The gateway ${label} did not confirm the change (${plainLine(message, 300)}). It may still use the old config. Try again: portolan reload --pid ${gateway.pid}`;
+    const text = `The gateway ${label} did not confirm the change (${plainLine(message, 300)}). The gateway may still use the old config. Try again: portolan reload --pid ${gateway.pid}`;
     return failed(3, [message], text);
   }
 }

@@ -39,7 +39,7 @@ export async function approve(cli: Cli, words: readonly string[], raw: RawApprov
   cli.output.print(`${describeDecision(raw, forMs)}: ${nameOf(call)}.`);
   if (decision === "approve" && !found.call.isConnected)
     cli.output.note(
-      "The client no longer waits for this call. The approval applies to its next call with the same arguments.",
+      "The client no longer waits for this call. The approval applies to the next call of the client with the same tool and arguments.",
     );
   return 0;
 }
@@ -71,7 +71,7 @@ async function unknownCall(
         "APPROVAL_UNKNOWN",
         `No call with the id ${JSON.stringify(id)} is waiting for approval.`,
         {
-          hint: `It was approved or denied already, its time has expired, its client has disconnected, or the id is wrong. ${others}`,
+          hint: `The call was approved or denied already, its time has expired, its client has disconnected, or the id is wrong. ${others}`,
         },
       )
     : new PortolanError("APPROVAL_UNKNOWN", known.message, { hint: others });
@@ -83,7 +83,7 @@ function checkUsage(id: string | undefined, more: readonly string[], raw: RawApp
   if (id === undefined && (raw.for !== undefined || raw.deny === true || raw.reason !== undefined))
     throw new PortolanError(
       "USAGE",
-      "No call was given. portolan approve shows the ids of the waiting calls.",
+      "No call was given. To see the ids of the waiting calls: portolan approve",
       {
         hint,
       },
@@ -137,7 +137,7 @@ function list({ io, output }: Cli, all: readonly FoundCall[]): number {
     const cut = call.cut === 0 ? "" : ` (and ${call.cut} more characters)`;
     const gone = call.isConnected
       ? ""
-      : "\n  The client no longer waits for this call: an approval applies to its next call.";
+      : "\n  The client no longer waits for this call. An approval applies to the next call of the client with the same tool and arguments.";
     const times = call.maxForMs === undefined ? "" : `, or --for up to ${formatDuration(call.maxForMs)}`;
     return [
       `${colors.bold(call.id)}  ${nameOf(call)}  ${colors.dim(`${left} s left`)}`,

@@ -63,7 +63,7 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
     examples: ["portolan restart github", "portolan restart github -w ~/project"],
     sections: [
       GATEWAY,
-      "A new process takes over when it is ready. Calls that are running finish on the old one.",
+      "A new process of the server takes over when it is ready. Calls that are running finish on the old process.",
       exitCodes({
         0: "done",
         2: "wrong usage, or an unknown server",
@@ -92,7 +92,7 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
       exitCodes({
         0: "done",
         2: "wrong usage, or an unknown server",
-        3: "no gateway runs and there is no log file (with -f: no gateway runs), or it does not answer",
+        3: "no gateway runs and there is no log file (with -f: no gateway runs), or the gateway does not answer",
       }),
     ],
   });
@@ -108,7 +108,7 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
     examples: ["portolan reload", "portolan reload -w ~/project"],
     sections: [
       GATEWAY,
-      "A gateway applies saved files by itself. A reload also reads secrets, tokens and the TLS certificate again: servers whose secrets changed are restarted, and the gateway accepts the new token of portolan token --new. SIGHUP does the same. If a file has errors, the gateway continues to use the earlier config.",
+      "A gateway applies saved files by itself. A reload also reads secrets, tokens and the TLS certificate again: servers whose secrets changed are restarted, and the gateway accepts the new token of portolan token --new. The signal SIGHUP to the process of the gateway does the same. If a file has errors, the gateway continues to use the earlier config.",
       exitCodes({
         0: "done",
         2: "wrong usage, or a file or setting that the gateway cannot use",
@@ -119,10 +119,10 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
 
   const page = defineCommand(program, {
     name: "console",
-    summary: "print a link to the console of the running gateway",
+    summary: "print a link to the web console of the running gateway",
     groups: [outputOptions, workspaceOption],
   })
-    .option("--open", "also open it in the browser")
+    .option("--open", "also open the link in the browser")
     .action((raw: RawConsoleOptions) =>
       run(raw, async (cli) => (await import("./console.ts")).showConsole(cli, raw)),
     );
@@ -130,7 +130,7 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
     examples: ["portolan console", "portolan console --open", "portolan console -w ~/project"],
     sections: [
       GATEWAY,
-      "The link signs in once, within five minutes. The browser then stays signed in for a week, or until you sign out.",
+      "The link signs you in. It works once, within five minutes. The browser then stays signed in for a week, or until you sign out.",
       exitCodes({
         0: "done",
         2: "wrong usage",

@@ -17,6 +17,6 @@ export async function showConsole(cli: Cli, raw: RawConsoleOptions): Promise<num
     output.note(output.noteColors.dim("The link works once, within five minutes."));
   }
   if (raw.open === true && !(await io.openBrowser(link)))
-    output.note("No browser could be opened. Open the link yourself.");
+    output.note("Portolan could not open a browser. Open the link yourself.");
   return 0;
 }

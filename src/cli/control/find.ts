@@ -5,7 +5,7 @@ import { PortolanError, unknownServer } from "../../errors/index.ts";
 import type { Cli } from "../context.ts";
 import type { RawOptions } from "../options/parse.ts";
 import { diagnosticLine } from "../output/diagnostic.ts";
-import { elsewhereHint, workspaceOption } from "../workspace/elsewhere.ts";
+import { elsewhereHint, optionFor, workspaceOption } from "../workspace/elsewhere.ts";
 import { pathLabeller, workspaceFolder } from "../workspace/folder.ts";
 import { gatewayLabel } from "../workspace/running.ts";
 
@@ -44,7 +44,7 @@ export async function noGateway({ io, options }: Cli): Promise<PortolanError> {
   const path = workspaceFolder(io, options);
   const elsewhere = (await elsewhereHint(io, path)) ?? "For another workspace, use -w <path>.";
   return new PortolanError("SERVER_UNAVAILABLE", `No gateway runs for ${pathLabeller(io)(path)}.`, {
-    hint: `${elsewhere} To start one here: portolan serve --daemon`,
+    hint: `${elsewhere} To start a gateway: portolan serve${optionFor(path, io)} --daemon`,
   });
 }
 

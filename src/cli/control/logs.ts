@@ -8,7 +8,7 @@ import { takeOneWord } from "../options/usage-error.ts";
 import { formatTime } from "../output/event.ts";
 import { serverLogFile } from "../serve/control.ts";
 import { plainLine, plainText, toJsonText } from "../terminal/safe-text.ts";
-import { elsewhereHint, withElsewhere } from "../workspace/elsewhere.ts";
+import { elsewhereHint, optionFor, withElsewhere } from "../workspace/elsewhere.ts";
 import { pathLabeller, workspaceFolder } from "../workspace/folder.ts";
 import {
   findControlled,
@@ -28,7 +28,7 @@ const MAX_LINES = 2_000;
 
 export async function logs(cli: Cli, words: readonly string[], raw: RawLogsOptions): Promise<number> {
   const { output, interrupt } = cli;
-  const hint = "portolan logs <server>; portolan status shows the names of the servers.";
+  const hint = "portolan logs <server>. To see the names of the servers: portolan status";
   const alias = takeOneWord(words, { command: "logs", noun: "server", hint });
   const lines = raw.lines === undefined ? DEFAULT_LINES : Number(raw.lines);
   if (!Number.isInteger(lines) || lines < 0 || lines > MAX_LINES)
@@ -74,7 +74,7 @@ async function fromFile(
         `No gateway runs for this workspace, and there is no log of ${alias}.`,
         {
           server: alias,
-          hint: `Start a gateway: portolan serve --daemon. To start only ${alias}: portolan why ${alias}`,
+          hint: `To start a gateway: portolan serve${optionFor(path, io)} --daemon. To start only ${alias}, and see its state: portolan why ${alias}${optionFor(path, io)}`,
         },
       ),
       { elsewhere: await elsewhereHint(io, path) },

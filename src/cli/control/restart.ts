@@ -11,7 +11,7 @@ import { type RawControlOptions, requireGateway, requireServed, withGateway } fr
 export async function restart(cli: Cli, words: readonly string[], raw: RawControlOptions): Promise<number> {
   const { output, interrupt } = cli;
   const hint =
-    "portolan restart <server>; portolan status shows the names of the servers. To restart the gateway: portolan stop, then portolan serve --daemon";
+    "portolan restart <server>. To see the names of the servers: portolan status. To restart the gateway itself: portolan stop, then portolan serve --daemon";
   const alias = takeOneWord(words, { command: "restart", noun: "server", hint });
   const gateway = await requireGateway(cli, raw);
   const health = await withGateway(gateway, async (client) => {

@@ -42,8 +42,10 @@ export async function stop(cli: Cli, raw: RawStopOptions): Promise<number> {
     else
       output.print(
         [
-          ...ended.map((gateway) => `The gateway ${gatewayLabel(gateway)} had crashed or was killed.`),
-          `No gateway runs for this workspace.${raw.all === true ? " --all stops only the gateways of this workspace." : ""}${elsewhere.length === 0 ? "" : " To stop those of other workspaces:"}`,
+          ...ended.map(
+            (gateway) => `The gateway ${gatewayLabel(gateway)} had already crashed, or was killed.`,
+          ),
+          `No gateway runs for this workspace.${raw.all === true ? " --all stops only the gateways of this workspace." : ""}${elsewhere.length === 0 ? "" : " To stop a gateway of another workspace:"}`,
           ...elsewhere.map((one) => `  portolan stop ${one}`),
         ].join("\n"),
       );
@@ -62,7 +64,7 @@ async function stopOne(gateway: RunningGateway): Promise<void> {
   while (await gateway.isAlive()) {
     if (performance.now() > deadline)
       throw new PortolanError("TIMEOUT", `The gateway ${gatewayLabel(gateway)} did not stop in time.`, {
-        hint: `To kill it: kill -9 ${gateway.pid}`,
+        hint: `To end the process of the gateway at once: kill -9 ${gateway.pid}`,
       });
     await delay(POLL_MS);
   }
@@ -77,7 +79,7 @@ export async function reload(cli: Cli, raw: RawControlOptions): Promise<number> 
   );
   const done = hasFiles
     ? `The gateway ${gatewayLabel(gateway)} has read its config files again.`
-    : "This gateway serves the servers of MCP clients, whose config files it reads only when it starts. Restart it to use changes.";
+    : "This gateway serves the servers of MCP clients. It reads the config files of the clients only when it starts. To use changes, restart the gateway.";
   const names = (aliases: readonly string[]): string =>
     aliases.map((alias) => plainLine(alias, 80)).join(", ");
   const isSame = [changed, restarted, removed, applied, restart].every((list) => list.length === 0);
@@ -98,17 +100,23 @@ export async function reload(cli: Cli, raw: RawControlOptions): Promise<number> 
       [
         ...(problems.length === 0
           ? [hasFiles && isSame ? `${done} No server and no setting changed since the last reload.` : done]
-          : [`The gateway ${gatewayLabel(gateway)} has not applied the changes below. ${AS_A_WHOLE}`]),
+          : [
+              `The gateway ${gatewayLabel(gateway)} has not applied all changes. ${AS_A_WHOLE} The problems:`,
+            ]),
         ...problems.map((problem) => `- ${plainLine(problem, 1_000)}`),
         // With problems, only earlier changes of the files can have been applied.
         ...(applied.length === 0
           ? []
           : [
-              `${problems.length === 0 ? "Applied" : "Applied earlier, since the last reload"}: ${names(applied)}`,
+              `${problems.length === 0 ? "Settings applied" : "Settings applied earlier, since the last reload"}: ${names(applied)}`,
             ]),
-        ...(restart.length === 0 ? [] : [`Needs a restart of the gateway: ${names(restart)}`]),
-        ...(restarted.length === 0 ? [] : [`Restarted, because their secrets changed: ${names(restarted)}`]),
-        ...(removed.length === 0 ? [] : [`Removed: ${names(removed)}`]),
+        ...(restart.length === 0
+          ? []
+          : [`Changed settings that need a restart of the gateway: ${names(restart)}`]),
+        ...(restarted.length === 0
+          ? []
+          : [`Servers restarted, because their secrets changed: ${names(restarted)}`]),
+        ...(removed.length === 0 ? [] : [`Servers removed: ${names(removed)}`]),
         ...servers.flatMap((health) => [
           serverLine(health, output.colors),
           ...[nextCommand(health) ?? []].flat().map((line) => `  ${line}`),

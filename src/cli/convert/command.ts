@@ -125,7 +125,7 @@ function addConvert({ program, explain, run, server = [] }: CommandHost): void {
     sections: [
       "Each operation becomes a tool. Operations that cannot be a tool are skipped and reported. Credentials become references to secrets, never values.",
       "A URL must be https, or http on this computer. Portolan fetches at most 16 MiB within 20 seconds, and follows no redirect to another host.",
-      "A description that is too large for one file becomes one file for each tag. A list of tools that is too large for a model is reported.",
+      "If a description is too large for one file, Portolan makes one file for each tag. If the list of tools is too large for a language model, Portolan prints a warning.",
       `Output:
   The mcpfile goes to stdout, also when stdout is not a terminal; with --json, a JSON object that contains it. Skipped operations and warnings go to stderr.`,
       FETCH_EXIT_CODES,
@@ -151,7 +151,7 @@ function addConvert({ program, explain, run, server = [] }: CommandHost): void {
       "portolan convert mcpfile mcpfile.yaml --out mcpfile.yaml --force",
     ],
     sections: [
-      "A file with several servers becomes several files, and settings that define how a server is served go into an mcpserver.yaml. The tools stay the same; if that is not possible, nothing is written.",
+      "A file with several servers becomes several files, and the settings of the server itself, such as its port, go into an mcpserver.yaml. The tools stay the same. If that is not possible, nothing is written.",
       `Output:
   The files go to stdout, one after the other; with --json, a JSON object that contains them.`,
       EXIT_CODES,

@@ -125,7 +125,7 @@ async function deliver(
   await writeFiles(placed, {
     force: force === true,
     label: pathLabeller(io),
-    hint: "Add --force to overwrite it, or choose another name.",
+    hint: "Add --force to overwrite the file, or choose another name.",
   });
   if (json === true) output.json({ ...whole, written: placed.map(({ path }) => path) });
   return placed.map(({ path }) => path);
@@ -178,7 +178,7 @@ async function readGiven(word: string, cli: Cli, urls = true): Promise<Given> {
     throw new PortolanError("FILE_FAILED", `${word} ${problem}.`, {
       hint:
         found?.isFile() === true
-          ? `A description can have at most ${MAX_BYTES / MEBI} MiB. Pass a smaller one.`
+          ? `The file can have at most ${MAX_BYTES / MEBI} MiB. Use a smaller file.`
           : "Check the path, and name a file.",
     });
   const bytes = await readFile(path);

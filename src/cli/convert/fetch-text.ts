@@ -36,19 +36,19 @@ function toPortolanError(error: FetchError): PortolanError {
     return new PortolanError(
       "TARGET_INVALID",
       `${labelOf(url)} redirects to another host: ${labelOf(parseAddress(target.href))}.`,
-      { hint: "If you trust that host, use its URL." },
+      { hint: "If you trust the other host, run the command again with the new URL." },
     );
   if (kind === "timeout")
     return new PortolanError(
       "TIMEOUT",
       `${labelOf(url)} did not answer within ${TIMEOUT_MS / 1_000} seconds.`,
-      { hint: "Download it yourself, and pass the file.", cause: error },
+      { hint: "Download the description yourself, and give the path of the file.", cause: error },
     );
   if (kind === "too-large")
     return new PortolanError(
       "HTTP_ERROR",
       `${labelOf(url)} cannot be fetched: it has more than ${MAX_BYTES / 1024 / 1024} MiB.`,
-      { hint: "Use a smaller description: a file has the same limit.", cause: error },
+      { hint: "Use a smaller description. The same limit applies to files.", cause: error },
     );
   return failed(url, plainLine(code ?? message, 200), error);
 }
@@ -59,14 +59,14 @@ function parseAddress(address: string): URL {
   const url = new URL(address);
   if (url.username !== "" || url.password !== "")
     throw new PortolanError("TARGET_INVALID", `The URL of ${url.host} contains a user name or password.`, {
-      hint: "Download it yourself, and pass the file.",
+      hint: "Download the description yourself, and give the path of the file.",
     });
   if (isSecureUrl(url)) return url;
   throw new PortolanError(
     "TARGET_INVALID",
     `${labelOf(url)} is not fetched: the URL must be https, or http on this computer.`,
     {
-      hint: "Without https, others on the network could change the content. Download it yourself, and pass the file.",
+      hint: "Without https, others on the network could change the content. Download the description yourself, and give the path of the file.",
     },
   );
 }
@@ -76,7 +76,7 @@ function decode(bytes: Buffer, url: URL): string {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     throw new PortolanError("HTTP_ERROR", `${labelOf(url)} cannot be used: it is not UTF-8 text.`, {
-      hint: "Download it yourself, save it as UTF-8, and pass the file.",
+      hint: "Download the description yourself, save it as UTF-8, and give the path of the file.",
     });
   }
 }
@@ -84,7 +84,7 @@ function decode(bytes: Buffer, url: URL): string {
 function failed(url: URL, reason: string, cause?: unknown): PortolanError {
   return new PortolanError("HTTP_ERROR", `${labelOf(url)} cannot be fetched: ${reason}.`, {
     cause,
-    hint: "Check the URL, or download it yourself and pass the file.",
+    hint: "Check the URL, or download the description yourself and give the path of the file.",
   });
 }
 

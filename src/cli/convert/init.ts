@@ -31,7 +31,7 @@ export async function initWorkspace(cli: Cli, words: readonly string[]): Promise
     );
   const label = pathLabeller(io);
   const at = folder === io.cwd ? "" : ` -w ${shellWord(label(folder))}`;
-  const hint = `Add a server to it: portolan add <name>${at} -- <command...>`;
+  const hint = `To add a server to this file: portolan add <name>${at} -- <command...>`;
   const file = join(folder, "portolan.yaml");
   const other = join(folder, "portolan.yml");
   if ((await stat(other).catch(() => undefined)) !== undefined)
@@ -59,7 +59,7 @@ export async function initMcpfile(cli: Cli, words: readonly string[]): Promise<n
   const { io, output } = cli;
   const { file, given } = await takePath(cli, words, { kind: "mcpfile", name: "mcpfile.yaml" });
   if (!/\.ya?ml$/i.test(file))
-    throw new PortolanError("USAGE", `${given} is not a name for an mcpfile.`, {
+    throw new PortolanError("USAGE", `An mcpfile cannot have the name ${given}.`, {
       hint: `The name must end in .yaml or .yml, preferably in mcpfile.yaml: ${given}.mcpfile.yaml`,
     });
   const label = pathLabeller(io);

@@ -17,11 +17,11 @@ export function addDoctorCommand({ program, explain, run }: CommandHost): void {
       "portolan doctor --json | jq '.backends[].report.findings[] | select(.ok | not)'",
     ],
     sections: [
-      "Local servers run in a sandbox: a read-only system, a folder of their own, no network. This command tests each sandbox backend of this machine, compares what they enforce, and then starts a small program in the default profile that tries to escape. It also checks the installed packages. If it knows how to fix a failure, it shows the fix.",
+      "Local servers run in a sandbox: a read-only system, a folder of their own, no network. These are the rules of the default profile. This command tests each sandbox backend (a program such as bubblewrap) of this machine, and compares what the backends enforce. Then it starts a small program in a sandbox with the default profile. The program tries to escape. The command also checks the installed packages. If it knows how to fix a failure, it shows the fix.",
       OUTPUT,
       exitCodes({
-        0: "this machine can enforce the default profile",
-        3: "this machine cannot enforce the default profile",
+        0: "this machine can enforce the default profile of the sandbox",
+        3: "this machine cannot enforce the default profile of the sandbox",
       }),
     ],
   });

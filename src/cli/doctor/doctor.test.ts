@@ -43,7 +43,7 @@ docker does not work here (optional: for servers that are container images)
 Self-test: a program in the default profile
   ok  cannot read outside
 
-The default profile is enforced here.`);
+This machine can enforce the default profile of the sandbox.`);
 });
 
 test.each<[string, Diagnosis]>([
@@ -56,6 +56,6 @@ test.each<[string, Diagnosis]>([
 ])("%s is not enforced", (_, diagnosis) => {
   expect(canEnforce(diagnosis)).toBe(false);
   const text = describeDiagnosis(diagnosis, view);
-  expect(text).toContain("cannot be enforced here");
+  expect(text).toContain("This machine cannot enforce the default profile of the sandbox");
   expect(text).toContain("First step: apt install docker.io");
 });

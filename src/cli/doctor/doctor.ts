@@ -62,8 +62,8 @@ export function describeDiagnosis(diagnosis: Diagnosis, view: DoctorView): strin
   if (selfTest.length > 0) sections.push(part("Self-test: a program in the default profile", selfTest, view));
   if (store.length > 0) sections.push(part("Installed packages", store, view));
   const verdict = canEnforce(diagnosis)
-    ? colors.green("The default profile is enforced here.")
-    : `${colors.red("The default profile cannot be enforced here")}${consequence(diagnosis)}`;
+    ? colors.green("This machine can enforce the default profile of the sandbox.")
+    : `${colors.red("This machine cannot enforce the default profile of the sandbox")}${consequence(diagnosis)}`;
   return [...sections, wrap([verdict, ...remedies(diagnosis)].join("\n"), width)].join("\n\n");
 }
 
@@ -116,6 +116,6 @@ function remedies(diagnosis: Diagnosis): string[] {
   const first = all.find(({ ok, remedy }) => !ok && remedy !== undefined && remedy !== "");
   return [
     ...(first?.remedy === undefined ? [] : [`First step: ${plainLine(first.remedy, 1_000)}`]),
-    "If this machine is itself isolated, for example a container, you can switch the sandbox off: PORTOLAN_SANDBOX=off",
+    "If this machine is itself isolated, for example a container, you can switch the sandbox off. Set the environment variable PORTOLAN_SANDBOX=off",
   ];
 }

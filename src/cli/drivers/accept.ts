@@ -19,7 +19,7 @@ export async function acceptDrivers(cli: Cli, words: readonly string[]): Promise
   const { output } = cli;
   if (words.length === 0)
     throw new PortolanError("USAGE", "No driver and no contract was given.", {
-      hint: "portolan drivers accept <id>",
+      hint: "portolan drivers accept <id>. To see the ids of drivers: portolan status. To see the ids of contracts: portolan list contracts",
     });
   const own = await loadContracts(cli);
   const { root } = own.endpoint;

@@ -45,7 +45,7 @@ function addResolve({ program, explain, run }: CommandHost): void {
     groups: GROUPS,
   })
     .usage("<contract> [options]")
-    .option("--pin <driver>", "test a call that is pinned to this driver")
+    .option("--pin <driver>", "test a call that only this driver may serve")
     .option("--region <region>", "test a call whose data must stay in this region")
     .option(
       "--policy <policy>",
@@ -69,7 +69,7 @@ function addResolve({ program, explain, run }: CommandHost): void {
         0: "a driver would serve the call",
         2: "wrong usage, or no driver accepts these inputs",
         3: "no driver would serve the call",
-        5: "a driver would serve it after a login",
+        5: "a driver would serve the call after a login",
       }),
     ],
   });
@@ -114,7 +114,7 @@ function addTest({ program, explain, run }: CommandHost): void {
     .option("--allow-mutations", "also run examples that change data or need approval")
     .option(
       "--context <pair>",
-      "key=value of the calls' context, for contracts that take one (repeatable)",
+      "a value of the calls' context, as key=value, for contracts that take a context (repeatable)",
       collect,
     )
     .action((words: string[], raw: RawOptions & TestOptions) =>
@@ -129,7 +129,7 @@ function addTest({ program, explain, run }: CommandHost): void {
     ],
     sections: [
       DRIVERS,
-      "The command calls every example of every contract that the driver serves, with this driver only. If an example has an output, the call must return exactly that. Examples of contracts that change data are skipped without --allow-mutations.",
+      "The command calls every example of every contract that the driver serves, with this driver only. If an example has an output, the call must return exactly this output. Without --allow-mutations, examples of contracts that change data or need approval are skipped.",
       exitCodes({ 0: "no example failed", 1: "an example failed, or there are no examples", ...USAGE_CODES }),
     ],
   });
@@ -158,7 +158,7 @@ function addAccept({ program, explain, run }: CommandHost): void {
       "portolan drivers accept filesystem-mcp",
     ],
     sections: [
-      "Portolan remembers each registered driver and contract. It refuses one that has a breaking change but the same major version, until its version is raised. This command accepts a driver or a contract in its present state; the next breaking change is refused again.",
+      "Portolan remembers each registered driver and contract. It refuses a driver or contract that has a breaking change but the same major version, until you raise its version. This command accepts a driver or a contract in its present state; the next breaking change is refused again.",
       exitCodes({ 0: "done", ...USAGE_CODES }),
     ],
   });

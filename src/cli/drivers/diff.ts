@@ -36,7 +36,9 @@ export async function diff(cli: Cli, words: readonly string[]): Promise<number> 
   const { difference, problems, from, to } = compare(old, now, [before, after]);
   const lower = isLower(from.version, to.version);
   const enough = problems.length === 0 && !lower;
-  const hint = lower ? "The new version number is lower than the old one. Raise it." : problems[0]?.hint;
+  const hint = lower
+    ? "The new version number is lower than the old one. Raise the new version number."
+    : problems[0]?.hint;
   if (cli.output.form === "json")
     cli.output.json({
       id: to.id,

@@ -47,7 +47,7 @@ export interface ExampleResult {
 }
 
 export async function test(cli: Cli, words: readonly string[], options: TestOptions): Promise<number> {
-  const hint = "portolan test <driver>; portolan status shows the drivers.";
+  const hint = "portolan test <driver>. To see the drivers: portolan status";
   const id = takeOneWord(words, { command: "test", noun: "driver", hint });
   const own = await loadContracts(cli);
   const { driver } = requireDriver(own, id);
@@ -72,7 +72,8 @@ export async function test(cli: Cli, words: readonly string[], options: TestOpti
 /** The state of the driver. Throws when it cannot serve anything now. */
 function usable(contracts: Contracts, id: string): DriverReport {
   const report = contracts.status().find((one) => one.id === id);
-  const hint = report?.problems.find(({ severity }) => severity === "error")?.hint ?? `portolan why ${id}`;
+  const hint =
+    report?.problems.find(({ severity }) => severity === "error")?.hint ?? `To see why: portolan why ${id}`;
   if (report === undefined)
     throw new PortolanError(
       "FILE_INVALID",
@@ -83,15 +84,23 @@ function usable(contracts: Contracts, id: string): DriverReport {
       },
     );
   if (report.server === "refused")
-    throw new PortolanError("FILE_INVALID", `${id} does not match its server: ${report.reason ?? ""}`, {
-      server: id,
-      hint,
-    });
+    throw new PortolanError(
+      "FILE_INVALID",
+      `The driver ${id} does not match its server: ${report.reason ?? ""}`,
+      {
+        server: id,
+        hint,
+      },
+    );
   if (report.server === "unreachable")
-    throw new PortolanError("SERVER_UNAVAILABLE", `${id} cannot be used now: ${report.reason ?? ""}`, {
-      server: id,
-      hint,
-    });
+    throw new PortolanError(
+      "SERVER_UNAVAILABLE",
+      `The driver ${id} cannot be used now: ${report.reason ?? ""}`,
+      {
+        server: id,
+        hint,
+      },
+    );
   return report;
 }
 

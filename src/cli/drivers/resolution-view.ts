@@ -59,8 +59,8 @@ function keptLabel({ phase, kept }: Phase, { pin, region }: Resolved, colors: Co
   const note =
     phase === "pin"
       ? pin === undefined
-        ? "no driver is pinned"
-        : `pinned to ${plainLine(pin, 80)}`
+        ? "the call names no driver"
+        : `the call names ${plainLine(pin, 80)}`
       : phase === "policy" && region !== undefined
         ? `region ${plainLine(region, 80)}`
         : "";
@@ -74,7 +74,7 @@ function bindingLabel(selected: string, { contract, own }: Resolved): string {
   const binding = driver?.implements.find((one) => serves(one.tool, contract));
   if (driver === undefined || binding === undefined) return selected;
   const renamed = Object.entries(binding.argumentMapping).filter(([from, to]) => from !== to);
-  const mapped = renamed.map(([from, to]) => `${from} as ${to}`);
+  const mapped = renamed.map(([from, to]) => `input ${from} as argument ${to}`);
   const parts = [
     `its tool ${plainLine(binding.toolName, 100)}`,
     ...(mapped.length === 0 ? [] : [mapped.join(", ")]),
@@ -95,14 +95,14 @@ export function whyFirst(
   if (first === undefined || second === undefined) return undefined;
   const before = `${first.id} before ${second.id}:`;
   if (contract.defaultImplementation === first.id)
-    return `${before} it is the default_implementation of the contract`;
+    return `${before} ${first.id} is the default_implementation of the contract`;
   const [a, b] = [costOf(first, contract), costOf(second, contract)];
   if (a.unitsPerCall !== b.unitsPerCall)
-    return `${before} it costs ${priceLabel(a)}, the other ${priceLabel(b)}`;
+    return `${before} ${first.id} costs ${priceLabel(a)}, ${second.id} costs ${priceLabel(b)}`;
   const [classA, classB] = [a, b].map(({ costClass }) => costClass ?? contract.costClass);
   if (a.unitsPerCall === undefined && classA !== classB)
-    return `${before} it is ${classA}, the other ${classB}`;
-  return `${before} both cost the same, so the driver with the latest successful health check is first, then the order of the alphabet`;
+    return `${before} the cost class of ${first.id} is ${classA}, that of ${second.id} is ${classB}`;
+  return `${before} both cost the same. The driver with the latest successful health check is first; if these are equal, the alphabet decides`;
 }
 
 function costOf(driver: Driver, contract: Contract): CostOverride {

@@ -38,7 +38,7 @@ export async function resolveContract(
   words: readonly string[],
   options: ResolveOptions,
 ): Promise<number> {
-  const hint = "portolan resolve <contract>; portolan list contracts shows the contracts.";
+  const hint = "portolan resolve <contract>. To see the contracts: portolan list contracts";
   const word = takeOneWord(words, { command: "resolve", noun: "contract", hint });
   const own = await loadContracts(cli);
   const id = findContract(own.endpoint, idIn(word))?.id;
@@ -94,7 +94,7 @@ function unknown(tool: string, { endpoint, source }: ContractsSource): PortolanE
   return new PortolanError("TOOL_NOT_FOUND", `${source.path} has no contract ${JSON.stringify(tool)}.`, {
     hint:
       didYouMean(tool, known) ??
-      (known.length === 0 ? undefined : `There are: ${known.slice(0, 20).join(", ")}.`),
+      (known.length === 0 ? undefined : `Contracts of the workspace: ${known.slice(0, 20).join(", ")}.`),
   });
 }
 
@@ -116,7 +116,7 @@ async function readPolicyFile(name: string, cli: Cli): Promise<ContractPolicy> {
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   if (errors.length > 0) throw configError(errors, cli);
   if (settings?.contracts === undefined)
-    throw new PortolanError("USAGE", `--policy ${name} has no contracts section.`);
+    throw new PortolanError("USAGE", `The file of --policy, ${name}, has no contracts section.`);
   return settings.contracts;
 }
 

@@ -123,7 +123,7 @@ function packageIn({
   const reference = parsePackageReference(spec);
   if (typeof reference === "string")
     throw new PortolanError("USAGE", `${reference}.`, {
-      hint: "Write @user/name in lower case, or mcpb: and a file or URL.",
+      hint: "Write @user/name in lower case, or mcpb:<file or URL>.",
     });
   return { reference, alias: words.length === 2 ? words[0] : undefined };
 }
@@ -159,7 +159,7 @@ function refusePackageOptions({
   };
   const given = Object.entries(options)
     .filter(([, value]) => value !== undefined)
-    .map(([option]) => `--${option} is only for packages`);
+    .map(([option]) => `--${option} is only for packages of a registry and MCPB bundles`);
   throwUsageErrors(given);
 }
 
@@ -186,7 +186,7 @@ function toFields(
     server ?? (isUrl || place === undefined ? [] : splitWords(place, cli.io.platform === "win32"));
   const [program, ...args] = command;
   if (program === undefined && !isUrl && alias.startsWith(NPM))
-    throw new PortolanError("USAGE", "An npm package needs a name for its server.", {
+    throw new PortolanError("USAGE", "The name of the server is missing before the npm package.", {
       hint: `portolan add <name> ${shellWord(alias)}`,
     });
   if (!isUrl && (program === undefined || program === ""))
@@ -269,7 +269,7 @@ function findSecrets(
         message,
         literalSecret: name,
         path: path?.replace(/^\/mcpServers/, "/servers"),
-        hint: `Write \${${reference}} in its place, and store the value with: portolan secrets set ${reference}`,
+        hint: `In portolan.yaml, write \${${reference}} in place of the value, and store the value: portolan secrets set ${reference}`,
       },
     ];
   });
@@ -283,13 +283,13 @@ async function knownElsewhere(cli: Cli, alias: string): Promise<Diagnostic | und
     return {
       ...common,
       message:
-        "From now on, Portolan uses the servers of this folder here, and no longer those of other MCP clients",
-      hint: "To copy those servers to this folder: portolan import --write",
+        "In this workspace, Portolan now uses only the servers of its own config files, and no longer the servers of other MCP clients",
+      hint: "To copy the servers of the other MCP clients into portolan.yaml: portolan import --write",
     };
   const other = source?.config.servers.find((server) => server.alias === alias);
   if (other === undefined || other.origin.format === "workspace") return undefined;
   return {
     ...common,
-    message: `${alias} is also in ${other.origin.file}:${other.origin.line}. From now on, Portolan uses the new server`,
+    message: `${alias} is also in ${other.origin.file}:${other.origin.line}. Portolan now uses the new server, and no longer that one`,
   };
 }

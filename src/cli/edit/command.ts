@@ -11,8 +11,8 @@ import type { RemoveOptions } from "./remove.ts";
 const PACKAGES = `Packages:
   @user/name[@version]         a package of a registry
   mcpb:<file or URL>           an MCPB bundle
-  io.github.user/name          a server of a registry with the official MCP registry API; --from chooses its kind
-  Portolan shows the package and its permissions, and asks for your consent. Then it starts the package once in its sandbox, and pins its tools in portolan.lock. Without a terminal, --yes and --allow are both needed.`;
+  io.github.user/name          a server of a registry with the official MCP registry API; --from chooses one of its packages, such as npm
+  Portolan shows the package and its permissions, and asks for your consent. Then Portolan starts the package once in its sandbox, and stores the definitions of its tools as approved (pins) in portolan.lock. Without a terminal, --yes and --allow are both needed.`;
 
 export function addEditCommands({ program, explain, run, server }: CommandHost): void {
   const add = defineCommand(program, {
@@ -27,15 +27,18 @@ export function addEditCommands({ program, explain, run, server }: CommandHost):
     )
     .option(
       "--env <variable>",
-      "NAME=value for the server, or only NAME, which writes NAME: ${NAME} (repeatable; commands)",
+      "variable for the server: NAME=value, or only NAME, which writes NAME: ${NAME} (repeatable; commands)",
       collect,
     )
     .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; URLs)', collect)
     .option("--transport <kind>", "http, sse or websocket (URLs)")
-    .option("--era <era>", "protocol era: auto, legacy or modern")
+    .option("--era <era>", "MCP revision: auto, legacy (up to 2025-11-25) or modern (2026-07-28)")
     .option("--cwd <dir>", "working directory of the server (commands)")
-    .option("--start <when>", "eager: start with the workspace; lazy: start with the first call")
-    .option("--strict", "fail if the server is started with a file or folder that its sandbox hides")
+    .option(
+      "--start <when>",
+      "eager (default): start with the workspace; lazy: start at the first call, and once before to list the tools",
+    )
+    .option("--strict", "fail if the sandbox hides a file or folder that the server is started with")
     .option("--dry-run", "print the new file, and write nothing")
     .action((words: string[], raw: AddOptions) => {
       // The values of these options go into the file; `add` checks them itself.

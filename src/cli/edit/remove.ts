@@ -21,7 +21,7 @@ export async function remove(cli: Cli, words: readonly string[], options: Remove
   const aliases = [...new Set(words)];
   if (aliases.length === 0)
     throw new PortolanError("USAGE", "No name was given.", {
-      hint: "portolan remove <name...>; portolan status shows the names of the servers.",
+      hint: "portolan remove <name...>. To see the names of the servers: portolan status",
     });
   const dryRun = options.dryRun === true;
   const source = await loadSource(cli).catch(() => undefined);

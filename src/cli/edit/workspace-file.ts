@@ -77,7 +77,7 @@ async function readOwnFile(file: string, cli: Cli): Promise<WorkspaceFile> {
   const isOther = root !== undefined && root.kind !== "null" && !looksLikeWorkspace(toPlain(root));
   if (isOther && !/^portolan\.ya?ml$/i.test(basename(file)))
     throw new PortolanError("USAGE", `${label} is not a portolan.yaml.`, {
-      hint: "This command changes only a portolan.yaml. Name its folder with --workspace.",
+      hint: "This command changes only a portolan.yaml. Name the folder of the portolan.yaml: --workspace <folder>",
     });
   const errors = parseWorkspace(text, file).diagnostics.filter(({ severity }) => severity === "error");
   if (errors.length > 0) throw configError(errors, cli, `${label} has errors and was not changed`);
@@ -88,7 +88,10 @@ async function requireFolder(folder: string): Promise<void> {
   const found = await stat(folder).catch(() => undefined);
   if (found?.isDirectory() !== true)
     throw new PortolanError("USAGE", `${folder} is not a folder.`, {
-      hint: found === undefined ? "Create it first." : "Name the folder of the workspace.",
+      hint:
+        found === undefined
+          ? "Create the folder first."
+          : "Name the folder of the workspace: --workspace <folder>",
     });
 }
 

@@ -16,7 +16,10 @@ export function addExportCommand({ program, explain, run, server = [] }: Command
     .usage("--for <client> [alias...] [options]")
     .option("--for <client>", "the client, for example cursor")
     .option("--write [file]", "merge the servers into the client's usual config file, or into this file")
-    .option("--scope <scope>", "with --write: the usual file of the user, or of the project")
+    .option(
+      "--scope <scope>",
+      "with --write: user (default) or project: which config file of the client is changed",
+    )
     .action((words: string[], raw: RawOptions & ExportCommandOptions) =>
       run(raw, async (cli) => (await import("./export.ts")).exportServers(cli, [...words, ...server], raw)),
     );
@@ -29,7 +32,7 @@ export function addExportCommand({ program, explain, run, server = [] }: Command
     ],
     sections: [
       CLIENTS,
-      "Without --write, the command prints a snippet and changes no file. With --write, it merges the servers into the client's own file. The other content of the file stays byte for byte, and a backup is kept.",
+      "Without --write, the command prints a snippet and changes no file. With --write, it merges the servers into the client's config file. The other content of the file stays byte for byte, and the command makes a backup.",
       `Output:
   The snippet goes to stdout, also when stdout is not a terminal; with --json, a JSON object that contains it. Settings that the client does not support are reported on stderr.`,
       exitCodes({ 0: "done", 2: "wrong usage or input, or a file that cannot be used" }),

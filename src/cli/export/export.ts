@@ -71,7 +71,7 @@ export async function exportServers(
 function chooseClient(name: string | undefined): ClientId {
   if (name !== undefined) return parseClient(name);
   throw new PortolanError("USAGE", "No client was given.", {
-    hint: `Choose the client: --for ${Object.keys(CLIENTS).join(", ")}.`,
+    hint: `Name the client: --for <client>. Supported clients: ${Object.keys(CLIENTS).join(", ")}.`,
   });
 }
 

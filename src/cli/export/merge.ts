@@ -95,7 +95,7 @@ export function describeMerge(
     : merged.servers.every(({ change }) => change === "left out")
       ? `No server was written to ${path}: all of them were left out.`
       : merged.servers.some(({ change }) => change === "left out")
-        ? `${path} is unchanged: servers were left out, and ${title} has the others already.`
+        ? `${path} is unchanged: some servers were left out, and ${title} has the others already.`
         : `${title} has these servers already; ${path} is unchanged.`;
   lines.push(wrap(merged.created ? `Created ${path} for ${title}.` : outcome, width));
   if (merged.backup !== undefined) lines.push(`Backup: ${pathLabel(merged.backup, computer)}`);

@@ -9,7 +9,7 @@ import type { GrantOptions } from "./grant.ts";
 type Raw = Omit<RawOptions, "env"> & GrantOptions;
 
 const FILES = `Files:
-  Portolan changes the file that declares the server: portolan.yaml, a bridge manifest, an mcpfile with a sandbox, or VS Code's mcp.json with sandboxEnabled. If the server is in the config file of another client, Portolan first copies it to portolan.yaml. Comments and all other content stay.
+  Portolan changes the file that declares the server: portolan.yaml, a bridge manifest, an mcpfile with a sandbox, or VS Code's mcp.json with sandboxEnabled. If the server is in the config file of another client, portolan grant first copies the server to portolan.yaml. Comments and all other content stay.
   To grant rights for one call only: portolan call <server>.<tool> --once --read <path>`;
 
 export function addGrantCommands({ program, explain, run }: CommandHost): void {
@@ -19,7 +19,7 @@ export function addGrantCommands({ program, explain, run }: CommandHost): void {
       name: verb,
       summary: isGrant
         ? "let a server use files, hosts or environment variables"
-        : "revoke files, hosts or environment variables from a server",
+        : "revoke the access of a server to files, hosts or environment variables",
       argument: "[server...]",
       groups: [outputOptions, workspaceOption],
     })

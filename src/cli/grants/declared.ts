@@ -49,7 +49,7 @@ export async function findDeclared(cli: Cli, alias: string, options: FindOptions
       "USAGE",
       `${alias} is a driver, and this command cannot change the rights of a driver.`,
       {
-        hint: `Change sandbox.fs, or network for hosts, in ${label(driver.origin.file)}.`,
+        hint: `In ${label(driver.origin.file)}, change sandbox.fs for files, or network for hosts.`,
       },
     );
   const server = findServer(source, alias) ?? requireServer(source, alias);
@@ -68,7 +68,7 @@ export async function findDeclared(cli: Cli, alias: string, options: FindOptions
       "USAGE",
       `${label(file)} has no sandbox section for the whole file, so nothing was changed.`,
       {
-        hint: "Its servers or commands have sandbox sections of their own. Change them by hand.",
+        hint: "Servers or commands in the file have sandbox sections of their own. Change these sections by hand.",
       },
     );
   }
@@ -85,7 +85,7 @@ export async function findDeclared(cli: Cli, alias: string, options: FindOptions
   if (!options.copies)
     throw new PortolanError(
       "USAGE",
-      `${label(file)} does not support sandbox settings, so it grants nothing that could be revoked.`,
+      `${label(file)} has no sandbox settings for ${alias}, so there is nothing to revoke.`,
       {
         hint: `To see the rights of the server: portolan why --plan ${alias}`,
       },
@@ -103,7 +103,7 @@ function refuseWithoutSandbox(
       "USAGE",
       `${alias} is the name for all drivers, and each driver has its own sandbox.`,
       {
-        hint: "Change sandbox.fs, or network for hosts, in the DRIVER.md of a driver. To see the drivers: portolan status",
+        hint: "In the DRIVER.md of a driver, change sandbox.fs for files, or network for hosts. To see the drivers: portolan status",
       },
     );
   if (endpoint.transport === "invoke") {
@@ -111,7 +111,7 @@ function refuseWithoutSandbox(
     const all = [...tools, ...prompts, ...resources, ...resourceTemplates];
     const commands = all.flatMap(({ invocation }) => (invocation.kind === "cli" ? [invocation] : []));
     if (commands.length === 0)
-      throw new PortolanError("USAGE", `${alias} runs no commands, so it has no sandbox.`, {
+      throw new PortolanError("USAGE", `The mcpfile of ${alias} runs no commands, so there is no sandbox.`, {
         hint: "There is nothing to grant or revoke.",
       });
     const open = commands.filter(({ sandbox }) => sandbox === undefined);
@@ -121,14 +121,14 @@ function refuseWithoutSandbox(
       "USAGE",
       `${alias} has no sandbox for the whole file: ${whose} commands run with all your rights.`,
       {
-        hint: `To restrict all commands, first write sandbox: {} at the level of tools in ${label(origin.file)}. Then grant the rights that they need.`,
+        hint: `To restrict all commands, first write sandbox: {} into ${label(origin.file)}, at the same level as tools. Then grant the rights that the commands need.`,
       },
     );
   }
   if (endpoint.transport !== "stdio" && !("program" in endpoint && endpoint.program !== undefined))
     throw new PortolanError(
       "USAGE",
-      `${alias} is a server behind a URL. Portolan does not start it, so it has no sandbox.`,
+      `${alias} is a server behind a URL. Portolan does not start the server, so there is no sandbox.`,
       { hint: "There is nothing to grant or revoke." },
     );
   if (launch?.sandbox?.mode === "off")
@@ -136,7 +136,7 @@ function refuseWithoutSandbox(
       "USAGE",
       `The sandbox of ${alias} is off, so the server already has all your rights.`,
       {
-        hint: `Remove sandbox: off in ${place} first.`,
+        hint: `First remove the sandbox mode off from the config of the server (${place}).`,
       },
     );
 }
@@ -198,7 +198,7 @@ function refusePlainSecrets(server: ServerConfig, label: (path: string) => strin
       "USAGE",
       `Nothing was granted: ${label(server.origin.file)} contains secrets in plain text, which Portolan does not copy to portolan.yaml: ${found.join(", ")}.`,
       {
-        hint: "First import the servers and store their secrets in the vault: portolan import --write --secrets vault. Then repeat this command.",
+        hint: "First import the servers and store their secrets in the vault: portolan import --write --secrets vault. Then run this command again.",
       },
     );
 }

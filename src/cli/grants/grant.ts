@@ -50,7 +50,7 @@ export async function changeGrants(
   const asked = KINDS.some((kind) => (options[kind] ?? []).length > 0);
   if (!asked)
     throw new PortolanError("USAGE", `portolan ${verb} ${alias} does not say what to ${verb}.`, {
-      hint: `${usage}. To see its present rights: portolan why --plan ${shellWord(alias)}`,
+      hint: `${usage}. To see the present rights of the server: portolan why --plan ${shellWord(alias)}`,
     });
   const wanted = checkGrants(cli, verb, options);
   const isDry = options.dryRun === true;
@@ -138,7 +138,7 @@ function report(
     );
   if (copiedFrom !== undefined)
     output.print(
-      `${alias} is declared in ${label(copiedFrom)}, which has no sandbox settings for it. Portolan ${isDry ? "would copy" : "copied"} it to ${label(file)}, and uses the copy.`,
+      `${alias} is declared in ${label(copiedFrom)}, which has no sandbox settings for this server. Portolan ${isDry ? "would copy" : "copied"} the server to ${label(file)}, and ${isDry ? "use" : "uses"} the copy.`,
     );
   if (before !== after) output.print(`${label(file)}\n${describeDiff(before, after, output.colors)}`);
   if (changed.length > 0)
@@ -152,10 +152,12 @@ function report(
     output.print(
       output.colors.dim(`${verb === "grant" ? "Already granted" : "Not granted"}: ${unchanged.join(", ")}.`),
     );
+  const undo = isDry
+    ? ""
+    : `, and revoke this grant: portolan revoke ${shellWord(alias)} --write ${shellWord(wide ?? "")}`;
+  const wideText = `${alias} ${isDry ? "could then" : "can now"} change every file of ${wide}. If a folder in it is enough, grant only that folder${undo}`;
   if (verb === "grant" && wide !== undefined && changed.length > 0)
-    output.note(
-      `${output.noteColors.yellow("warning")} ${alias} can now change every file of ${wide}. If a folder in it is enough, grant that folder, and take this grant back: portolan revoke ${shellWord(alias)} --write ${shellWord(wide)}`,
-    );
+    output.note(`${output.noteColors.yellow("warning")} ${wideText}`);
   applied?.print();
 }
 
@@ -207,7 +209,10 @@ function notGranted(alias: string, { unchanged }: SandboxEdit, has: Grants): Por
     "USAGE",
     `The config of ${alias} does not grant ${unchanged.join(", ")}, so there is nothing to revoke.`,
     {
-      hint: granted.length === 0 ? "Its config grants nothing." : `It grants ${granted.join(" ")}`,
+      hint:
+        granted.length === 0
+          ? `The config of ${alias} grants nothing.`
+          : `The config of ${alias} grants: ${granted.join(" ")}`,
     },
   );
 }

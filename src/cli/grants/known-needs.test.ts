@@ -59,7 +59,7 @@ it("hosts and a place for data are granted after a yes only", async () => {
 it("where nobody can be asked, the command is printed and nothing is granted", async () => {
   const { choose, notes, questions } = person("yes");
   expect(await choose(GITHUB, { canAsk: false })).toMatchObject({ network: [] });
-  expect(notes[0]).toContain("To let it reach api.github.com: --allow-net api.github.com");
+  expect(notes[0]).toContain("To let the server reach api.github.com: --allow-net api.github.com");
   expect(await choose(MEMORY, { canAsk: false })).toMatchObject({ write: [] });
   expect(notes[1]).toContain("--env MEMORY_FILE_PATH=/home/me/server-memory/memory.jsonl");
   await choose("some-other-server", { canAsk: false });
@@ -90,6 +90,6 @@ it("the question names the data that the server has until now", async () => {
     expect.stringMatching(/, which exists already$/),
   ]);
   expect(notes[0]).toMatch(
-    /\. To keep its present data: cp .*\/dist\/memory\.jsonl .*\/server-memory\/memory\.jsonl$/,
+    /\. To keep the present data of the server: cp .*\/dist\/memory\.jsonl .*\/server-memory\/memory\.jsonl$/,
   );
 });

@@ -95,7 +95,7 @@ async function askHosts(cli: Cli, known: KnownServer, hosts: readonly string[]):
   return askYesNo(cli, {
     message: `${nameOf(known)} connects to ${hostsLabel(hosts)}. Allow:`,
     yes: "yes",
-    no: "no; its tools will fail",
+    no: "no; tools that need this connection will fail",
   });
 }
 
@@ -177,11 +177,11 @@ export async function needHints(
   return [
     ...(data === undefined
       ? []
-      : [`${data.hint}${copy === undefined ? "" : `. To keep its present data: ${copy}`}`]),
+      : [`${data.hint}${copy === undefined ? "" : `. To keep the present data of the server: ${copy}`}`]),
     ...(hosts.length === 0
       ? []
       : [
-          `To let it reach ${hostsLabel(hosts)}: ${how}${hosts.map((host) => `${option} ${shellWord(host)}`).join(" ")}`,
+          `To let the server reach ${hostsLabel(hosts)}: ${how}${hosts.map((host) => `${option} ${shellWord(host)}`).join(" ")}`,
         ]),
   ];
 }

@@ -75,11 +75,11 @@ export async function noticePaths(cli: Cli, request: NoticeRequest): Promise<Not
   const granted = (wanted: Answer): string[] =>
     needs.flatMap(({ grant }, index) => (grant !== undefined && answers[index] === wanted ? [grant] : []));
   const left = needs.filter((_, index) => answers[index] === "nothing");
-  const view = { name, known, how, label: pathLabeller(cli.io) };
+  const view = { name, known, how, isOnce, label: pathLabeller(cli.io) };
   const open = left.map(({ path, grant }) => describeOpen(path, grant, view));
   if (strict && open.length > 0)
     throw new PortolanError("USAGE", open.map(({ fact }) => fact).join("\n"), {
-      hint: `${open.map(({ hint }) => hint).join(" ")} Or leave out --strict.`,
+      hint: `${open.map(({ hint }) => hint).join(" ")} Or leave out --strict: the sandbox then hides the path.`,
       data: { hidden: left.map(({ path }) => path.path) },
     });
   const { output } = cli;
@@ -113,11 +113,11 @@ async function askAll(
       answers.push("nothing");
       continue;
     }
-    const folder = grant === path ? "" : ` and other files in ${label(grant)}`;
+    const what = grant === path ? "Allow:" : `Allow for all files in ${label(grant)}:`;
     const place = where.startsWith("env.") ? ` (${where.slice("env.".length)})` : "";
-    const state = isNew === true ? ", which does not exist yet," : "";
+    const state = isNew === true ? ", which does not exist yet" : "";
     const answer = await prompter.select({
-      message: `${plainLine(name, 80)} is started with ${label(path)}${place}${state}${folder}. Allow:`,
+      message: `${plainLine(name, 80)} is started with ${label(path)}${place}${state}. ${what}`,
       options: [
         { value: "read", label: "read" },
         { value: "write", label: "read and write" },
@@ -171,20 +171,24 @@ function grantable({ path, isNew, ownFile, grant }: NamedPath): string | undefin
 function describeOpen(
   named: NamedPath,
   grant: string | undefined,
-  { name, known, how, label }: OpenContext,
+  { name, known, how, isOnce, label }: OpenContext,
 ): { readonly fact: string; readonly hint: string } {
   const { path, where, isNew, isScript } = named;
   if (isNew === true && isScript === true)
     return { fact: `There is no file ${label(path)} (${where}).`, hint: MISSING_SCRIPT_HINT };
-  const fact = `${plainLine(name, 80)} is started with ${label(path)} (${where}), which ${isNew === true ? "does not exist yet, and which " : ""}its sandbox hides, because no right to it was granted.`;
+  const fact = `${plainLine(name, 80)} is started with ${label(path)} (${where})${isNew === true ? ", which does not exist yet" : ""}. The sandbox of the server hides this path, because no access to it was granted.`;
   if (grant === undefined) return { fact, hint: pathGrantHint(named, undefined) };
   const kind = isScript === true ? "read" : (known?.access ?? "write");
   const word = shellWord(grant);
-  const inYaml = word === grant ? grant : JSON.stringify(grant);
   const other = kind === "write" ? " (use read instead of write if the server only reads)" : "";
+  // A server that is given on the command line has no config.
+  const inYaml = word === grant ? grant : JSON.stringify(grant);
+  const inConfig = isOnce
+    ? ""
+    : `, or in the config of the server: sandbox: { fs: { ${kind}: [${inYaml}] } }`;
   return {
     fact,
-    hint: `Grant it with: ${how(`--allow-${kind} ${word}`)}${other}, or in its config: sandbox: { fs: { ${kind}: [${inYaml}] } }`,
+    hint: `Grant it with: ${how(`--allow-${kind} ${word}`)}${other}${inConfig}${isOnce ? "." : ""}`,
   };
 }
 
@@ -192,6 +196,7 @@ interface OpenContext {
   readonly name: string;
   readonly known: KnownServer | undefined;
   readonly how: NoticeRequest["how"];
+  readonly isOnce: boolean;
   readonly label: (path: string) => string;
 }
 

@@ -55,7 +55,7 @@ export function describeOpenGrants(grants: readonly OpenGrant[], width: number |
   if (grants.length === 0) return [];
   const whose = grants.length === 1 ? "its" : "their";
   return [
-    `${count(grants.length, "server")} may need a change; without it, some of ${whose} tools may fail:`,
+    `${count(grants.length, "server")} may need a change of ${whose} config. Without the change, some of ${whose} tools may fail:`,
     ...grants.flatMap(({ server, hints }) =>
       hints.map((hint) => wrap(`  ${plainLine(server, 80)}: ${plainLine(hint, 1_000)}`, width, 4)),
     ),

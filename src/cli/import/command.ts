@@ -9,16 +9,19 @@ import type { ImportCommandOptions } from "./import.ts";
 export function addImportCommand({ program, explain, run, server = [] }: CommandHost): void {
   const command = defineCommand(program, {
     name: "import",
-    summary: "show the servers of other MCP clients on this computer, or copy them here",
+    summary: "show the servers of other MCP clients on this computer, or copy them into portolan.yaml",
     argument: "[client...]",
     groups: [outputOptions, workspaceOption],
   })
     .option("--write", "add the servers to the workspace's portolan.yaml")
     .option(
       "--secrets <place>",
-      "for plain-text secrets: vault or keyring stores them encrypted, keep copies them",
+      "for plain-text secrets: vault or keyring stores them encrypted, keep copies them as plain text",
     )
-    .option("--strict", "with --write: fail if a server is started with a file that its sandbox hides")
+    .option(
+      "--strict",
+      "with --write: fail if the sandbox of a server hides a file that the server is started with",
+    )
     .action((words: string[], raw: RawOptions & ImportCommandOptions) =>
       run(raw, async (cli) => (await import("./import.ts")).importServers(cli, [...words, ...server], raw)),
     );
@@ -31,8 +34,8 @@ export function addImportCommand({ program, explain, run, server = [] }: Command
     ],
     sections: [
       CLIENTS,
-      "Portolan reads the clients' config files in this folder, in the folders above it up to the root of the repository, and in your home folder. It never changes them, and never shows values that may be secret.",
-      "With --write, servers that the workspace does not have yet are added to its portolan.yaml. Its other content stays as it is, and a backup is kept.",
+      "Portolan reads the clients' config files in this folder, in the folders above it up to the root of the repository, and in your home folder. It never changes these files, and never shows values that may be secret.",
+      "With --write, Portolan adds the servers that the workspace does not have yet to its portolan.yaml. The other content of portolan.yaml stays as it is, and Portolan makes a backup of the file.",
       "Secrets that are in plain text in a client's file are not copied without your consent: --secrets decides. Without --secrets, Portolan asks at a terminal; elsewhere, a server with a plain-text secret is not imported.",
       OUTPUT,
       exitCodes({

@@ -44,8 +44,8 @@ test.each([true, false])("a server of two clients is imported once (rename: %s)"
   expect(await plan(files, { rename })).toMatchObject({
     added: ["files"],
     skipped: [
-      "files there: the same server as in Cursor; it is imported once",
-      "fs there: the same server as files of Cursor; it is imported once, as files",
+      "files there: the same server as in Cursor, so it is imported only once",
+      "fs there: the same server as files of Cursor, so it is imported only once, as files",
     ],
   });
 });
@@ -61,6 +61,6 @@ test("a server that the workspace has under another name is not added", async ()
   const declared: ServerConfig[] = [entry("notes", undefined, "/portolan.yaml")];
   expect(await plan([fileOf("cursor", entry("files"))], { declared })).toMatchObject({
     added: [],
-    skipped: ["files there: it is notes in the workspace"],
+    skipped: ["files there: the workspace has this server as notes"],
   });
 });

@@ -180,7 +180,7 @@ function chooseServers(
   function underAnotherName(server: ClientServer): Pick<SkippedServer, "reason" | "message"> | undefined {
     const match = matchServer(server, catalog.servers);
     return match.kind === "replaced"
-      ? { reason: "there", message: `it is ${match.by} in the workspace` }
+      ? { reason: "there", message: `the workspace has this server as ${match.by}` }
       : undefined;
   }
 
@@ -230,19 +230,19 @@ function repeated(
     reason: "there",
     message:
       alias === server.alias
-        ? `the same server as in ${title}; it is imported once`
-        : `the same server as ${alias} of ${title}; it is imported once, as ${alias}`,
+        ? `the same server as in ${title}, so it is imported only once`
+        : `the same server as ${alias} of ${title}, so it is imported only once, as ${alias}`,
   };
 }
 
 function thereAlready(there: ServerConfig, server: ClientServer): Pick<SkippedServer, "reason" | "message"> {
   const place = `${basename(there.origin.file)}, line ${there.origin.line}`;
   if (there.origin.file === server.origin.file)
-    return { reason: "there", message: "this workspace already reads that file" };
+    return { reason: "there", message: "this workspace already reads the file of the client" };
   const isSame = sameEndpoint(there, server) || matchServer(server, [there]).kind === "replaced";
   return isSame
     ? { reason: "there", message: `the workspace already has the same server (${place})` }
-    : { reason: "taken", message: `another server has this alias (${place})` };
+    : { reason: "taken", message: `another server of the workspace has this name (${place})` };
 }
 
 function sameEndpoint(a: ServerConfig, b: ServerConfig): boolean {
@@ -267,7 +267,7 @@ function notesOn(
         ]),
     ...about.flatMap(({ literalSecret: name }) =>
       inClear && name !== undefined
-        ? [`${name} looks like a secret that is written out in portolan.yaml now, too`]
+        ? [`${name} looks like a secret. Now portolan.yaml contains its value in plain text, too`]
         : [],
     ),
   ];

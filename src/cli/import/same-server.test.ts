@@ -28,7 +28,9 @@ describe("namesakeDifference", () => {
   it("says how a server differs from the one of the same name", () => {
     const about = (endpoint: ClientServer["endpoint"]): string | undefined =>
       namesakeDifference(client(endpoint), [other]);
-    expect(about(npx("-y", "s", "/a"))).toBe("it is not files of this workspace: its arguments differ");
+    expect(about(npx("-y", "s", "/a"))).toBe(
+      "it is not the server files of this workspace: its arguments differ",
+    );
     expect(about({ transport: "stdio", command: "sh" })).toContain("its command differs");
     expect(about(url())).toContain("its transport differs");
     expect(namesakeDifference(client(url()), [ours(url({}, "https://x.example"))])).toContain("its address");
@@ -82,7 +84,7 @@ describe("matchServer", () => {
     });
     const differs: [Partial<ClientServer>, Partial<ServerConfig>, RegExp][] = [
       [{}, { enabled: false }, /disabled in the workspace/],
-      [{ enabled: false }, {}, /disabled here/],
+      [{ enabled: false }, {}, /disabled in the client/],
       [{ envFile: "/x/.env" }, {}, /from a file/],
       [{ blockTools: ["rm"] }, {}, /blocks tools/],
       [{ allowTools: ["ls"] }, {}, /allowed tools/],

@@ -42,7 +42,7 @@ export function namesakeDifference(
     : theirs.transport === ours.transport
       ? "address differs"
       : "transport differs";
-  return `it is not ${alias} of this workspace: its ${what}`;
+  return `it is not the server ${alias} of this workspace: its ${what}`;
 }
 
 /** True for two entries of clients' files that have the same program or address and the same settings; names may differ. */
@@ -93,7 +93,7 @@ function toUrl(url: string): string {
 /** The setting of the client's server that the workspace's server does not have; values are never named. */
 function difference(theirs: ClientServer, ours: ServerConfig): string | undefined {
   if (theirs.enabled && !ours.enabled) return `${ours.alias} is disabled in the workspace`;
-  if (!theirs.enabled && ours.enabled) return "it is disabled here, but enabled in the workspace";
+  if (!theirs.enabled && ours.enabled) return "it is disabled in the client, but enabled in the workspace";
   if (theirs.envFile !== undefined) return "its variables come from a file that only this client reads";
   const values = valuesDifference(theirs, ours);
   if (values !== undefined) return values;

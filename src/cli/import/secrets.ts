@@ -100,8 +100,8 @@ async function ask(cli: Cli, found: readonly Found[]): Promise<Choice> {
       options: [
         {
           value: "store",
-          label: `Store ${isOne ? "it" : "them"} encrypted, and write only the name into portolan.yaml`,
-          hint: "without a keyring: in the vault, which you unlock once a day for the clients with portolan secrets unlock --for 24h",
+          label: `Store ${isOne ? "it" : "them"} encrypted, and write only ${isOne ? "its name" : "their names"} into portolan.yaml`,
+          hint: "without a keyring: in the vault, which you unlock once a day with portolan secrets unlock --for 24h",
         },
         { value: "keep", label: `Copy ${isOne ? "it" : "them"} in plain text into portolan.yaml` },
         { value: "leave", label: isOne ? "Do not import this server" : "Do not import these servers" },
@@ -118,7 +118,7 @@ function leftOut(server: ClientServer): string | undefined {
   const names = [...new Set(findPlainSecrets(server).map(({ name }) => name))];
   if (names.length === 0) return undefined;
   const verb = names.length === 1 ? "is a secret" : "are secrets";
-  return `${names.join(", ")} ${verb} in plain text: --secrets vault stores ${names.length === 1 ? "it" : "them"} encrypted, --secrets keep copies ${names.length === 1 ? "it" : "them"}`;
+  return `${names.join(", ")} ${verb} in plain text: --secrets vault stores ${names.length === 1 ? "it" : "them"} encrypted, --secrets keep copies ${names.length === 1 ? "it" : "them"} in plain text`;
 }
 
 async function stored(

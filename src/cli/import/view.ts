@@ -86,8 +86,8 @@ export function describeStored({ names, source }: StoredSecrets): string {
   const list = names.join(", ");
   const verb = names.length === 1 ? "is" : "are";
   if (source === undefined)
-    return `${list} ${verb} stored already; the file refers to ${names.length === 1 ? "it" : "them"} by name.`;
-  return `${list} ${verb} now in the ${source}; the file has only the ${names.length === 1 ? "name" : "names"}.`;
+    return `${list} ${verb} stored already. portolan.yaml contains only the ${names.length === 1 ? "name" : "names"}.`;
+  return `${list} ${verb} now in the ${source}. portolan.yaml contains only the ${names.length === 1 ? "name" : "names"}.`;
 }
 
 interface Columns {

@@ -36,7 +36,7 @@ export type Field =
       readonly max: number;
     });
 
-const MAX_FIELDS = 100;
+export const MAX_FIELDS = 100;
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 

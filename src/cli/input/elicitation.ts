@@ -11,7 +11,7 @@ import type {
 import { setOwn } from "../arguments/json-schema.ts";
 import type { Prompter } from "../terminal/prompter.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
-import { type Field, toFields } from "./elicitation-form.ts";
+import { type Field, MAX_FIELDS, toFields } from "./elicitation-form.ts";
 
 export interface ElicitContext {
   /** The name that the user gave the server, never the one it gives itself. */
@@ -51,7 +51,7 @@ function createDecline({ server, note }: ElicitContext): (request: ElicitRequest
     note(`${plainLine(server, 100)} requests input: ${plainLine(request.message, 300)}`);
     if (!isExplained)
       note(
-        "Portolan declined the request, because it cannot ask you here. To answer it, run the command at a terminal, without --no-input and without data on stdin.",
+        "Portolan declined the request, because it cannot ask you here. To answer such requests, run the command at a terminal, without --no-input and without data on stdin.",
       );
     isExplained = true;
     return { action: "decline" };
@@ -82,7 +82,9 @@ async function askForForm(
 ): Promise<ElicitResult> {
   const fields = toFields(request.requestedSchema);
   if (fields === undefined) {
-    context.note(`${context.server} sent a form with too many fields. Portolan declined it.`);
+    context.note(
+      `${context.server} sent a form with more than ${MAX_FIELDS} fields. Portolan declined the request.`,
+    );
     return { action: "decline" };
   }
   prompter.say(plainText(request.message), `A request from ${plainLine(context.server, 100)}`);
@@ -205,7 +207,7 @@ async function askForPage(
   const url = parsePage(request.url);
   if (url === undefined) {
     context.note(
-      `${context.server} requested to open an address that is not a web page (${plainLine(request.url, 200)}). Portolan declined it.`,
+      `${context.server} requested to open an address that is not a web page (${plainLine(request.url, 200)}). Portolan declined the request.`,
     );
     return { action: "decline" };
   }

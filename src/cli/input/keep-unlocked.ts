@@ -16,8 +16,9 @@ const POLL_MS = 25;
 
 /** There is no vault agent on Windows. */
 export const NOT_ON_WINDOWS =
-  "On Windows, the vault does not stay unlocked, so every command asks for its passphrase.";
-export const KEEP_HINT = "To store the passphrase in the system's keyring: portolan secrets unlock --keep";
+  "On Windows, the vault does not stay unlocked, so every command that reads the vault asks for the passphrase.";
+export const KEEP_HINT =
+  "To store the passphrase in the keyring of the system: portolan secrets unlock --keep";
 
 /** Zero if the vault must not stay unlocked. A wrong value counts as zero, because it is about security. */
 export function unlockedMs({ io }: Pick<Cli, "io">): number {

@@ -14,7 +14,10 @@ export function addInstallCommand({ program, explain, run, server }: CommandHost
   })
     .usage("[server...] [options]\n       portolan install [options] -- <command> [args...]")
     .option("--update", "also update installed packages: resolve their version ranges and tags again")
-    .option("--frozen", "install exactly what portolan.lock names, or fail: for CI")
+    .option(
+      "--frozen",
+      "fail if portolan.yaml and portolan.lock differ, before anything is installed (for CI)",
+    )
     .action((words: string[], raw: RawOptions & { update?: boolean; frozen?: boolean }) =>
       run(raw, async (cli) => (await import("./install.ts")).installServers(cli, { words, server }, raw)),
     );
@@ -28,8 +31,8 @@ export function addInstallCommand({ program, explain, run, server }: CommandHost
       `portolan install --json | jq '.servers[] | select(.state == "failed")'`,
     ],
     sections: [
-      "Packages and downloads are stored in Portolan's data folder, images by the container engine. This command installs them, or the first start of a server does. Installed packages stay as they are, unless Portolan finds missing or changed files. It compares all files of packages of a registry, and the main files of other packages. --update resolves a range or tag such as ^1.2 or latest again; installed images stay.",
-      "Packages of a registry (package: in portolan.yaml) are installed in the version and with the hash that portolan.lock names; this command never changes the lock file. --frozen first compares portolan.yaml with portolan.lock: if an entry is missing, belongs to no package of portolan.yaml, or does not match the package and the version range in portolan.yaml, it installs nothing and ends with the exit code 1.",
+      "Packages and downloads are stored in Portolan's data folder, images by the container engine. This command installs them before the first start of a server, which would install them too. Installed packages stay as they are, unless Portolan finds missing or changed files. It compares all files of packages of a registry, and the main files of other packages. --update resolves a range or tag such as ^1.2 or latest again; installed images stay.",
+      "Packages of a registry (package: in portolan.yaml) are installed in the version and with the hash that portolan.lock names; this command never changes the lock file. --frozen first compares portolan.yaml with portolan.lock: if an entry is missing, belongs to no package of portolan.yaml, or does not match the package and the version range in portolan.yaml, the command installs nothing and ends with the exit code 1.",
       WORKSPACE,
       WORKSPACE_EXIT_CODES,
     ],

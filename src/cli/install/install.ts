@@ -36,7 +36,7 @@ interface RawInstallOptions {
 
 export function installServers(cli: Cli, words: Words, raw: RawInstallOptions): Promise<number> {
   const left = {
-    message: "Packages that were installed completely stay; incomplete ones were not installed.",
+    message: "Packages that were already installed completely stay. No other package was installed.",
     hint: "Run the command again to continue.",
   };
   return orInterrupted(
@@ -76,7 +76,7 @@ async function installChosen(
     });
   interrupt.signal.throwIfAborted();
   if (output.form === "json") output.json({ servers: lines.map(toJson) });
-  else if (lines.length === 0) output.print("There are no servers here.");
+  else if (lines.length === 0) output.print("No servers were found.");
   else output.print(describe(lines, cli, update));
   // Servers that run keep the version that they were started with.
   const changed = lines.filter(({ report }) => report?.state === "updated" || report?.state === "mended");
@@ -212,7 +212,7 @@ function textOf({ report, none, error }: Line, update: boolean): string {
   const source = plainLine(report.source, 300);
   switch (state) {
     case "none":
-      return `is a program of this machine: ${source}`;
+      return `nothing to install: ${source} is a program of this machine`;
     case "there":
       return kind === "docker" && update
         ? `${source} is installed; to update the image: docker pull ${source}`
@@ -220,7 +220,7 @@ function textOf({ report, none, error }: Line, update: boolean): string {
     case "installed":
       return `${source} was installed`;
     case "mended":
-      return `${source} was damaged and was installed again: ${plainLine(broken.join(", "), 300)}`;
+      return `${source} was damaged (${plainLine(broken.join(", "), 300)}), and was installed again`;
     case "updated":
       return `${source} was installed; the earlier version was ${plainLine(before ?? "", 60)}`;
   }

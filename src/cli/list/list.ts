@@ -37,7 +37,7 @@ export async function list(cli: Cli, words: Words, options: ListOptions): Promis
   const [wanted, extra] = contract === undefined ? target.rest : [];
   if (extra !== undefined)
     throw new PortolanError("USAGE", `list takes one tool; unexpected argument ${JSON.stringify(extra)}.`, {
-      hint: "Put quotes around a command, or write it after --.",
+      hint: "If the words are the command of a server, put quotes around them, or write them after --.",
     });
   if (wanted !== undefined) return listTool(cli, target, { words, wanted, options });
   return withTarget(
@@ -136,9 +136,9 @@ function listServerForCaller(cli: Cli, target: ResolvedTarget, options: ListOpti
     return listWorkspace(cli, target.source, options, [target.alias]);
   throw new PortolanError(
     "USAGE",
-    "--caller works only with the whole workspace, or with one of its servers.",
+    "--caller works only for the whole workspace, or for one server of the workspace.",
     {
-      hint: "To see the callers of one tool: portolan why <server>.<tool>",
+      hint: "To see which callers of the gateway may use a tool: portolan why <server>.<tool>",
     },
   );
 }

@@ -16,7 +16,8 @@ export async function showAccounts(cli: Cli): Promise<number> {
     output.json(rows);
     return 0;
   }
-  if (rows.length === 0) output.print("There are no logins. To log in: portolan login <server>");
+  if (rows.length === 0)
+    output.print("No login at a server behind OAuth is stored. To log in: portolan login <server>");
   for (const { server, user, account, ...state } of rows) {
     const who = user === "" ? "" : `user ${user}: `;
     const described = describeLogin({ ...state, account: account === "" ? undefined : account });

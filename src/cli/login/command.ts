@@ -35,7 +35,7 @@ export function addLoginCommands({ program, explain, run }: CommandHost): void {
     .option("--account <name>", "the account to log in with, if you have several at the server")
     .option(
       "--no-browser",
-      "log in with a browser on another machine: enter a code there, or paste the address it shows",
+      "log in with a browser on another machine: enter a code in that browser, or paste its final address here",
     )
     .action((words: string[], raw: RawOptions & LoginOptions) =>
       run(raw, async (cli) => (await import("./login.ts")).login(cli, words, raw)),
@@ -47,8 +47,8 @@ export function addLoginCommands({ program, explain, run }: CommandHost): void {
       "portolan login github-mcp --user agent",
     ],
     sections: [
-      "For a server behind OAuth, the login page opens in the browser, which then returns to this machine. With --no-browser, the command prints an address and a code: open the address on any machine, and enter the code. If the authorization server does not support codes, the command prints the address of the login page, and you paste the address that the browser shows after the login. Tokens are stored encrypted. Your commands and gateways refresh them.",
-      "The auth.login section of a DRIVER.md defines the login: a command, which runs in the driver's sandbox, or a web page, which opens in the browser. A command that asks for input needs a terminal. Portolan stores only that you are logged in, never the password or token; the login command or page stores these itself.",
+      "For a server behind OAuth, the login page opens in your browser. After the login, the browser sends the result to this command. With --no-browser, the command prints an address and a code: open the address on any machine, and enter the code. If the authorization server does not support device codes, the command prints the address of the login page. You then paste the address that the browser shows after the login into this terminal. Portolan stores the tokens encrypted, and refreshes them when a command or a gateway uses them.",
+      "For a driver, the auth.login section of its DRIVER.md defines the login: a command, which runs in the driver's sandbox, or a web page, which opens in the browser. A command that asks for input needs a terminal. Portolan stores only that you are logged in, never the password or token; the login command or page stores these itself.",
       "A running gateway uses the login without a restart. With --user, you log in for a caller of the gateway; each caller has a home folder of its own for the files of the login command.",
       EXIT_CODES,
     ],
@@ -68,8 +68,8 @@ export function addLoginCommands({ program, explain, run }: CommandHost): void {
   explain(logout, {
     examples: ["portolan logout github-mcp", "portolan logout github-mcp --user agent"],
     sections: [
-      "Portolan removes the tokens of a server, and revokes them if its authorization server supports that.",
-      "Calls that need a driver's login are refused until the next login. Files that the driver's own programs keep are listed, not deleted.",
+      "For a server, Portolan removes the stored tokens, and revokes them if the authorization server supports revocation.",
+      "For a driver, Portolan refuses calls that need the login until the next login. Without --user, the command lists the files under auth.state.paths of the DRIVER.md that still exist. Portolan does not delete these files.",
       EXIT_CODES,
     ],
   });

@@ -124,7 +124,7 @@ function remoteServer({ id, endpoint, auth, origin }: Driver): UrlServer | undef
 }
 
 function contextOf(user: string | undefined): { readonly userId?: string } {
-  if (user === "") throw new PortolanError("USAGE", "--user is empty.");
+  if (user === "") throw new PortolanError("USAGE", "--user is empty: it must name a caller of the gateway.");
   return user === undefined ? {} : { userId: user };
 }
 

@@ -132,7 +132,7 @@ function presentCode({ output }: Cli, code: DeviceCode): void {
   output.note(`Open this address in a browser of any machine: ${verificationUri.href}`, true);
   output.note(`Enter this code there: ${plainLine(userCode, 100)}`, true);
   if (verificationUriComplete !== undefined)
-    output.note(`Or open the address with the code in it: ${verificationUriComplete.href}`, true);
+    output.note(`Or open this address, which contains the code: ${verificationUriComplete.href}`, true);
   const minutes = Math.max(1, Math.round((expiresAt - Date.now()) / 60_000));
   output.note(`Waiting for the login. The code is valid for ${minutes} min.`, true);
 }
@@ -148,13 +148,14 @@ async function present(
   const opened = browser && (await io.openBrowser(address.href));
   output.note(
     opened
-      ? "The login page is open in your browser. If it is not, open:"
+      ? "Portolan opened the login page in your browser. If you do not see it, open this address:"
       : "Open this address in a browser:",
     true,
   );
   output.note(address.href, true);
   if (opened) return undefined;
-  const message = "Paste the address that the browser shows after the login:";
+  const message =
+    "After the login, paste here the address that the browser shows, even if the page does not load:";
   if (isInteractive({ io })) {
     const prompter = await io.createPrompter(true);
     const check = (text: string): string | undefined =>

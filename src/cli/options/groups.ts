@@ -59,7 +59,11 @@ export const gatewayOptions: OptionGroup = (command) =>
   command
     .option("--host <host>", "the address to listen at (default: 127.0.0.1)")
     .option("--port <port>", "the port to listen at; 0 is any free one (default: 7420)")
-    .option("--only <server>", "serve this server of the workspace (repeatable)", collect)
+    .option(
+      "--only <server>",
+      "serve only this server of the workspace (repeatable; default: all servers)",
+      collect,
+    )
     .option("--no-auth", "require no token: accept every client that can reach the gateway")
     .option(
       "--allow-host <name>",
@@ -79,10 +83,13 @@ export const gatewayOptions: OptionGroup = (command) =>
 /** For commands that start the servers of the workspace: what they may use beyond the config files. */
 export const driverCodeOption: OptionGroup = (command) =>
   command
-    .option("--driver-code", "run the code files of drivers, with all your rights")
+    .option(
+      "--driver-code",
+      "allow drivers to run their own code files, with all your rights and without a sandbox",
+    )
     .option(
       "--env-file <file>",
-      "also read values of ${NAME} references from this .env file, in place of env_file in the config",
+      "also read values of ${NAME} references from this .env file, in place of the file that env_file in the config names",
     );
 
 /** For commands that use the running gateway of the workspace. */
@@ -100,7 +107,7 @@ export const sandboxOptions: OptionGroup = (command) =>
   command
     .option(
       "--sandbox <mode>",
-      "enforce, warn or off (commands); <server>=<mode> for a server of the workspace (repeatable)",
+      "sandbox mode: enforce, warn or off for a command; <server>=<mode> for a server of the workspace (repeatable)",
       collect,
     )
     .option(
@@ -108,8 +115,16 @@ export const sandboxOptions: OptionGroup = (command) =>
       "host that the command, or the named server, may reach: host, *.host, host:port (repeatable)",
       collect,
     )
-    .option("--allow-read <path>", "folder or file that it may read (repeatable)", collect)
-    .option("--allow-write <path>", "folder or file that it may read and write (repeatable)", collect);
+    .option(
+      "--allow-read <path>",
+      "folder or file that the command, or the named server, may read (repeatable)",
+      collect,
+    )
+    .option(
+      "--allow-write <path>",
+      "folder or file that the command, or the named server, may read and write (repeatable)",
+      collect,
+    );
 
 /** For commands about servers of the workspace only. */
 export const sandboxModeOption: OptionGroup = (command) =>
@@ -124,16 +139,20 @@ export const serverOptions: OptionGroup = (command) => {
   for (const addOptions of [outputOptions, workspaceOption, standaloneOption, driverCodeOption])
     addOptions(command);
   command
-    .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; URLs)', collect)
     .option(
-      "--env <variable>",
-      "NAME=value for the server, or NAME to pass on your own variable (repeatable; commands)",
+      "--header <header>",
+      'HTTP header to send, as "Name: value" (repeatable; only for a URL)',
       collect,
     )
-    .option("--cwd <dir>", "working directory of the server (commands)")
+    .option(
+      "--env <variable>",
+      "NAME=value for the server, or NAME to pass on your own variable (repeatable; only for a command)",
+      collect,
+    )
+    .option("--cwd <dir>", "working directory of the server (only for a command)")
     .option("--root <dir>", "directory to offer the server as a root (repeatable)", collect);
   return sandboxOptions(command)
-    .option("--transport <kind>", "http, sse or websocket (URLs)")
+    .option("--transport <kind>", "http, sse or websocket (only for a URL)")
     .option("--era <era>", "protocol era: auto, legacy or modern")
     .option(
       "--timeout <time>",
@@ -141,8 +160,8 @@ export const serverOptions: OptionGroup = (command) => {
     )
     .option("--start-timeout <time>", "give up if the server is not ready within this time")
     .option("--max-time <time>", "give up on a request after this time, even if it reports progress")
-    .option("--no-input", "never ask for input, and decline server requests")
-    .option("--strict", "fail if a command is started with a file or folder that its sandbox hides");
+    .option("--no-input", "never ask you for input; decline the requests of a server for your input")
+    .option("--strict", "fail if the arguments of a command name a file or folder that its sandbox hides");
 };
 
 /** For commands that start the servers of the workspace, and wait for them. */

@@ -87,7 +87,7 @@ export function parseServerOptions(
     const value = equals < 0 ? ownEnv[name] : text.slice(equals + 1);
     if (name === "") problems.push("--env must be NAME=value or NAME");
     else if (value === undefined)
-      problems.push(`--env ${name}: this variable is not set in your environment; write ${name}=value`);
+      problems.push(`--env ${name}: this variable is not set in your environment; write --env ${name}=value`);
     else env[name] = value;
   }
   const limits: { -readonly [K in keyof Limits]?: number } = {};
@@ -99,7 +99,9 @@ export function parseServerOptions(
     if (text === undefined) return;
     const ms = parseTime(text);
     if (ms === undefined)
-      problems.push(`${flag} must be seconds or a time such as 500ms, 2m, 1h, not ${JSON.stringify(text)}`);
+      problems.push(
+        `${flag} must be a number of seconds above 0, or a time such as 500ms, 2m, 1h, not ${JSON.stringify(text)}`,
+      );
     else limits[key] = ms;
   };
   time("--timeout", raw.timeout, "requestTimeoutMs");
@@ -107,7 +109,9 @@ export function parseServerOptions(
   time("--max-time", raw.maxTime, "maxRequestMs");
   const waitMs = raw.wait === undefined ? undefined : parseTime(raw.wait);
   if (raw.wait !== undefined && waitMs === undefined)
-    problems.push(`--wait must be seconds or a time such as 500ms, 2m, 1h, not ${JSON.stringify(raw.wait)}`);
+    problems.push(
+      `--wait must be a number of seconds above 0, or a time such as 500ms, 2m, 1h, not ${JSON.stringify(raw.wait)}`,
+    );
   const transport = oneOf("--transport", raw.transport, ["http", "sse", "websocket"] as const, problems);
   const era = oneOf("--era", raw.era, ["auto", "legacy", "modern"] as const, problems);
   const sandbox = parseSandboxOptions(raw, problems);

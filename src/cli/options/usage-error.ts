@@ -19,7 +19,8 @@ export function takeOneWord(
   { command, noun, hint }: { readonly command: string; readonly noun: string; readonly hint: string },
 ): string {
   if (word !== undefined && more.length === 0) return word;
-  const message = word === undefined ? `No ${noun} was given.` : `${command} takes one ${noun}.`;
+  const message =
+    word === undefined ? `No ${noun} was given.` : `portolan ${command} takes exactly one ${noun}.`;
   throw new PortolanError("USAGE", message, { hint });
 }
 

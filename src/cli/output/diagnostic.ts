@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
+import { shellWord } from "../../base/text/command-line.ts";
 import { maskSecrets, maskValueAt } from "../../base/text/secret-text.ts";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import type { Cli } from "../context.ts";
@@ -83,10 +84,10 @@ export function diagnosticLine(
 /** Combines all errors, each with its place, into one error. */
 export function configError(
   errors: readonly Diagnostic[],
-  { io }: Pick<Cli, "io">,
+  { io, options }: Pick<Cli, "io"> & Partial<Pick<Cli, "options">>,
   what = "The config files have errors",
   /** The hint for several errors. */
-  next = "See each error with its line: portolan validate",
+  next = `See each error with its line: portolan validate${workspaceWords(options?.workspace)}`,
 ): PortolanError {
   const label = pathLabeller(io);
   const lines = errors.map((error) => {
@@ -103,6 +104,11 @@ export function configError(
       data: { diagnostics: errors },
     },
   );
+}
+
+/** The option that the user gave, for a command that must read the same files. */
+function workspaceWords(workspace: string | undefined): string {
+  return workspace === undefined ? "" : ` -w ${shellWord(workspace)}`;
 }
 
 /** `file:line:column`, as far as they are known. */

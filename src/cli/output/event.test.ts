@@ -115,7 +115,7 @@ test("a gateway says at its start what is relaxed, and each denial once", () => 
     events.record(event);
   events.begin([]);
   expect(notes).toEqual([
-    "PORTOLAN_SANDBOX is warn: rules that cannot be enforced are only reported for b.",
+    "PORTOLAN_SANDBOX is warn, so these servers start even if sandbox rules cannot be enforced: b.",
     "2026-01-02 03:04:05 a sandbox relaxed to warn (config)",
   ]);
   for (const event of [denied("x.com"), denied("x.com"), denied("y.com"), relaxed("a", "config")])

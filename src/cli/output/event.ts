@@ -79,7 +79,7 @@ function detailOf(event: HubEvent): string {
     return ` ${plainLine(event.host, 255)}${port} ${plainLine(event.reason, 500)}`;
   }
   if (event.type === "mcp.sandbox_path_denied") {
-    const grant = event.grant === undefined ? "" : ` Grant it with: ${plainLine(event.grant, 500)}`;
+    const grant = event.grant === undefined ? "" : ` Grant access with: ${plainLine(event.grant, 500)}`;
     return ` ${plainLine(event.path, 500)} ${plainLine(event.reason, 500)}${grant}`;
   }
   if (event.type === "mcp.sandbox_relaxed") {
@@ -95,7 +95,7 @@ function detailOf(event: HubEvent): string {
   if (event.type === "gateway.budget_exceeded") {
     const { budget, kind, used, amount, until } = event;
     const noun = kind === "calls" ? "calls" : "cost units";
-    return ` ${plainLine(budget, 80)}: ${used} of ${amount} ${noun} used; ${refusedCall(event)}. The budget is free again at ${formatTime(until)}`;
+    return ` ${plainLine(budget, 80)}: ${used} of ${amount} ${noun} used; ${refusedCall(event)}. The period of the budget ends at ${formatTime(until)}`;
   }
   if (event.type === "gateway.loop_stopped")
     return ` after ${count(event.calls, "identical call")}: ${refusedCall(event)}. The call is possible again at ${formatTime(event.until)}`;
@@ -145,7 +145,9 @@ function pinsDetail(event: Extract<HubEvent, { type: "mcp.pins_compared" }>): st
   const { mode, withheld, reason, hint } = event;
   const changes = changesOf(event);
   if (changes === "" && reason === undefined)
-    return mode === "off" ? ": the tools are not compared any more" : ": all tool definitions are approved";
+    return mode === "off"
+      ? ": the tools are no longer compared with the pins"
+      : ": all tool definitions are approved";
   const why = reason === undefined ? "" : `: ${plainLine(reason, 500)}`;
   const effect =
     mode === "warn" ? "only reported" : withheld === 0 ? "" : `${count(withheld, "tool")} withheld`;

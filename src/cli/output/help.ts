@@ -33,7 +33,7 @@ export const TARGETS: string = `Targets:
   -- node server.js --flag    a command, word by word; write no target before --`;
 
 export const SANDBOX: string = `Sandbox:
-  A command runs in a sandbox: a read-only system, its own folder, an empty home, no network. --allow-net, --allow-read, --allow-write and --root grant more; --sandbox off disables the sandbox. To see the sandbox of a command: portolan why --plan -- <command...>`;
+  A command runs in a sandbox. The command can read the system's programs and its own program. Its home folder is empty, and it has no network. --allow-net, --allow-read, --allow-write and --root grant more; --sandbox off disables the sandbox. To see the sandbox of a command: portolan why --plan -- <command...>`;
 
 export const OUTPUT: string = `Output:
   On a terminal, or with --text: text. Otherwise, or with --json: only JSON on stdout. Errors go to stderr in the same format; with JSON, the last line is the error: {"error": {"code", "message", "hint", ...}}`;
@@ -61,7 +61,7 @@ export const REQUEST_EXIT_CODES: string = exitCodes({
   1: "the tool reported an error, or the server refused the request",
   2: "wrong usage or input",
   3: "the server cannot be reached, or no driver can serve the contract",
-  4: "the server broke the protocol",
+  4: "the server violated the protocol",
   5: "access denied: a login is needed, or the tool or the package is not allowed",
   124: "a time limit was exceeded",
   143: "terminated",

@@ -86,5 +86,6 @@ export function describeRelaxedByOwner(servers: readonly SandboxedServer[]): str
   const mode = relaxed[0]?.mode;
   if (mode === undefined) return undefined;
   const which = relaxed.map(({ alias }) => plainLine(alias, 40)).join(", ");
-  return `${SANDBOX_VARIABLE} is ${mode}: ${mode === "off" ? "no sandbox" : "rules that cannot be enforced are only reported"} for ${which}.`;
+  const effect = mode === "off" ? "run without a sandbox" : "start even if sandbox rules cannot be enforced";
+  return `${SANDBOX_VARIABLE} is ${mode}, so these servers ${effect}: ${which}.`;
 }

@@ -51,7 +51,7 @@ export async function writeFiles(
   const { force, label, hint } = options;
   const taken = (path: string): PortolanError =>
     new PortolanError("USAGE", `${label(path)} exists already.`, {
-      hint: `It was not changed. ${hint}`,
+      hint: `The file was not changed. ${hint}`,
     });
   for (const { path } of files) {
     const found = await stat(path).catch(() => undefined);

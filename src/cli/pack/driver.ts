@@ -54,7 +54,7 @@ export async function gatherDriver(
     folder: dirname(file),
     notes: fixed.map(
       ([name]) =>
-        `The driver sets the environment variable ${name}, which a package cannot do. Add a setting with this default value to mcp.configuration.`,
+        `The driver sets the environment variable ${name}, which a package cannot do. In mcp.configuration of the metadata file, add a setting with the value in the driver as its default.`,
     ),
   };
 }
@@ -77,7 +77,7 @@ function requirePackable({ driver, entry }: ConfiguredDriver, file: string): Npm
   if (entry !== undefined)
     throw refused(
       `it has code of its own (${basename(entry)}), which would run outside of the sandbox`,
-      "Express what the code does with mapping and result_extract, or keep the driver in the workspace.",
+      `Replace the code with the fields mapping and result_extract in ${basename(file)}, or keep the driver in the workspace.`,
     );
   const problem = packagedDriverProblem(driver);
   if (problem !== undefined)

@@ -57,7 +57,7 @@ export async function listServer(
       },
       notes: [
         ...notes,
-        "Portolan does not know where the files of this server come from. Fill in source and mcp.executable.",
+        "Portolan does not know where the files of this server come from. Fill in source and mcp.executable in the metadata file.",
       ],
     };
   });

@@ -25,16 +25,20 @@ export async function findSubject(words: Words, cli: Cli): Promise<Subject> {
   refuseBothSides(words.words, words.server, "target");
   const [first, second, extra] = words.words;
   if (extra !== undefined)
-    throw new PortolanError("USAGE", `pack takes one target; unexpected argument ${JSON.stringify(extra)}.`, {
-      hint: "Put quotes around a command, or write it after --.",
-    });
+    throw new PortolanError(
+      "USAGE",
+      `portolan pack takes one target; unexpected argument ${JSON.stringify(extra)}.`,
+      {
+        hint: "Put quotes around a command, or write it after --.",
+      },
+    );
   if (words.server === undefined) {
     const found = await findFile(resolve(cli.io.cwd, first ?? "."), second);
     if (found !== undefined) return found;
     if (first === undefined)
       throw new PortolanError(
         "USAGE",
-        `There is nothing to pack in this folder: it has no ${NAMES.join(", ")}.`,
+        `There is nothing to pack in this folder: it has none of the files ${NAMES.join(", ")}.`,
         {
           hint: "Name a file, an npm package with its version, or a server: portolan pack mcpfile.yaml",
         },

@@ -51,7 +51,7 @@ function fileLines(
   const states = [
     ["added", fields("added")],
     ["updated", fields("updated")],
-    ["kept, although the server differs", fields("kept")],
+    ["kept, although the server has other values", fields("kept")],
   ].filter(([, list]) => list !== "");
   const isSame = !isNew && !changes.some(({ kind }) => kind !== "kept");
   const state = isCheck
@@ -88,5 +88,5 @@ function nextLine(
   if (missing.length > 0)
     return `Fill in these fields, then check them: portolan validate ${name}, or the same command with --check`;
   const file = archive === undefined ? "" : ` --file ${shellWord(label(archive.file))}`;
-  return `Publish it: portolan publish ${name}${file}`;
+  return `Publish the package: portolan publish ${name}${file}`;
 }

@@ -260,8 +260,8 @@ function report(
         `Added ${facts.name}@${facts.version} as ${alias} to ${label}; ${count(pinned, "tool")} pinned in portolan.lock.`,
         ...(contracts.length === 0
           ? []
-          : [`It serves ${count(contracts.length, "contract")}: ${contracts.join(", ")}.`]),
-        output.colors.dim(`To see its tools: portolan list ${contracts.length === 0 ? alias : ""}`.trim()),
+          : [`The package serves ${count(contracts.length, "contract")}: ${contracts.join(", ")}.`]),
+        output.colors.dim(`To see the tools: portolan list ${contracts.length === 0 ? alias : ""}`.trim()),
       ].join("\n"),
     );
     applied.print();
@@ -271,9 +271,14 @@ function report(
 export function noteTools({ output }: Pick<Cli, "output">, alias: string, tools: ComparedTools): void {
   const warn = (text: string): void => output.note(`${output.noteColors.yellow("warning")} ${text}`);
   const names = (list: readonly string[]): string => plainLine(list.join(", "), 300);
-  if (tools.undeclared.length > 0)
+  const undeclared = tools.undeclared.filter((name) => !tools.unpinnable.includes(name));
+  if (undeclared.length > 0)
     warn(
-      `The server has tools that its package does not declare. They are withheld until you approve them: ${names(tools.undeclared)}. To approve them: portolan pins approve ${alias}`,
+      `Portolan withholds (does not offer) these tools of the server, because its package does not declare them: ${names(undeclared)}. To approve them: portolan pins approve ${alias}`,
+    );
+  if (tools.unpinnable.length > 0)
+    warn(
+      `Portolan withholds (does not offer) these tools of the server, because their definitions are malformed and cannot be pinned: ${names(tools.unpinnable)}. Only the author of the server can correct them.`,
     );
   if (tools.absent.length > 0)
     warn(`The package declares tools that the server does not have: ${names(tools.absent)}.`);
@@ -283,7 +288,7 @@ export function noteTools({ output }: Pick<Cli, "output">, alias: string, tools:
     warn(`${plainLine(tool, 80)}, ${plainLine(path, 120)}: ${plainLine(message, 300)}.`);
   for (const { tool, path, message } of tools.refused.slice(0, 20))
     warn(
-      `The definition of the tool ${plainLine(tool, 80)} is not approved, so the tool is withheld: ${plainLine(path, 120)} ${plainLine(message, 300)}. To approve it nevertheless: portolan pins approve ${alias} ${plainLine(shellWord(tool), 120)} --allow-findings`,
+      `The definition of the tool ${plainLine(tool, 80)} is not approved, so Portolan withholds (does not offer) the tool: ${plainLine(path, 120)} ${plainLine(message, 300)}. To approve the tool nevertheless: portolan pins approve ${alias} ${plainLine(shellWord(tool), 120)} --allow-findings`,
     );
   if (tools.refused.length > 20)
     warn(

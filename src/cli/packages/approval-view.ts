@@ -69,11 +69,17 @@ function permissionRows({ permissions, declaresPermissions, place }: Approval, c
     return [
       {
         name: "permissions",
-        value: "this package format does not declare permissions; none are granted (--allow none)",
+        value:
+          "this package format does not declare permissions, so Portolan grants none; with --yes, write --allow none",
       },
     ];
   if (permissions.length === 0)
-    return [{ name: "permissions", value: "none: no network, no other programs, no files of yours" }];
+    return [
+      {
+        name: "permissions",
+        value: "none: the package requests no network, no other programs and none of your files",
+      },
+    ];
   return permissions.map(({ name, means, reach }) => ({
     name: "permission",
     value: `${plainLine(name, 60)}: ${plainLine(means, 300)}`,
@@ -135,13 +141,17 @@ function sandboxText({ sandbox, sandboxNotes, place }: Approval): string {
   const { network = [], exec } = sandbox;
   const hosts = network.map(String);
   const parts = [
-    hosts.length === 0 ? "no network" : hosts.includes("*") ? "every public host" : hosts.join(", "),
+    hosts.length === 0
+      ? "no network, except the hosts that you grant"
+      : hosts.includes("*")
+        ? "every public host"
+        : hosts.join(", "),
     place === "container"
       ? "the programs of its image"
       : exec?.spawn === true
         ? "other programs"
         : "no other programs",
-    "no files of yours",
+    "none of your files, except those that you grant",
   ];
   const notes = sandboxNotes.map((note) => plainLine(note, 400));
   return [parts.join("; "), ...notes].join("\n");

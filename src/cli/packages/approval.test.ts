@@ -84,7 +84,7 @@ test("proofs that the policy requires", () => {
 test("a release that is too young, or of unknown age", () => {
   const policy = { minReleaseAgeMs: 3 * 86_400_000 };
   expect(reasons({}, { policy })).toEqual([
-    "@alice/github-mcp@1.0.0 was published 24 hours ago; the policy of this workspace requires 3 days.",
+    "@alice/github-mcp@1.0.0 was published 24 hours ago, but packages.min_release_age in portolan.yaml requires an age of 3 days.",
   ]);
   expect(reasons({ publishedAt: "2026-05-01T00:00:00Z" }, { policy })).toEqual([]);
   expect(reasons({ publishedAt: undefined }, { policy })).toHaveLength(1);
@@ -137,7 +137,7 @@ test("hidden characters and look-alike letters are shown, and refuse the package
 });
 
 test("a scope that looks like an older one, and a sandbox that cannot be enforced", () => {
-  expect(reasons({}, { looksLike: "a1ice" })[0]).toContain("looks like @a1ice");
+  expect(reasons({}, { looksLike: "a1ice" })[0]).toContain("looks like the older scope @a1ice");
   expect(reasons({ sandbox: { required: true, type: "wasm" } })[0]).toContain("wasm");
 });
 

@@ -118,12 +118,12 @@ export function createApproval(request: ApprovalRequest): Approval {
       ...(result.ok ? result.notes.map(({ message, hint }) => `${capital(message)}. ${hint}`) : []),
       ...(facts.launcher === "uvx"
         ? [
-            "uvx fetches the package at each start, and starts Python. Grant the hosts of its package index with --allow-net. No hash is locked.",
+            "uvx fetches the package from a Python package index at each start, and starts Python. Grant the hosts of the index with --allow-net, such as pypi.org and files.pythonhosted.org. portolan.lock records no hash of the package.",
           ]
         : []),
       ...(facts.permissions === undefined && facts.place !== "remote"
         ? [
-            "This format declares no permissions. Grant hosts and folders: --allow-net, --allow-read, --allow-write.",
+            "This package format declares no permissions. To grant hosts and folders to the server, add --allow-net, --allow-read and --allow-write.",
           ]
         : []),
     ],
@@ -160,20 +160,23 @@ export function createApproval(request: ApprovalRequest): Approval {
       ? []
       : [
           {
-            reason: `The scope of ${approval.package.name} looks like @${looksLike}, which is older.`,
+            reason: `The scope of ${approval.package.name} looks like the older scope @${looksLike}.`,
             hint: `If you meant @${looksLike}, use that scope. If you know the author of this package, add --allow-look-alike.`,
           },
         ]),
     ...originRefusals(origin),
     ...unmetRequirements(policy.require ?? [], { origin, hasAudit: approval.audit !== undefined }).map(
-      (reason) => ({ reason: `${capital(reason)}.`, hint: "See packages.require in portolan.yaml." }),
+      (reason) => ({
+        reason: `${capital(reason)}.`,
+        hint: "packages.require in portolan.yaml sets this requirement. Choose another package, or change the setting.",
+      }),
     ),
     ...ageRefusals(request),
     ...assessed
       .filter(({ action }) => action === "refuse")
       .map(({ advisory }) => ({
         reason: `${facts.name}@${facts.version} has a known vulnerability: ${advisory.id} (${advisory.severity}), ${advisory.title}.`,
-        hint: advisory.patches ?? `Use another version: portolan versions ${facts.name}.`,
+        hint: `${advisory.patches === undefined ? "" : `${advisory.patches.replace(/(?<![.!?])$/, ".")} `}Use another version: portolan versions ${facts.name}.`,
       })),
     ...texts.hidden.map((reason) => ({ reason, hint: HIDDEN_HINT })),
   ];
@@ -183,7 +186,9 @@ export function createApproval(request: ApprovalRequest): Approval {
       : [`This version is deprecated${facts.deprecated === "" ? "." : `: ${facts.deprecated}`}`]),
     ...(facts.sandbox?.required === true || facts.permissions === undefined
       ? []
-      : ["The author does not require a sandbox. Portolan runs the server in a sandbox nevertheless."]),
+      : [
+          "The author does not require a sandbox. Portolan runs the server in a sandbox nevertheless, unless you turn it off with --sandbox off.",
+        ]),
   ];
   return { ...approval, warnings, refusals };
 }
@@ -255,14 +260,14 @@ function ageRefusals({ facts, policy, now }: ApprovalRequest): Refusal[] {
     return [
       {
         reason: "The publication date of this version is unknown, but the policy requires a minimum age.",
-        hint: "See packages.min_release_age in portolan.yaml.",
+        hint: "packages.min_release_age in portolan.yaml sets the minimum age. Choose another package, or change the setting.",
       },
     ];
   const age = now.getTime() - published;
   if (age >= minReleaseAgeMs) return [];
   return [
     {
-      reason: `${facts.name}@${facts.version} was published ${describeAge(age)} ago; the policy of this workspace requires ${describeAge(minReleaseAgeMs)}.`,
+      reason: `${facts.name}@${facts.version} was published ${describeAge(age)} ago, but packages.min_release_age in portolan.yaml requires an age of ${describeAge(minReleaseAgeMs)}.`,
       hint: `Wait until ${new Date(published + minReleaseAgeMs).toISOString().slice(0, 16)}Z, or choose an older version: portolan versions ${facts.name}.`,
     },
   ];

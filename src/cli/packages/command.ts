@@ -20,22 +20,28 @@ const consentOptions =
       .option("--yes", `agree without being asked; ${needs}`)
       .option(
         "--allow <permissions>",
-        "the permissions that you grant, separated by commas, or none",
+        "the permissions that you grant to the package, separated by commas, or none",
         collect,
       )
       .option(
         "--config <key=value>",
-        "the value of a setting; {{NAME}} is a secret or variable (repeatable)",
+        "the value of a setting of the package; {{NAME}} refers to a stored secret or an environment variable (repeatable)",
         collect,
       )
-      .option("--config-file <path>", "a JSON or YAML file with the values of settings");
+      .option("--config-file <path>", "a JSON or YAML file with the values of the package's settings");
 
 /** For `add` with a package. */
 export const packageOptions: OptionGroup = (command) =>
   consentOptions("needs --allow")(registryOption(command))
-    .option("--name <alias>", "the name of the server (packages; default: from the package)")
-    .option("--from <kind>", "npm, mcpb, pypi, oci or remote (servers of the official registry)")
-    .option("--allow-look-alike", "accept a package whose scope looks like an older scope");
+    .option(
+      "--name <alias>",
+      "the name of the server in the workspace (only for a package; default: made from the package's name)",
+    )
+    .option(
+      "--from <kind>",
+      "which form of the server to use: npm, mcpb, pypi, oci or remote (only for a server of the official MCP registry)",
+    )
+    .option("--allow-look-alike", "accept a package although its scope (@user) looks like an older scope");
 
 export function addPackageCommands({ program, explain, run }: CommandHost): void {
   const update = defineCommand(program, {
@@ -49,7 +55,7 @@ export function addPackageCommands({ program, explain, run }: CommandHost): void
       consentOptions("new permissions also need --allow"),
     ],
   })
-    .option("--check", "only report updates, including npm packages; exit code 1 if there are updates")
+    .option("--check", "only report updates, also of npm packages; exit with 1 if there are updates")
     .option("--dry-run", "show the differences, and change nothing")
     .option("--accept-tools", "approve changed tool definitions too")
     .option("--allow-downgrade", "accept a lower version")
@@ -65,14 +71,14 @@ export function addPackageCommands({ program, explain, run }: CommandHost): void
     ],
     sections: [
       `Differences:
-  Before you accept a version, the command shows what changes: permissions, size, declared tools and contracts, settings, source and author. It also shows the provenance and the advisories of the new version. After you accept, the new version starts once in its sandbox. A tool definition that changed stays withheld until you approve it: here, with --accept-tools, or with portolan pins approve.`,
+  Before you accept a version, the command shows what changes: permissions, size, declared tools and contracts, settings, source and author. It also shows the provenance and the advisories of the new version. After you accept, the new version starts once in its sandbox. If a tool definition changed, Portolan withholds (does not offer) the tool until you approve the change: at the prompt, with --accept-tools, or with portolan pins approve.`,
       WORKSPACE,
       exitCodes({
         0: "done, or nothing to do",
         1: "with --check: there are updates",
         2: "wrong usage, or the command needs your consent and cannot ask for it",
         3: "the registry cannot be reached",
-        5: "refused: the policy forbids it, it is a downgrade, or a signature is missing",
+        5: "refused: the policy forbids the new version, it is lower than the accepted one, or its signature is missing or different",
       }),
     ],
   });

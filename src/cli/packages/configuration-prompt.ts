@@ -99,7 +99,7 @@ function missingError(required: readonly Setting[], { io }: Cli): PortolanError 
       ? ""
       : isSet
         ? `; ${variable} is set in the environment`
-        : `; set it with: portolan secrets set ${variable}`;
+        : `; store the secret first: portolan secrets set ${variable}`;
     return `${plainLine(key, 100)}${about}: ${option}${note}`;
   });
   return new PortolanError(
@@ -129,7 +129,7 @@ async function ask(
     const inEnvironment = (cli.io.env[variable] ?? "") !== "" && isReferenceName(variable);
     if (inEnvironment) {
       const choice = await select([
-        { value: "type", label: "Type the value; it is stored in the keyring or the vault" },
+        { value: "type", label: "Type the value; Portolan stores it in the keyring or the vault" },
         { value: "environment", label: `Use the variable ${variable} of your environment at each start` },
         ...skip,
       ]);
@@ -163,7 +163,7 @@ async function ask(
   for (let problem = ""; ;) {
     const text = orCancelled(
       await prompter.text({
-        message: problem === "" ? message : `${message} - it ${problem}`,
+        message: problem === "" ? message : `${message} - the value ${problem}`,
         initial: "",
         check: (given) => (given === "" && required ? "A value is needed; Ctrl-C cancels." : undefined),
         signal,

@@ -53,7 +53,7 @@ export async function resolveConfiguration(
   for (const key of [...sources.options.keys(), ...Object.keys(sources.file)])
     if (!known.has(key))
       problems.push(
-        `There is no setting ${JSON.stringify(key.slice(0, 100))}. Settings: ${[...known].join(", ") || "none"}.`,
+        `The package has no setting ${JSON.stringify(key.slice(0, 100))}. Its settings: ${[...known].join(", ") || "none"}.`,
       );
   const values: SettingValue[] = [];
   const open: Setting[] = [];

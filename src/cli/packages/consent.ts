@@ -34,7 +34,7 @@ export function parseAllowed({ allow = [] }: RawConsentOptions): ReadonlySet<str
       "USAGE",
       `--allow does not support the permission ${JSON.stringify(wrong[0]?.slice(0, 60))}.`,
       {
-        hint: "Separate permissions by commas: --allow network,filesystem; or write --allow none.",
+        hint: "Write permissions in lower case, separated by commas, such as --allow network,filesystem, or write --allow none.",
       },
     );
   if (words.includes("none") && words.length > 1)
@@ -78,7 +78,7 @@ export async function requireConsent(cli: Cli, request: ConsentRequest): Promise
   if (!answersRequests(cli, false))
     throw new PortolanError(
       "USAGE",
-      "Nothing was changed: this command needs your consent, and cannot ask for it without a terminal or with --no-input.",
+      "Nothing was changed: this command needs your consent, and cannot ask for it without a terminal.",
       {
         hint: `If you agree: ${exact}`,
         data: { permissions: wanted, approval },

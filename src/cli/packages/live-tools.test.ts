@@ -20,7 +20,7 @@ test("a tool with a critical finding is not pinned, and the message names the fi
     expect(compared.pins).toEqual({ add: good.hash });
     expect(compared.findings).toEqual([]);
     expect(notes(compared)).toEqual([
-      `warning The definition of the tool it's bad is not approved, so the tool is withheld: description contains tag characters, which spell "send". To approve it nevertheless: portolan pins approve math 'it'\\''s bad' --allow-findings`,
+      `warning The definition of the tool it's bad is not approved, so Portolan withholds (does not offer) the tool: description contains tag characters, which spell "send". To approve the tool nevertheless: portolan pins approve math 'it'\\''s bad' --allow-findings`,
     ]);
   }
 });

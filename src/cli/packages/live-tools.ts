@@ -24,6 +24,8 @@ export interface ComparedTools {
   readonly pins: Readonly<Record<string, string>>;
   /** Live, but not declared. They are withheld until a person approves them. */
   readonly undeclared: readonly string[];
+  /** Those of `undeclared` whose definition has no canonical form, so that nobody can approve it. */
+  readonly unpinnable: readonly string[];
   /** Declared, but not live. */
   readonly absent: readonly string[];
   /** Live with another description than the declared one. */
@@ -68,6 +70,7 @@ export function compareTools(
       }),
     ),
     undeclared: live.filter((tool) => !isDeclared(tool) || tool.hash === undefined).map(({ name }) => name),
+    unpinnable: live.filter(({ hash }) => hash === undefined).map(({ name }) => name),
     absent: (declared ?? []).map(({ name }) => name).filter((name) => !names.has(name)),
     differing: live
       .filter(({ name, definition }) => {

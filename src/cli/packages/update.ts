@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { shellWord } from "../../base/text/command-line.ts";
-import { PortolanError, unknownServer } from "../../errors/index.ts";
+import { changedError, isPortolanError, PortolanError, unknownServer } from "../../errors/index.ts";
 import { sandboxFromPermissions } from "../../formats/package/index.ts";
 import { definedOnly, filled, toSandboxFields } from "../../formats/manifest/index.ts";
 import { changeServer, parseWorkspace, type ServerFields } from "../../formats/workspace/index.ts";
@@ -83,7 +83,12 @@ export async function update(cli: Cli, names: readonly string[], raw: RawUpdateO
   const outcomes: Outcome[] = [];
   for (const target of targets) {
     const what = `Nothing about ${plainLine(target.server.alias, 60)}`;
-    outcomes.push(await orUnchanged(cli, what, () => updateOne(cli, target, settings, raw)));
+    try {
+      outcomes.push(await orUnchanged(cli, what, () => updateOne(cli, target, settings, raw)));
+    } catch (error) {
+      await reportUpdated(cli, outcomes);
+      throw aboutOne(error, what);
+    }
   }
   const checked = raw.check === true ? await findNpmUpdates(cli, ofNpm) : [];
   const isUpdated = outcomes.some(({ state }) => state === "updated");
@@ -96,7 +101,7 @@ export async function update(cli: Cli, names: readonly string[], raw: RawUpdateO
   if (ofNpm.length > 0 && raw.check !== true) {
     const list = ofNpm.map(({ alias }) => plainLine(alias, 60));
     output.note(
-      `This command does not update packages of npm (${list.join(", ")}). To update them: portolan install --update ${list.join(" ")}`,
+      `This command does not update the npm packages of these servers: ${list.join(", ")}. To update them: portolan install --update ${list.join(" ")}`,
     );
   }
   if (output.form !== "json") applied?.print();
@@ -104,6 +109,22 @@ export async function update(cli: Cli, names: readonly string[], raw: RawUpdateO
   const failed = checked.find(({ error }) => error !== undefined)?.error;
   if (failed !== undefined) return exitCodeOf(failed);
   return raw.check === true && [...outcomes, ...checked].some(({ state }) => state === "available") ? 1 : 0;
+}
+
+/** A package that cannot be updated ends the command. The packages before it stay updated. */
+async function reportUpdated(cli: Cli, outcomes: readonly Outcome[]): Promise<void> {
+  const updated = outcomes.filter(({ state }) => state === "updated");
+  if (updated.length === 0) return;
+  for (const outcome of updated) cli.output.note(describe(outcome));
+  if (!cli.interrupt.signal.aborted) await applyToGateways(cli);
+}
+
+/** The same error, whose message says only about this server that nothing was changed: others may be updated already. */
+export function aboutOne(error: unknown, what: string): unknown {
+  if (!isPortolanError(error)) return error;
+  return changedError(error, {
+    message: error.message.replace(/\bNothing was changed\b/, () => `${what} was changed`),
+  });
 }
 
 function toJson({ error, ...update }: NpmUpdate): object {
@@ -120,7 +141,7 @@ function describe({ server, state, newer, from, to = "", tools }: Outcome): stri
   const updated = `Updated ${name} from ${from} to ${to}.`;
   if (tools === undefined || tools.approved) return updated;
   const withheld = plainLine(tools.changed.join(", "), 300);
-  return `${updated}\nWithheld until you approve the changed definition: ${withheld}. Approve it: portolan pins approve ${name}`;
+  return `${updated}\nPortolan withholds (does not offer) these tools until you approve their changed definitions: ${withheld}. To approve them: portolan pins approve ${name}`;
 }
 
 interface Found {
@@ -158,7 +179,7 @@ function toTarget(server: ServerConfig, lock: Lock, isNamed: boolean): Target[] 
     if (!isNamed) return [];
     throw new PortolanError(
       "USAGE",
-      `The config of ${alias} has no field package, so portolan update cannot update it.`,
+      `The config of the server ${alias} has no field package, so portolan update cannot update the server.`,
       {
         hint:
           npmProgramOf(server) === undefined
@@ -267,7 +288,7 @@ function refuseOtherOrigin({ origin }: Candidate, locked: LockedPackage, server:
     `${locked.name}@${locked.version} has a different origin (provenance or signature) than portolan.lock records: ${plainLine(compared.reason, 1_000)}.`,
     {
       server,
-      hint: "Nothing was changed. Check packages.trust in portolan.yaml, and ask the author of the package or the operator of the registry.",
+      hint: "This package was not changed. Check packages.trust in portolan.yaml, and ask the author of the package or the operator of the registry.",
       data: { reason: "ORIGIN_CHANGED" },
     },
   );

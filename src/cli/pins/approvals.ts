@@ -36,7 +36,7 @@ export async function confirm(cli: Cli, message: string): Promise<boolean> {
   cli.interrupt.signal.throwIfAborted();
   if (answer === undefined)
     throw new PortolanError("CANCELLED", "Cancelled: the question was not answered.", {
-      hint: "portolan.lock was not changed by this question. Run the command again to answer.",
+      hint: "The pins that the question is about were not changed. Run the command again, and answer the question.",
     });
   return answer === "yes";
 }
@@ -107,7 +107,7 @@ export function describeRefused(
   if (byFinding.length === 0) return lines;
   const words = command === "pin" ? [] : byFinding.map(({ tool }) => plainLine(shellWord(tool.name), 120));
   const typed = ["portolan", command, server, ...words, "--allow-findings"].join(" ");
-  return [...lines, colors.dim(`  To approve the tools with findings nevertheless: ${typed}`)];
+  return [...lines, colors.dim(`  To approve the tools with critical findings nevertheless: ${typed}`)];
 }
 
 export function lockLabel(lockFile: string): string {

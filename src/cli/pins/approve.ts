@@ -44,14 +44,14 @@ export async function approve(cli: Cli, words: readonly string[], options: Appro
     );
   const lock = await readLock(lockFile);
   if (lock.servers[server.key]?.tools === undefined)
-    throw new PortolanError("CONFIG_INVALID", `${name} has no pins yet.`, {
+    throw new PortolanError("CONFIG_INVALID", `The server ${name} has no pins yet.`, {
       server: name,
-      hint: `Pin all of its tools first: portolan pin ${name}`,
+      hint: `Approve and pin all of its tools first: portolan pin ${name}`,
     });
   if (server.mode === undefined)
     throw new PortolanError(
       "CONFIG_INVALID",
-      `The tools of ${name} were not compared with its pins, because pins is off.`,
+      `The tools of ${name} were not compared with its pins, because the setting pins is off for this server.`,
       { server: name, hint: `To pin all of its tools as they are now: portolan pin ${name}` },
     );
   const { differing, removed } = select(server, tools);
@@ -73,7 +73,9 @@ export async function approve(cli: Cli, words: readonly string[], options: Appro
       differing.map(async (tool) => describeDiff(name, tool, await changesOf(tool), output)),
     );
     for (const tool of removed)
-      sections.push(`${output.colors.bold(plainLine(name, 60))} ${plainLine(tool, 100)} is removed`);
+      sections.push(
+        `${output.colors.bold(plainLine(name, 60))} ${plainLine(tool, 100)} is no longer listed by the server`,
+      );
     output.print(sections.join("\n\n"));
   }
   if (canAsk(cli) && options.yes !== true) {
@@ -135,7 +137,7 @@ function requireHash(server: string, { name, hash }: LintedTool, expected: strin
   if (expected === undefined || hash === expected) return;
   throw new PortolanError(
     "TOOL_WITHHELD",
-    `The tool ${name} was not approved: its hash is ${hash ?? "unknown"}, not the hash of --expect.`,
+    `The tool ${name} was not approved: the hash of its definition is ${hash ?? "unknown"}, not the hash after --expect.`,
     {
       server,
       tool: name,

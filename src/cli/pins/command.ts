@@ -9,10 +9,10 @@ import type { ApproveOptions } from "./approve.ts";
 import type { ApprovalOptions } from "./approvals.ts";
 
 const PINS = `Pins:
-  A pin is the hash of a tool definition that you approved. portolan.lock holds the pins; commit it. If a server has pins, Portolan withholds its tools that have no pin, or that differ from their pin. In portolan.yaml, set pins to enforce, warn or off, for all servers or for one server.`;
+  A pin is the hash of a tool definition that you approved. portolan.lock holds the pins; commit it. If a server has pins, Portolan withholds (does not offer) its tools that have no pin, or that differ from their pin. The setting pins in portolan.yaml changes this, for all servers or for one server: warn only reports such tools, off compares nothing, and enforce also withholds the tools of a server without pins.`;
 
 const LINTS = `Lints:
-  Portolan reports texts in a definition that try to influence a model, and invisible characters. A tool with a finding of severity error is pinned only with --allow-findings, or if you confirm it at the terminal.`;
+  Portolan reports texts in a definition that try to influence a model, and invisible characters. Each report is a finding. A finding of severity error is critical: Portolan pins the tool only with --allow-findings, or if you confirm it at the terminal.`;
 
 const CODES = { 0: "done", 2: "wrong usage, or a file that cannot be used" };
 const EXIT_CODES = { ...CODES, 3: "a server did not start" };
@@ -38,7 +38,7 @@ export function addPinCommands({ program, explain, run }: CommandHost): void {
       WORKSPACE,
       exitCodes({
         ...EXIT_CODES,
-        1: "a tool was not pinned: it has a lint finding of severity error, its definition is malformed, or its name is listed twice",
+        1: "a tool was not pinned: it has a critical finding, its definition is malformed, or the server lists its name twice",
       }),
     ],
   });

@@ -36,7 +36,7 @@ export async function pin(cli: Cli, words: readonly string[], options: ApprovalO
   if (names.length === 0 && !canAsk(cli))
     throw usage(
       "No server was given.",
-      "Without a terminal, and with --json or --no-input, name the servers whose tools you approve: portolan pin <server...>. portolan pins shows the servers.",
+      "Without a terminal, or with --json, name the servers whose tools you approve: portolan pin <server...>. portolan pins shows the servers.",
     );
   const live = await readLiveTools(cli, names);
   const { lockFile, failed } = live;
@@ -55,7 +55,7 @@ export async function pin(cli: Cli, words: readonly string[], options: ApprovalO
   else if (servers.length === 0 && failed.length === 0)
     output.print(
       live.servers.length === 0
-        ? "There are no servers here."
+        ? "This workspace has no enabled servers."
         : "All servers are pinned already. See their state: portolan pins",
     );
   if (output.form !== "json") applied?.print();

@@ -58,7 +58,7 @@ function describePins(
   { differs, isReadable }: { readonly differs: readonly LiveServer[]; readonly isReadable: boolean },
 ): string {
   const { colors, width } = output;
-  if (servers.length === 0 && failed.length === 0) return "There are no servers here.";
+  if (servers.length === 0 && failed.length === 0) return "This workspace has no enabled servers.";
   const names = [...servers, ...failed].map(({ server }) => plainLine(server, 60));
   const column = Math.max(...names.map(displayWidth));
   const lines = servers.map((server) => describeServer(server, isPinned(server), column, output));
@@ -111,11 +111,11 @@ export async function showDiff(cli: Cli, names: readonly string[]): Promise<numb
   const sections = diffs.map(({ server, tool, changes }) => describeDiff(server, tool, changes, output));
   for (const { server, tool } of removed)
     sections.push(
-      `${output.colors.bold(plainLine(server, 60))} ${output.colors.cyan(plainLine(tool, 100))} ${output.colors.yellow("is removed")}`,
+      `${output.colors.bold(plainLine(server, 60))} ${output.colors.cyan(plainLine(tool, 100))} ${output.colors.yellow("is no longer listed by the server")}`,
     );
   for (const { server } of notCompared)
     output.note(
-      `The tools of ${plainLine(server, 60)} were not compared with its pins, because pins is off.`,
+      `The tools of ${plainLine(server, 60)} were not compared with its pins, because the setting pins is off for this server.`,
     );
   if (sections.length > 0) output.print(sections.join("\n\n"));
   else if (live.failed.length > 0) return 0;

@@ -17,18 +17,21 @@ import type { RawRegistryServeOptions } from "./serve.ts";
 export const registryOption: OptionGroup = (command) =>
   command.option(
     "--registry <url>",
-    "the registry: a URL or a folder (repeatable, in order; default: PORTOLAN_REGISTRY, then portolan.yaml)",
+    "the registry: a URL or a folder (repeatable, in order; default: the variable PORTOLAN_REGISTRY, then registries in portolan.yaml)",
     collect,
   );
 
 const tokenOption: OptionGroup = (command) =>
   command.option(
     "--token <token>",
-    "the token of the first registry (better: PORTOLAN_REGISTRY_TOKEN, or token in portolan.yaml)",
+    "the token of the first registry (safer: the variable PORTOLAN_REGISTRY_TOKEN, or token in portolan.yaml)",
   );
 
 const folderOption: OptionGroup = (command) =>
-  command.option("--folder <path>", "the folder of the registry (default: in your data folder)");
+  command.option(
+    "--folder <path>",
+    "the folder of the registry (default: registry in the data folder of Portolan, on Linux ~/.local/share/portolan)",
+  );
 
 const CODES = exitCodes({
   0: "done",
@@ -129,7 +132,7 @@ function addWriteCommands({ program, explain, run }: CommandHost): void {
     .option("--file <path>", "a file of the package to upload to the registry (repeatable)", collect)
     .option(
       "--tag <tag>",
-      "the tag for this version (default: latest, for a release above the present latest)",
+      "the tag for this version (default: latest, if this version is a release higher than the present latest)",
     )
     .action((document: string | undefined, raw: RawRegistryOptions) =>
       run(raw, async (cli) => (await import("./write.ts")).publish(cli, document, raw)),
@@ -186,7 +189,7 @@ function addWriteCommands({ program, explain, run }: CommandHost): void {
 function addStarCommand({ program, explain, run }: CommandHost): void {
   const star = defineCommand(program, {
     name: "star",
-    summary: "give a package a star, one for each account",
+    summary: "give a package a star; each account can give one",
     argument: "<package>",
     groups: [outputOptions, registryOption, tokenOption],
   })
@@ -214,7 +217,7 @@ function addOperatorCommands({ program, explain, run }: CommandHost): void {
     .option("--host <host>", "the address to listen at (default: 127.0.0.1)")
     .option("--port <port>", "the port to listen at; 0 is any free one (default: 7430)")
     .option("--max-file <bytes>", "the largest file that may be uploaded (default: 268435456)")
-    .option("--private", "reading needs a token too")
+    .option("--private", "require a token for reading too")
     .option("--quota-bytes <bytes>", "bytes that one token may upload per day (default: 2147483648)")
     .option("--quota-versions <number>", "versions that one token may publish per day (default: 1000)")
     .option("--behind-proxy", "identify clients by X-Forwarded-For, which your reverse proxy must set")
@@ -232,7 +235,7 @@ function addOperatorCommands({ program, explain, run }: CommandHost): void {
     examples: ["portolan registry serve", "portolan registry serve ./registry --port 8080"],
     sections: [
       `Addresses:
-  /index.jsonl, /versions/, /files/   the signed index and the files it names; any web server can serve a copy of public/
+  /index.jsonl, /versions/, /files/   the signed index and the files it names; any web server can serve a copy of the folder public/ of the registry
   /api/search?q=, /api/registry/…     search, packages, publishing
   /v0.1/servers                       the official MCP registry API, read-only, for VS Code and other clients`,
       exitCodes({
@@ -307,7 +310,7 @@ function addTokenCommands(registry: Command, { explain, run }: CommandHost): voi
     ],
     sections: [
       "The registry stores only the hash of a token. The scope * owns all scopes.",
-      exitCodes({ 0: "done", 2: "wrong usage, or stdout is not a terminal" }),
+      exitCodes({ 0: "done", 2: "wrong usage, or stdout is not a terminal and --show is missing" }),
     ],
   });
   const list = defineCommand(token, {
@@ -320,7 +323,7 @@ function addTokenCommands(registry: Command, { explain, run }: CommandHost): voi
   explain(list, { examples: ["portolan registry token list"] });
   const remove = defineCommand(token, {
     name: "rm",
-    summary: "remove a token; it is refused from now on",
+    summary: "remove a token; the registry refuses it from now on",
     argument: "<id>",
     groups: [outputOptions, folderOption],
   }).action((id: string, raw: RawRegistryServeOptions) =>

@@ -37,7 +37,7 @@ function searchText(
   withRegistry: boolean,
 ): string {
   const notes = [
-    ...(looksLike === undefined ? [] : [colors.yellow(`looks like ${looksLike}, which is older`)]),
+    ...(looksLike === undefined ? [] : [colors.yellow(`its scope looks like the older scope ${looksLike}`)]),
     ...(deprecated === undefined ? [] : [colors.yellow(`deprecated: ${plainLine(deprecated, 200)}`)]),
     ...(withRegistry ? [colors.dim(plainLine(registry, 100))] : []),
   ];
@@ -82,7 +82,10 @@ export async function advisories(
   const { output, io } = cli;
   if (raw.publish !== undefined) {
     if (spec !== undefined)
-      throw new PortolanError("USAGE", "--publish cannot be used with a package name: the file contains it.");
+      throw new PortolanError(
+        "USAGE",
+        "--publish cannot be used with a package name: the advisory in the file names the packages.",
+      );
     const text = (
       await readLimited(resolve(io.cwd, raw.publish), 100_000).catch((cause: Error) => {
         throw new PortolanError("FILE_FAILED", `${raw.publish} cannot be read: ${cause.message}`, { cause });

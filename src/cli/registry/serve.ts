@@ -108,7 +108,7 @@ async function serveStore(
   if (!isLoopbackHost(host))
     output.note(
       output.noteColors.yellow(
-        "The connection is not encrypted, so clients do not send their token over it. Put a web server with TLS in front of the registry.",
+        "Connections to this registry are not encrypted, so Portolan clients on other computers do not send it their token. Put a web server with TLS in front of the registry.",
       ),
     );
   await aborted(interrupt.signal);
@@ -120,6 +120,6 @@ function wholeNumber(flag: string, text: string | undefined, preset: number, mos
   if (text === undefined) return preset;
   const value = /^\d{1,16}$/.test(text) ? Number(text) : -1;
   if (value < 0 || value > most)
-    throw new PortolanError("USAGE", `${flag} must be a whole number up to ${most}.`);
+    throw new PortolanError("USAGE", `${flag} must be a whole number from 0 to ${most}.`);
   return value;
 }

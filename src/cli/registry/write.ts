@@ -65,11 +65,11 @@ async function publishDocument(
   if (output.form === "json") output.json(answer);
   else {
     const tagged = Object.entries(tags).flatMap(([tag, at]) => (at === version ? [tag] : []));
-    const note = tagged.length === 0 ? "" : ` as ${plainLine(tagged.join(", "))}`;
+    const note = tagged.length === 0 ? "" : ` with the tag ${plainLine(tagged.join(", "))}`;
     const kept =
       files.length === 0
         ? ""
-        : ` The registry keeps ${files.length === 1 ? "its file" : `${files.length} files`}.`;
+        : ` The registry stores ${files.length === 1 ? "its file" : `${files.length} files`}.`;
     output.print(`Published ${plainLine(name)}@${plainLine(version)}${note} in ${registry.label}.${kept}`);
   }
   return 0;
@@ -131,7 +131,7 @@ async function hashOfDeclared(file: string, text: string, document: string): Pro
     if (declared.some((one) => sameIntegrity(one, actual))) return toSri(actual);
   }
   throw new PortolanError("INPUT_INVALID", `No source.hash in ${document} matches the file ${file}.`, {
-    hint: "If portolan pack made the file, run it again. Otherwise write the hash of this file into source.hash.",
+    hint: "If portolan pack made the file, run portolan pack again. Otherwise write the hash of this file into source.hash.",
   });
 }
 
@@ -198,7 +198,7 @@ function report(
   else
     output.print(
       changed.length === 0
-        ? `No version of ${name} changed: the versions are in this state already, or are unpublished.`
+        ? `No version of ${name} was changed: the versions have this status already, or they are unpublished.`
         : `${done}: ${changed.map((version) => `${name}@${plainLine(version, 60)}`).join(", ")}.`,
     );
   return 0;

@@ -11,7 +11,7 @@ const SCRIPT = `Script:
   @mcp:config x { key: "{{K}}" }   its settings; secret K comes from the environment or the secret store
   @mcp v = x.tool({ a: "b" })      a call
   Text with {{v.field}}            a line of text is printed
-  The grammar is in docs/reference/script.md.`;
+  The page docs/reference/script.md in Portolan's repository has the grammar.`;
 
 const OUTPUT = `Output:
   The text of the script goes to stdout. With --json: {"outputs": [...], "variables": {...}} at the end. Errors go to stderr, with line and column.`;

@@ -98,14 +98,18 @@ function parseVariables(pairs: readonly string[]): Map<string, unknown> {
   for (const pair of pairs) {
     const [, name = "", mark, text = ""] = /^([A-Za-z_]\w*)(:?=)([^]*)$/.exec(pair) ?? [];
     if (mark === undefined)
-      problems.push("--var must be name=value or name:=json; a name has letters, digits and _");
+      problems.push(
+        "--var must be name=value or name:=json; a name begins with a letter or _, and has letters, digits and _",
+      );
     else if (variables.has(name)) problems.push(`--var ${name} is given twice`);
     else if (mark === "=") variables.set(name, text);
     else
       try {
         variables.set(name, JSON.parse(text));
       } catch {
-        problems.push(`--var ${name}:= is not JSON; quote it for your shell: --var '${name}:={"a": 1}'`);
+        problems.push(
+          `--var ${name}:= needs valid JSON after :=. In a shell, put quotes around it, such as --var '${name}:={"a": 1}'`,
+        );
       }
   }
   throwUsageErrors(problems);

@@ -60,7 +60,7 @@ async function askSecret(
   const secret = new Secret(await readSecretValue(cli, name));
   const prompter = await cli.io.createPrompter(cli.output.noteColors.enabled);
   const choice = await prompter.select({
-    message: `Store ${name} for the next run?`,
+    message: `Store ${name} for later runs?`,
     options: [
       { value: "no", label: "No, only for this run" },
       { value: "yes", label: "Yes, in the keyring or the encrypted vault" },

@@ -125,15 +125,15 @@ describe("set", () => {
     const one = setup({ stdin: ["x"], servers, store, gateways });
     expect(await setSecret(one.cli, ["A"], {}, one.open)).toBe(0);
     expect(one.shown().err).toBe(
-      `The gateway at ${url} (process 7) has not read the new value yet (files). To make it use the value now: portolan reload\n`,
+      `The gateway at ${url} (process 7) has not read the new value yet (affected: files). To make the gateway use the value now: portolan reload\n`,
     );
     const two = setup({ stdin: ["x"], servers, store, gateways: [...gateways, ...gateways] });
     expect(await setSecret(two.cli, ["B"], { workspace: "/w" }, two.open)).toBe(0);
-    expect(two.shown().err).toMatch(/\(other\).*: portolan reload -w \/w --pid 7\n.*--pid 7\n$/);
+    expect(two.shown().err).toMatch(/\(affected: other\).*: portolan reload -w \/w --pid 7\n.*--pid 7\n$/);
     const gone = setup({ servers, store: { remove: async () => ["vault"] }, gateways });
     expect(await removeSecret(gone.cli, ["A"], {}, gone.open)).toBe(0);
     expect(gone.shown().err).toContain(
-      "may still use the removed value (files). Stop the gateway: portolan stop\n",
+      "may still use the removed value (affected: files). To stop the gateway: portolan stop\n",
     );
     const unused = setup({ stdin: ["x"], servers, store, gateways });
     expect(await setSecret(unused.cli, ["C"], {}, unused.open)).toBe(0);
@@ -228,7 +228,7 @@ describe("check", () => {
     const bad = setup({ tty: true, servers: [server("a", { A: "${MISSING} ${file:/no/such}" })], store });
     expect(await checkSecrets(bad.cli, [], {}, bad.open)).toBe(1);
     expect(bad.shown().out).toMatch(
-      /✗ \/no\/such +there is no such file, or it cannot be read; for a \(env\.A\)/,
+      /✗ \/no\/such +there is no such file, or it cannot be read; needed by a \(env\.A\)/,
     );
     expect(bad.shown().out).toContain("Set the missing values, for example: portolan secrets set MISSING");
   });

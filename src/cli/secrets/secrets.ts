@@ -66,8 +66,16 @@ async function noteUsers(
   const shown = [...new Set(names)].map((one) => plainLine(one, 80)).join(", ");
   const at = { ...cli, options: { ...cli.options, workspace } };
   if (isRemoved === true)
-    await noteOutdated(at, `may still use the removed value (${shown}). Stop the gateway`, "stop");
-  else await noteOutdated(at, `has not read the new value yet (${shown}). To make it use the value now`);
+    await noteOutdated(
+      at,
+      `may still use the removed value (affected: ${shown}). To stop the gateway`,
+      "stop",
+    );
+  else
+    await noteOutdated(
+      at,
+      `has not read the new value yet (affected: ${shown}). To make the gateway use the value now`,
+    );
 }
 
 export async function removeSecret(
@@ -190,11 +198,14 @@ function takeName(words: readonly string[], command: "set" | "rm"): string {
   const option = words.find((word) => /^-{1,2}[a-z-]{1,20}$/.test(word));
   const near = option === undefined ? undefined : didYouMean(option, OPTIONS);
   if (near !== undefined)
-    throw new PortolanError("USAGE", "secrets does not have this option.", { hint: near });
+    throw new PortolanError("USAGE", "portolan secrets does not have one of the given options.", {
+      hint: near,
+    });
   if (name === undefined)
     throw new PortolanError("USAGE", "No name was given.", { hint: `portolan secrets ${command} <NAME>` });
   if (more.length > 0 || name.includes("=")) {
-    if (command === "rm") throw new PortolanError("USAGE", "rm takes names, without values.");
+    if (command === "rm")
+      throw new PortolanError("USAGE", "portolan secrets rm takes only names of secrets, without values.");
     throw new PortolanError(
       "USAGE",
       "Nothing was stored: the value of a secret must not be on the command line.",
@@ -204,13 +215,13 @@ function takeName(words: readonly string[], command: "set" | "rm"): string {
     );
   }
   if (!isReferenceName(name))
-    throw new PortolanError("USAGE", "This is not a valid name for a secret.", { hint: NAME_RULE });
+    throw new PortolanError("USAGE", "The given name is not a valid name for a secret.", { hint: NAME_RULE });
   return name;
 }
 
 function refuseWords(words: readonly string[], command: string): void {
   if (words.length > 0)
-    throw new PortolanError("USAGE", `secrets ${command} takes no arguments.`, {
+    throw new PortolanError("USAGE", `portolan secrets ${command} takes no arguments.`, {
       hint: `portolan secrets ${command} --help`,
     });
 }

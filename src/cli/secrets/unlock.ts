@@ -62,7 +62,7 @@ export async function unlock(cli: Cli, options: UnlockOptions): Promise<number> 
   });
   if (!(await store.openVault()))
     throw new PortolanError("SECRET_STORE_FAILED", "There is no vault yet.", {
-      hint: "The first secret creates it: portolan secrets set <NAME> --to vault",
+      hint: "To create the vault, store a first secret in it: portolan secrets set <NAME> --to vault",
     });
   if (options.keep === true) await store.keepVaultPassphrase();
   if (output.form === "json")
@@ -70,7 +70,9 @@ export async function unlock(cli: Cli, options: UnlockOptions): Promise<number> 
   else if (options.keep === true)
     output.print("The passphrase is stored in the keyring. Commands no longer ask for it.");
   else if (!isUnlocked && isTyped)
-    output.print("The vault agent did not start, so the next command asks for the passphrase again.");
+    output.print(
+      "The vault does not stay unlocked, because the background process that keeps its key did not start. The next command that needs the vault asks for the passphrase again.",
+    );
   else if (!isUnlocked)
     output.print(
       "The vault needs no unlocking: Portolan reads its passphrase from the keyring or from a passphrase file.",

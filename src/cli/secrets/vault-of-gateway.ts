@@ -46,7 +46,7 @@ function lockedError(reason: string, needs: readonly SecretNeed[]): PortolanErro
   const needsPassphrase = why !== reason || reason.includes("passphrase");
   return new PortolanError(
     "SECRET_STORE_FAILED",
-    `The service could not read these secrets at its start: ${names.join(", ")}. ${needsPassphrase ? "Nobody types the passphrase of the vault for a service." : why}`,
+    `The service could not read these secrets at its start: ${names.join(", ")}. ${needsPassphrase ? "A service cannot ask you for the passphrase of the vault." : why}`,
     {
       hint: !needsPassphrase
         ? "Find the cause: portolan secrets check"

@@ -27,7 +27,7 @@ export function adviceFor({ source, ok, hint }: SourceStatus & { source: SourceN
       // The error of the vault has the hint for its cause.
       return { hint };
     case "dotenv":
-      return { hint: "Correct the file, or remove env_file from portolan.yaml." };
+      return { hint: "Correct the .env file, or remove env_file from portolan.yaml." };
     case "environment":
     case "program":
       return {};
@@ -96,7 +96,7 @@ function describeNeed(need: SecretNeed, column: number, colors: Colors, width: n
   }[state];
   const why = {
     set: kind === "file" ? "the file exists" : `in the ${source ?? "store"}`,
-    default: "not set; a default is used",
+    default: "not set; the default in the config file is used",
     missing: {
       name: "not set",
       env: "not set in the environment",
@@ -106,7 +106,7 @@ function describeNeed(need: SecretNeed, column: number, colors: Colors, width: n
   }[state];
   const places = neededBy.map(({ server, where }) => `${plainLine(server, 80)} (${plainLine(where, 80)})`);
   const withheld = describeWithheld(need);
-  const text = [`${why}; for ${places.join(", ")}`, ...withheld].join("; ");
+  const text = [`${why}; needed by ${places.join(", ")}`, ...withheld].join("; ");
   const name = plainLine(need.name, 256);
   const indent = Math.max(column, displayWidth(name)) + 4;
   const room = width === undefined ? undefined : Math.max(20, width - indent);

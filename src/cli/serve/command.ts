@@ -37,10 +37,10 @@ const SETTINGS = `Settings:
   The section gateway: of portolan.yaml can contain host, port, tls and the other settings of these options, and also callers, OAuth and limits. An option overrides the setting in the file; --allow-host and --allow-origin add to it.`;
 
 const OUTPUT = `Output:
-  stderr shows the address, the state of the servers and the lines to paste into clients, then one line for each change of a server, each reload and each refused request; with --verbose, also each call and other events. Without a terminal, each line of stderr has a date; with --log-format json, each line is JSON. With --json, stdout gets one line of JSON with the address and the servers. With --stdio, stdout is MCP only, and stderr shows whose servers are used, failures, and calls that wait for approval.`;
+  stderr shows the address, the state of the servers and the lines to paste into clients, then one line for each change of a server, each reload and each refused request; with --verbose, also each call and other events. Without a terminal, each line of stderr has a date; with --log-format json, each line is JSON. With --json, stdout gets one line of JSON with the address and the servers. With --stdio, stdout contains only MCP messages. stderr then shows whether the servers of a running gateway or separate servers are used, failures, and calls that wait for approval.`;
 
 const RUNNING = `Running gateway:
-  In the same workspace, portolan status, why, list and call use its servers, portolan events shows its events, and restart, logs, reload and stop control it. It applies changed config files when they are saved; SIGHUP makes it read everything again. With --daemon, it runs in the background; portolan service install starts it with your session. portolan serve --stdio connects its client to the running gateway, so that all clients share the same servers; if no gateway runs, it starts servers of its own.`;
+  While a gateway runs, portolan status, why, list and call in the same workspace use the servers of the gateway. portolan events shows its events, and portolan restart, logs, reload and stop control it. The gateway applies changed config files when they are saved; SIGHUP makes it read all config files again. With --daemon, the gateway runs in the background; portolan service install starts it with your session. portolan serve --stdio connects its client to the running gateway, so that all clients share the same servers. If no gateway runs, portolan serve --stdio starts servers of its own.`;
 
 export function addServeCommands({ program, explain, run, server }: CommandHost): void {
   const serve = defineCommand(program, {
@@ -54,7 +54,7 @@ export function addServeCommands({ program, explain, run, server }: CommandHost)
     .option("--standalone", "with --stdio: start separate servers, even if a gateway of the workspace runs");
   driverCodeOption(gatewayOptions(serve))
     .option("--show-token", "show the token on a terminal, and in the lines to paste into clients")
-    .option("--new-token", "create a new token; clients with the old one are refused")
+    .option("--new-token", "create a new token; the gateway then refuses clients with the old token")
     .option("--daemon", "start the gateway in the background, and wait until it is ready or has failed")
     .option("--log-format <format>", "pretty, text or json (default: pretty on a terminal, else text)")
     .option("--log-file <file>", "write the log to this file, which is rotated, in place of stderr")
@@ -62,11 +62,19 @@ export function addServeCommands({ program, explain, run, server }: CommandHost)
       "--wait <time>",
       "how long to wait for the servers at the start: 30, 500ms, 2m (default: 10 seconds)",
     )
-    .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; one URL)', collect)
-    .option("--env <variable>", "NAME=value, or NAME to pass on (repeatable; one command)", collect)
-    .option("--cwd <dir>", "working directory of the server (one command)")
-    .option("--transport <kind>", "http, sse or websocket (one URL)")
-    .option("--era <era>", "protocol era: auto, legacy or modern (one URL or command)")
+    .option(
+      "--header <header>",
+      'HTTP header to send, as "Name: value" (repeatable; only if you serve one URL)',
+      collect,
+    )
+    .option(
+      "--env <variable>",
+      "NAME=value for the server, or NAME to pass on your own variable (repeatable; only if you serve one command)",
+      collect,
+    )
+    .option("--cwd <dir>", "working directory of the server (only if you serve one command)")
+    .option("--transport <kind>", "http, sse or websocket (only if you serve one URL)")
+    .option("--era <era>", "protocol era: auto, legacy or modern (only if you serve one URL or command)")
     .action((words: string[], raw: RawServeOptions) =>
       run(
         // Text also when it is redirected: a log is for people too.
@@ -116,7 +124,10 @@ export function addServeCommands({ program, explain, run, server }: CommandHost)
     groups: [plainOutputOptions, workspaceOption],
   })
     .usage("[workspace] [options]")
-    .option("--new", "create a new token; a running gateway accepts the old one until portolan reload")
+    .option(
+      "--new",
+      "create a new token; a running gateway accepts the old token until you run portolan reload",
+    )
     .action((words: string[], raw: RawTokenOptions) =>
       run({ ...raw, text: raw.json !== true }, async (cli) =>
         (await import("./token.ts")).token(cli, words, raw),

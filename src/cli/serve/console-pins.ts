@@ -81,7 +81,7 @@ function requireTool(live: readonly LintedTool[], wanted: unknown): LintedTool {
       "TOOL_WITHHELD",
       `The tool ${String(name)} was not approved: it changed or disappeared after the page was loaded.`,
       {
-        hint: "Load the page again and look at the new definition.",
+        hint: "Load the page again, and review the new definition.",
       },
     );
   return tool;

@@ -212,10 +212,12 @@ async function report(
     [
       `The gateway runs ${isNew ? "in the background " : ""}at ${colors.bold(colors.cyan(url ?? ""))} (process ${pid})`,
       ...lines,
-      ...(settings.auth === "none" ? [] : [`Token: portolan token${optionFor(gateway.path, io)}`]),
-      ...(isConsoleServed ? [`Console: portolan console${optionFor(gateway.path, io)}`] : []),
+      ...(settings.auth === "none"
+        ? []
+        : [`To print the token: portolan token${optionFor(gateway.path, io)}`]),
+      ...(isConsoleServed ? [`To open the console: portolan console${optionFor(gateway.path, io)}`] : []),
       ...(log === undefined ? [] : [`Log: ${pathLabeller(io)(log)}`]),
-      `Stop it: portolan stop${optionFor(gateway.path, io)}`,
+      `To stop the gateway: portolan stop${optionFor(gateway.path, io)}`,
     ].join("\n"),
   );
   return 0;

@@ -19,7 +19,7 @@ function setUp(logFormat: "json" | "text") {
 const time = "2026-01-02T03:04:05.000Z";
 const compared = (more: Partial<HubEvent & { type: "mcp.pins_compared" }> = {}): HubEvent => ({
   ...{ type: "mcp.pins_compared", time, server: "files", mode: "enforce", changed: ["read"] },
-  ...{ added: [], removed: [], withheld: 1, hint: "Review them: portolan pins diff files" },
+  ...{ added: [], removed: [], withheld: 1, hint: "Review the differences: portolan pins diff files" },
   ...more,
 });
 const same = compared({ changed: [], withheld: 0, hint: undefined });
@@ -34,7 +34,12 @@ it("withheld tools are a warning with the command to review them, also those at 
   events.record(compared({ mode: "warn", withheld: 0 }));
   events.record(same);
   expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
-    { level: "warning", server: "files", withheld: 1, hint: "Review them: portolan pins diff files" },
+    {
+      level: "warning",
+      server: "files",
+      withheld: 1,
+      hint: "Review the differences: portolan pins diff files",
+    },
     { level: "warning", mode: "warn" },
     { level: "info" },
   ]);
@@ -43,7 +48,7 @@ it("withheld tools are a warning with the command to review them, also those at 
   text.events.record(compared());
   text.events.record(same);
   expect(text.lines.map((line) => line.slice(20))).toEqual([
-    "files pins compared ~read (1 tool withheld). Review them: portolan pins diff files",
+    "files pins compared ~read (1 tool withheld). Review the differences: portolan pins diff files",
     "files pins compared: all tool definitions are approved",
   ]);
 });

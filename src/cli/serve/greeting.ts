@@ -155,7 +155,9 @@ export function greetingText(
 }
 
 function consoleLine(address: string, colors: Colors): string {
-  const note = address.includes("#") ? ` ${colors.dim("(signs in once, within five minutes)")}` : "";
+  const note = address.includes("#")
+    ? ` ${colors.dim("(this link signs you in once, within five minutes)")}`
+    : "";
   return `  ${colors.bold("console")} ${colors.cyan(address)}${note}`;
 }
 

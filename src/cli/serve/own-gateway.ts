@@ -20,10 +20,10 @@ export function ownGateway({ endpoint }: ServerConfig, own: OwnPlace): string | 
     // Other clients get a package through `portolan serve`; Portolan itself runs its program.
     if (endpoint.kind === "package") return undefined;
     const { command, args } = toCommandLine(endpoint);
-    return runsServe([command, ...args], own.script) ? "it runs portolan serve" : undefined;
+    return runsServe([command, ...args], own.script) ? "its command runs portolan serve" : undefined;
   }
   if (endpoint.transport === "invoke" || endpoint.transport === "contracts") return undefined;
-  return isOwnUrl(endpoint.url, own) ? "it is this gateway's own address" : undefined;
+  return isOwnUrl(endpoint.url, own) ? "its URL is the address of this gateway" : undefined;
 }
 
 /** `portolan serve`, `npx -y portolan@1 serve`, `node …/dist/cli/main.js serve`. */

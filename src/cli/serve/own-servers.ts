@@ -168,7 +168,7 @@ export async function serveOwn(
 
 function isOwn(server: ServerConfig, own: OwnPlace, say: (text: string) => void): boolean {
   const reason = ownGateway(server, own);
-  if (reason !== undefined) say(`${plainLine(server.alias, 100)} is left out: ${reason}.`);
+  if (reason !== undefined) say(`The gateway does not serve ${plainLine(server.alias, 100)}: ${reason}.`);
   return reason !== undefined;
 }
 

@@ -110,7 +110,7 @@ function readWords({ words, server }: Words, cli: Cli): { workspace?: string; gi
   if (extra !== undefined)
     throw new PortolanError(
       "USAGE",
-      `serve takes one workspace; unexpected argument ${JSON.stringify(extra)}.`,
+      `portolan serve takes one workspace; unexpected argument ${JSON.stringify(extra)}.`,
       {
         hint: "Put quotes around a command, or write it after --.",
       },
@@ -131,7 +131,7 @@ function readWords({ words, server }: Words, cli: Cli): { workspace?: string; gi
   } catch (thrown) {
     if (!isPortolanError(thrown) || found !== undefined) throw thrown;
     throw new PortolanError("USAGE", `There is no folder, file or command ${JSON.stringify(first)}.`, {
-      hint: "serve takes a folder, a config file, a URL or a quoted command. To serve only some servers of the workspace: --only <server>",
+      hint: "portolan serve takes a folder, a config file, a URL or a quoted command. To serve only some servers of the workspace: --only <server>",
       cause: thrown,
     });
   }

@@ -48,7 +48,7 @@ export async function serveStdio(cli: Cli, words: Words, options: ServeOptions):
     if (link !== undefined) return link;
     signal.throwIfAborted();
     log.note(
-      `No gateway has started for ${RECONNECT_MS / 1_000} seconds. From now on, this process uses servers of its own.`,
+      `No gateway has started within ${RECONNECT_MS / 1_000} seconds. From now on, this process uses servers of its own.`,
     );
     const [input, output] = [new PassThrough(), new PassThrough()];
     own = serveOwn({ input, output });

@@ -16,7 +16,10 @@ export async function token(cli: Cli, words: readonly string[], options: RawToke
   const { io, output } = cli;
   const [path, extra] = words;
   if (extra !== undefined || (path !== undefined && cli.options.workspace !== undefined))
-    throw new PortolanError("USAGE", "token takes one workspace.");
+    throw new PortolanError(
+      "USAGE",
+      "portolan token takes at most one workspace: as an argument, or with -w.",
+    );
   const workspace = path ?? cli.options.workspace;
   const { folder } = await findWorkspace(io, { workspace });
   const access = await openAccess(folder, {

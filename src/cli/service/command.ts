@@ -6,12 +6,12 @@ import { exitCodes } from "../output/help.ts";
 import type { RawServiceOptions } from "./service.ts";
 
 const SERVICE = `Service:
-  The service is a systemd user unit on Linux, and a launchd agent on macOS. It runs portolan serve for the workspace with your PATH, starts with your session, and restarts after a crash. Address, callers and limits come from gateway: in portolan.yaml; options of portolan serve that you give to install override it at every start (--allow-host and --allow-origin add to it). The service gets no environment variables of this terminal except PATH and the XDG folders (XDG_CONFIG_HOME and others): store secrets with portolan secrets set. If they are in the vault, --passphrase-file names the file from which every start reads the passphrase (PORTOLAN_VAULT_PASSPHRASE_FILE does the same). With a keyring, portolan secrets unlock --keep stores the passphrase there, and no file is needed.`;
+  The service is a systemd user unit on Linux, and a launchd agent on macOS. It runs portolan serve for the workspace with your PATH, starts with your session, and restarts after a crash. Address, callers and limits come from gateway: in portolan.yaml; options of portolan serve that you give to portolan service install override these settings at every start (--allow-host and --allow-origin add to them). The service gets no environment variables of this terminal except PATH and the XDG folders (XDG_CONFIG_HOME and others): store secrets with portolan secrets set. If they are in the vault, --passphrase-file names the file from which every start reads the passphrase (PORTOLAN_VAULT_PASSPHRASE_FILE does the same). With a keyring, portolan secrets unlock --keep stores the passphrase there, and no file is needed.`;
 
 const CODES = exitCodes({
   0: "done",
   2: "wrong usage, or a config file that cannot be used",
-  3: "there is no such service, it cannot be started, or its gateway does not run",
+  3: "install: the service cannot be started, or its gateway is not ready within 30 seconds; status: there is no service, or its gateway does not run",
 });
 
 /** The workspace as a word means the same as -w. */
@@ -26,7 +26,10 @@ export function addServiceCommands({ program, explain, run }: CommandHost): void
     summary: "install and start the service of the workspace",
     argument: "[workspace]",
     groups: [outputOptions, workspaceOption],
-  }).option("--print", "only print the unit or property list");
+  }).option(
+    "--print",
+    "only print the definition of the service (systemd unit or launchd property list); install nothing",
+  );
   gatewayOptions(install)
     .option("--log-format <format>", "text or json (default: text)")
     .option("--passphrase-file <file>", "a file with the passphrase of the vault, read at every start")

@@ -99,7 +99,7 @@ export async function runAll(io: CliIo, commands: readonly (readonly string[])[]
     if (code === 0) continue;
     const why = (stderr.trim() || stdout.trim() || `exit code ${code}`).split("\n").slice(0, 5).join(" ");
     throw new PortolanError("SERVER_START_FAILED", `${words.join(" ")} failed: ${why}`, {
-      hint: `A service needs the service manager of your session. Without one: portolan serve --daemon${io.platform === "linux" ? ", or write a system unit, as docs/guides/operation.md shows" : ""}`,
+      hint: `A service needs the service manager of your session. Without one: portolan serve --daemon${io.platform === "linux" ? ", or write a system unit, as docs/guides/operation.md in Portolan's repository shows" : ""}`,
     });
   }
 }

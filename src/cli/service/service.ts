@@ -127,7 +127,7 @@ export async function uninstall(cli: Cli): Promise<number> {
     await runAll(io, manager.removed).catch(() => {});
   }
   if (output.form === "json") output.json({ name, file, removed: exists });
-  else output.print(exists ? `Removed ${name}.` : "There is no service for this workspace.");
+  else output.print(exists ? `Removed the service ${name}.` : "There is no service for this workspace.");
   return 0;
 }
 
@@ -152,7 +152,7 @@ export async function status(cli: Cli): Promise<number> {
     output.print(
       [
         `${name}: ${state}`,
-        `  file     ${pathLabeller(io)(file)}${isCurrent(text, service) ? "" : ` (outdated; to replace it, with the options that you gave to install: portolan service install${optionFor(path, io)})`}`,
+        `  file     ${pathLabeller(io)(file)}${isCurrent(text, service) ? "" : ` (outdated; to replace it, run this command with the options of your last install: portolan service install${optionFor(path, io)})`}`,
         `  gateway  ${gateway === undefined ? "not running" : gatewayLabel(gateway)}`,
         `  log      ${manager.logs(service)}`,
       ].join("\n"),
@@ -227,9 +227,13 @@ async function definitionOf(
   const path = await realpath(found.path).catch(() => found.path);
   // A line break would end the line of a unit file.
   if (/[\u0000-\u001f\u007f]/.test(path))
-    throw new PortolanError("USAGE", "A service cannot have a path with control characters.", {
-      hint: "Rename the folder.",
-    });
+    throw new PortolanError(
+      "USAGE",
+      "The path of the workspace contains control characters, which the definition of a service cannot contain.",
+      {
+        hint: "Rename the folder.",
+      },
+    );
   const program = programWords(thisProgram(io.version, io.platform));
   // Service managers search programs elsewhere than in the PATH of the definition; `env` searches there.
   const started = program[0] === "npx" ? ["/usr/bin/env", ...program] : program;

@@ -16,7 +16,7 @@ export function describeBudgets(
 ): string {
   const rows = uses.slice(0, MAX_ROWS).map(({ budget, caller, kind, used, amount, until }) => ({
     name: `  ${plainLine(budget, 64)}, caller ${plainLine(caller, 64)}`,
-    value: `${round(used)} of ${count(amount, kind === "calls" ? "call" : "cost unit")}, until ${formatTime(until)}`,
+    value: `${round(used)} of ${count(amount, kind === "calls" ? "call" : "cost unit")} used; the period ends at ${formatTime(until)}`,
     paint: used >= amount ? colors.red : used >= amount * NEARLY ? colors.yellow : undefined,
   }));
   const more = uses.length > MAX_ROWS ? [colors.dim(`  and ${uses.length - MAX_ROWS} more`)] : [];

@@ -31,7 +31,9 @@ export async function refuseCrashed(cli: Cli, path: string): Promise<void> {
   throw new PortolanError(
     "SERVER_UNAVAILABLE",
     `The gateway ${gatewayLabel(last)} no longer runs: it crashed or was killed.`,
-    { hint: `Start a gateway: portolan serve --daemon. If no gateway should run: portolan stop.${log}` },
+    {
+      hint: `Start a gateway: portolan serve --daemon. If no gateway should run: portolan stop, which removes the record of the crashed gateway.${log}`,
+    },
   );
 }
 

@@ -22,14 +22,17 @@ const unpinned = {
 
 it.each<[string, ServerHealth[]]>([
   ["The server is up.", [server("a")]],
-  ["The server is up. 1 tool is withheld: portolan pins diff a", [server("a", { withheld: 1 })]],
+  [
+    "The server is up. 1 tool is withheld (not offered). Review: portolan pins diff a",
+    [server("a", { withheld: 1 })],
+  ],
   ["0 of 1 server is up. See why: portolan why a", [server("a", { state: "blocked" })]],
   [
-    "All 2 servers are up. 3 tools are withheld: portolan pins",
+    "All 2 servers are up. 3 tools are withheld (not offered). Review: portolan pins",
     [server("a", { withheld: 1 }), server("b", { withheld: 2 })],
   ],
   [
-    "1 of 2 servers are up. See why: portolan why b. 2 tools are withheld: portolan pin a",
+    "1 of 2 servers are up. See why: portolan why b. 2 tools are withheld (not offered). Review: portolan pin a",
     [server("a", { withheld: 2, pins: unpinned }), server("b", { state: "failed" })],
   ],
 ])("%s", (line, servers) => {

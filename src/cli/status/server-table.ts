@@ -57,7 +57,7 @@ export function describeStatus(servers: readonly ServerHealth[], view: TableView
 
 const DOWN: ReadonlySet<string> = new Set(["blocked", "failed", "reconnecting"]);
 
-/** `3 of 4 servers are up. 2 tools are withheld: portolan pins diff files` */
+/** `3 of 4 servers are up. 2 tools are withheld (not offered). Review: portolan pins diff files` */
 export function summarize(servers: readonly ServerHealth[]): string {
   const enabled = servers.filter(({ state }) => state !== "disabled");
   if (enabled.length === 0)
@@ -82,7 +82,7 @@ function describeWithheld(servers: readonly ServerHealth[]): string {
   const isUnpinned = first.pins?.problem?.kind === "unpinned";
   const review = `portolan ${isUnpinned ? "pin" : "pins diff"} ${first.alias}`;
   const command = others.length === 0 ? review : "portolan pins";
-  return ` ${count(total, "tool")} ${total === 1 ? "is" : "are"} withheld: ${command}`;
+  return ` ${count(total, "tool")} ${total === 1 ? "is" : "are"} withheld (not offered). Review: ${command}`;
 }
 
 function cells(server: ServerHealth, { colors, now, label }: TableView): Cell[] {
@@ -126,7 +126,7 @@ function details(
     if (error.hint !== "") add(`hint ${plainLine(error.hint, 500)}`);
   } else if (state === "starting")
     add(
-      "It is not ready yet. Its first start can take minutes, because it installs the package. Run portolan status again.",
+      "The server is not ready yet. Its first start can take minutes if Portolan installs its package. Run portolan status again.",
     );
   const login = loginOf?.(alias);
   if (login !== undefined) add(plainLine(login, 300), colors.dim);
@@ -138,7 +138,10 @@ function details(
     add(`sandbox ${sandboxLabel(sandbox)}`, colors.yellow);
   if (more > 0) {
     const what = transport === "http" ? ["session", "sessions"] : ["process", "processes"];
-    add(`${more} more ${what[more === 1 ? 0 : 1]} for clients that answer server requests`, colors.dim);
+    add(
+      `${more} more ${what[more === 1 ? 0 : 1]} for clients that answer requests from the server`,
+      colors.dim,
+    );
   }
   if (restarts > 0) add(`restarted ${restarts} ${restarts === 1 ? "time" : "times"}`, colors.dim);
   return lines;

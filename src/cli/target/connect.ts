@@ -122,7 +122,8 @@ export async function withServer<T>(
     } finally {
       spinner.stop();
       await connection.close().catch((thrown: unknown) => {
-        if (cli.options.verbose) output.note(`closing failed: ${plainText(String(thrown))}`);
+        if (cli.options.verbose)
+          output.note(`The connection to the server could not be closed: ${plainText(String(thrown))}`);
       });
     }
   });

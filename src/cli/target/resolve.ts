@@ -137,7 +137,8 @@ function notAUri(word: string, { hint }: PortolanError): PortolanError {
 }
 
 function nowhereToRead(source: Source, { hint }: PortolanError): PortolanError {
-  const message = "A URI alone is read from the servers of the workspace, and this workspace has no servers.";
+  const message =
+    "Without the name of a server, portolan read looks for the URI in the servers of the workspace, but this workspace has no servers.";
   return withElsewhere(new PortolanError("SERVER_UNKNOWN", message, { hint }), source);
 }
 

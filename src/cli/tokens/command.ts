@@ -29,7 +29,7 @@ export function addTokensCommand({ program, explain, run, server }: CommandHost)
       "portolan tokens --json | jq '.servers[] | {server, tokens}'",
     ],
     sections: [
-      "The tokenizer is o200k_base. A count is the name, the description and the input schema of a tool as JSON. With an audit log (audit: true in portolan.yaml) of at least 20 tool calls, the command also lists the tools that were not called, and the lines for portolan.yaml that remove them.",
+      "The tokenizer is o200k_base. A count is the name, the description and the input schema of a tool as JSON. With an audit log (audit: true in portolan.yaml) of at least 20 tool calls, the command also lists the tools that were not called, and the lines for portolan.yaml that leave them out of the list.",
       TARGETS,
       OUTPUT,
       REQUEST_EXIT_CODES,

@@ -152,7 +152,7 @@ function prefixes(offered: readonly OfferedTool[], counter: TokenCounter): Savin
   );
   const tokens = prefixed.reduce((total, { server }) => total + counter.text(prefixOf(server)), 0);
   if (tokens === 0) return [];
-  const message = `the descriptions of ${countOf(prefixed.length, "tool")} begin with the name of their server, as "${prefixOf(prefixed[0]?.server ?? "").trimEnd()}"`;
+  const message = `the descriptions of ${countOf(prefixed.length, "tool")} begin with the name of their server, such as "${prefixOf(prefixed[0]?.server ?? "").trimEnd()}"`;
   return [{ kind: "prefix", tokens, message, yaml: "description_prefix: false" }];
 }
 

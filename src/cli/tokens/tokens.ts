@@ -24,7 +24,7 @@ export async function tokens(cli: Cli, words: Words, options: TokensOptions): Pr
   if (extra !== undefined)
     throw new PortolanError(
       "USAGE",
-      `tokens takes one target; unexpected argument ${JSON.stringify(extra)}.`,
+      `portolan tokens takes one target; unexpected argument ${JSON.stringify(extra)}.`,
       {
         hint: "Put quotes around a command, or write it after --.",
       },

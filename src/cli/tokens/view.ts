@@ -55,7 +55,7 @@ function describeSavings({ savings, tokens }: TokenReport, { colors, width }: Sh
     const indented = yaml === undefined ? "" : `\n${plainText(yaml).replaceAll(/^/gm, "      ")}`;
     return `${wrap(text, width)}${colors.cyan(indented)}`;
   });
-  const how = savings.some(({ yaml }) => yaml !== undefined) ? ", add these lines to portolan.yaml" : "";
+  const how = savings.some(({ yaml }) => yaml !== undefined) ? ", merge these lines into portolan.yaml" : "";
   return [colors.bold(`To save tokens${how}:`), ...lines].join("\n");
 }
 

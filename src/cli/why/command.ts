@@ -25,7 +25,7 @@ export function addWhyCommand({ program, explain, run, server }: CommandHost): v
     .usage(
       "<server | driver | server.tool> [options]\n       portolan why --plan [options] -- <command> [args...]",
     )
-    .option("--plan", "show the launch plan: the program and its rights; start nothing")
+    .option("--plan", "show how Portolan would start the server: the program and its rights; start nothing")
     .option("--root <dir>", "directory that the server gets as a root (repeatable; with --plan)", collect)
     .action((words: string[], raw: RawOptions & { plan?: boolean }) =>
       run(raw, async (cli) =>

@@ -116,7 +116,7 @@ test("what cannot be enforced would not start", () => {
   expect(wouldStart(PLAN)).toBe(true);
   expect(wouldStart(plan)).toBe(false);
   expect(describePlan(plan, view)).toContain(
-    "enforce, but this machine cannot enforce all rules: it would not start",
+    "enforce, but this machine cannot enforce all rules: the server would\n          not start",
   );
 });
 

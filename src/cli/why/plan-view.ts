@@ -60,7 +60,7 @@ export function describePlan(plan: LaunchPlan, view: PlanView): string {
       ? ""
       : section("Files and folders", mountLines(sandbox.policy.mounts, view), colors),
     section(
-      "Named in its config, but hidden by its sandbox",
+      "Named in its command or config, but hidden by its sandbox",
       plan.notGranted.flatMap((named) => [
         `  ${view.label(plainLine(named.path, 500))}  ${colors.dim(named.isNew === true ? `${named.where}; ${named.isScript === true ? "there is no such file" : "it does not exist yet"}` : named.where)}`,
         wrap(
@@ -109,7 +109,7 @@ function rowsOf(plan: LaunchPlan, { colors, label }: PlanView): Row[] {
       ? { name: "sandbox", value: sandboxLabel(sandbox), paint: sandboxPaint(mode, colors) }
       : {
           name: "sandbox",
-          value: `${mode}, but this machine cannot enforce all rules: it would not start`,
+          value: `${mode}, but this machine cannot enforce all rules: the server would not start`,
           paint: colors.red,
         },
   ];
@@ -191,7 +191,7 @@ function mountLines(mounts: readonly Mount[], { colors, label }: PlanView): stri
 
 /** A default rule that is not enforced does not prevent the start. */
 function asDefault(rule: RuleProblem): RuleProblem {
-  return { ...rule, rule: `${rule.rule} (a default)` };
+  return { ...rule, rule: `${rule.rule} (a default rule, which the start does not require)` };
 }
 
 function ruleLines({ rule, problem, remedy }: RuleProblem, view: PlanView): string[] {

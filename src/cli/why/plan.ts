@@ -77,7 +77,7 @@ export async function plan(cli: Cli, { words, server }: Words): Promise<number> 
 function withDiagnostics(text: string, diagnostics: readonly Diagnostic[], view: PlanView): string {
   if (diagnostics.length === 0) return text;
   const shown = diagnostics.map((diagnostic) => describeDiagnostic(diagnostic, view));
-  return `${text}\n\n${view.colors.bold("Before it starts")}\n${shown.join("\n")}`;
+  return `${text}\n\n${view.colors.bold("Problems found before the start")}\n${shown.join("\n")}`;
 }
 
 /** A package whose program is an mcpfile is shown as the mcpfile, if it is installed. */

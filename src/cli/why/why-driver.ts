@@ -116,7 +116,7 @@ function adviceOn(
   const hints = problems.flatMap(({ hint }) => (hint === undefined || hint === "" ? [] : [hint]));
   if (versionCheck !== undefined && problems.some(({ message }) => message.includes("(version_mismatch)")))
     return [
-      `version_check runs "${versionCheck.command}" and looks for ${versionCheck.parse} in its output. Run this command by hand. If it does not print the version, use another command, or remove version_check.`,
+      `version_check runs "${versionCheck.command}" and looks for ${versionCheck.parse} in its output. Run this command by hand. If it does not print the version, write another command into version_check in its DRIVER.md, or remove version_check.`,
       ...hints,
     ];
   const [secret] = new SecretGrants([], async () => undefined).namesOf(driver);
@@ -152,7 +152,7 @@ function describe({ driver, report, state, problems, advice, runs }: Found, { io
         report === undefined ? colors.red("not registered") : driverStateLabel({ report, state }, colors),
     },
     { name: driver.server.kind === "remote" ? "reaches" : "runs", value: plainLine(runs, 2_000) },
-    { name: "by", value: driver.transport },
+    { name: "transport", value: driver.transport },
     { name: "protocol", value: report?.protocolVersion === undefined ? "" : `MCP ${report.protocolVersion}` },
     { name: "serves", value: report?.contracts.join(", ") ?? "" },
     { name: "region", value: region.join(", ") },

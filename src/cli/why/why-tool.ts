@@ -60,7 +60,7 @@ export async function whyTool(
       throw unknownTool({
         ...{ server: alias, name: tool, known: names },
         reason: isGone
-          ? `The server had this tool, and it was approved. To remove its pin: portolan pins approve ${alias} ${tool}`
+          ? `The server no longer lists this tool, but portolan.lock still has its pin. To remove the pin: portolan pins approve ${alias} ${tool}`
           : undefined,
       });
     }
@@ -130,7 +130,7 @@ function describeUse(callers: ToolReport["callers"] = []): string {
   const allowed = callers.filter((caller) => caller.allowed).length;
   return allowed === callers.length
     ? "No action needed: clients can use this tool."
-    : `${allowed} of ${callers.length} ${callers.length === 1 ? "caller" : "callers"} can use this tool. To change it, edit gateway.callers in portolan.yaml.`;
+    : `${allowed} of ${callers.length} ${callers.length === 1 ? "caller" : "callers"} can use this tool. To change the rules, edit gateway.callers in portolan.yaml.`;
 }
 
 function describe(
@@ -156,7 +156,7 @@ function describe(
     { name: "state", value: state },
     { name: "reason", value: plainLine(reason, 500) },
     { name: "hash", value: hash },
-    { name: "pinned", value: approved === hash && hash !== "" ? "the same" : approved },
+    { name: "pinned", value: approved === hash && hash !== "" ? "the same hash" : approved },
     ...callers.map(({ name, rule, approval }, index) => ({
       name: index === 0 ? "callers" : "",
       value: `${plainLine(name, 80)} ${rule !== undefined ? `${colors.red("refused")} by ${plainLine(rule, 300)}` : approval !== undefined ? `${colors.green("allowed")}, after approval (${approval})` : colors.green("allowed")}`,

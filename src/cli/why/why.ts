@@ -138,7 +138,7 @@ function adviceOn(
   if (state === "disabled") return [`The server is disabled in ${place}. Enable it there.`];
   if (healthy && reported.has("SANDBOX_DENIED"))
     return [
-      "The server starts, but its sandbox denies access to a file or host. The hint above shows what to do.",
+      "The server starts, but its sandbox denies access to a file or host. The hint under Diagnostics shows what to do.",
     ];
   if (healthy && reported.has("HOST_UNREACHABLE"))
     return ["The server starts, but this machine cannot reach a host that it uses. Check the network."];
@@ -161,7 +161,8 @@ function adviceOn(
       `Start the command of the server alone, in a sandbox, to see why it does not start: portolan list -- ${endpointLabel(config.endpoint)}`,
     );
   else if (error !== undefined && error.hint !== "") advice.push(error.hint);
-  if (state === "starting") advice.push("The server is not ready yet. To wait longer: --wait 5m");
+  if (state === "starting")
+    advice.push(`The server is not ready yet. To wait longer: portolan why ${alias} --wait 5m`);
   advice.push(`Its config is in ${place}.`);
   return advice;
 }
@@ -196,8 +197,8 @@ function describe(
   const isAddress = !own && runs.transport !== "stdio" && !runs.command.startsWith("docker ");
   add(isAddress ? "reaches" : "runs", plainLine(runs.command, 4_000));
   add("in", runs.cwd === undefined || runs.cwd === io.cwd ? "" : label(runs.cwd));
-  add("by", own ? "portolan itself" : runs.transport);
-  add(own ? "needs" : "env", runs.env.map((name) => plainLine(name, 100)).join(", "));
+  add("transport", own ? "none: Portolan itself runs the tools of the mcpfile" : runs.transport);
+  add(own ? "variables" : "env", runs.env.map((name) => plainLine(name, 100)).join(", "));
   add("headers", runs.headers.map((name) => plainLine(name, 100)).join(", "));
   add("login", login === undefined ? "" : plainLine(describeLogin(login), 400));
   add(

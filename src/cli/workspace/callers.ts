@@ -23,7 +23,7 @@ export function requireCaller(callers: readonly CallerAccess[], name: string): C
     hint:
       didYouMean(name, names) ??
       (names.length === 0
-        ? "portolan.yaml has no callers with rules (gateway.callers), or it contains auth: none."
+        ? "portolan.yaml defines no callers (gateway.callers), or gateway.auth is none."
         : `Callers: ${names.map((one) => plainLine(one, 80)).join(", ")}.`),
   });
 }

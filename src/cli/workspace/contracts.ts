@@ -41,10 +41,12 @@ export function requireDriver({ endpoint }: Pick<ContractsSource, "endpoint">, i
   const found = endpoint.drivers.find(({ driver }) => driver.id === id);
   if (found !== undefined) return found;
   const known = endpoint.drivers.map(({ driver }) => driver.id);
-  throw new PortolanError("SERVER_UNKNOWN", `There is no driver ${JSON.stringify(id)} here.`, {
+  throw new PortolanError("SERVER_UNKNOWN", `This workspace has no driver ${JSON.stringify(id)}.`, {
     hint:
       didYouMean(id, known) ??
-      (known.length === 0 ? "The workspace has no drivers." : `There are: ${known.slice(0, 20).join(", ")}.`),
+      (known.length === 0
+        ? "The workspace has no drivers."
+        : `Its drivers: ${known.slice(0, 20).join(", ")}.`),
   });
 }
 

@@ -6,6 +6,7 @@ import type { ContractsEndpoint, Driver } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { placeOf } from "../output/diagnostic.ts";
 import { plainLine } from "../terminal/safe-text.ts";
+import { workspaceOption } from "./elsewhere.ts";
 import { pathLabeller } from "./folder.ts";
 import type { Source } from "./source.ts";
 
@@ -36,7 +37,8 @@ export function explainLeftOut(
 ): string | undefined {
   const found = leftOut.find(({ tool }) => tool === name);
   if (found === undefined) return undefined;
-  return `It is not loaded because of an error: ${placeOf(found, pathLabeller(io))} ${found.message}. See all errors: portolan validate`;
+  const inFile = found.file === undefined ? "" : ` ${workspaceOption(found.file, io)}`;
+  return `${JSON.stringify(name)} is not loaded because of an error: ${placeOf(found, pathLabeller(io))} ${found.message}. See all errors: portolan validate${inFile}`;
 }
 
 /** Notes the errors that concern the command, one line for each file. */
@@ -59,7 +61,7 @@ export function noteLeftOut(
     return `  ${place} ${plainLine(first?.message ?? "", 300)}${more}`;
   });
   if (files.size > SHOWN) lines.push(`  and ${files.size - SHOWN} more files`);
-  const head = `${output.noteColors.yellow("not loaded")} because of errors; everything else works (details: portolan validate):`;
+  const head = `${output.noteColors.yellow("not loaded")} because of errors in these files; everything else works (details: portolan validate):`;
   output.note([head, ...lines].join("\n"));
 }
 

@@ -130,7 +130,7 @@ export async function withWorkspace<T>(
     } finally {
       spinner.stop();
       await workspace.close().catch((thrown: unknown) => {
-        if (cli.options.verbose) output.note(`closing failed: ${plainText(String(thrown))}`);
+        if (cli.options.verbose) output.note(`The servers could not be closed: ${plainText(String(thrown))}`);
       });
     }
   });
@@ -228,6 +228,6 @@ export function healthError(
   return new PortolanError("SERVER_START_FAILED", `${alias} is not ready yet (${state}).`, {
     server: alias,
     stderr,
-    hint: `${waits ? "To wait longer: --wait 5m" : "Try again later"}. To see its state: portolan why ${alias}`,
+    hint: `${waits ? "To wait longer, add --wait 5m" : "Try again later"}. To see its state: portolan why ${alias}`,
   });
 }

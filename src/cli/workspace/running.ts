@@ -119,7 +119,7 @@ export async function findRunning(cli: Cli, path: string): Promise<RunningGatewa
     // A second copy of a server may matter to its data, so this is said in a pipe too.
     cli.output.note(
       cli.output.noteColors.dim(
-        `${flag} applies to this run only, so this command starts a second copy of the server; the gateway ${gatewayLabel(first)} keeps its own.`,
+        `${flag} applies to this run only, so this command starts a second copy of the server; the gateway ${gatewayLabel(first)} keeps its own copy.`,
       ),
     );
     return undefined;
@@ -162,7 +162,7 @@ export async function loadSourceOrRunning(cli: Cli, showsNote = true): Promise<S
 
 /** The note about config files that cannot be used now. */
 export const BROKEN =
-  "The config files have errors (portolan validate), so the running gateway uses the earlier config.";
+  "The config files have errors, so the running gateway uses the earlier config. To see the errors: portolan validate";
 
 async function configOf(gateway: RunningGateway): Promise<Source["config"]> {
   const { connectGateway } = await import("../../control/index.ts");
@@ -235,7 +235,10 @@ async function open(cli: Cli, gateway: RunningGateway, options: OpenOptions): Pr
   const missing = options.only?.find((alias) => !served.includes(alias));
   if (missing !== undefined) {
     await workspace.close();
-    noteOnTerminal(cli, `The gateway does not serve ${plainLine(missing, 80)}, so this command starts it.`);
+    noteOnTerminal(
+      cli,
+      `The gateway does not serve ${plainLine(missing, 80)}, so this command starts that server itself.`,
+    );
     return undefined;
   }
   const label = options.only?.length === 1 ? (options.only[0] as string) : "this workspace";

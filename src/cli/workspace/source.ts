@@ -180,7 +180,7 @@ function shadowed(second: ServerConfig, used: string): Diagnostic {
     code: "NAME_AMBIGUOUS",
     severity: "warning",
     server: second.alias,
-    message: `${second.alias} is also configured in ${used}, which takes precedence`,
+    message: `${second.alias} is also configured in ${used}, so Portolan uses that entry, and ignores this one`,
     file,
     line,
     column,
@@ -215,7 +215,7 @@ export function sourceNote({ kind, path, files, config, elsewhere }: Source, io:
     return `There are no servers ${folder}. ${other}Add one: portolan add <name>${at} -- <command...>, or portolan add <name> <url>${at}`;
   if (kind === "workspace") return undefined;
   const from = files.map(({ file, format }) => `${titleOf(format)} (${label(file)})`);
-  return `There is no config file ${folder}. ${other}These servers come from ${from.join(", ")}; Portolan reads these files, and never changes them.`;
+  return `There is no config file ${folder}. ${other}These servers come from ${from.join(", ")}; this command only reads these files.`;
 }
 
 function titleOf(format: string): string {

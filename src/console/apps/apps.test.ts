@@ -66,7 +66,7 @@ describe("apps", () => {
     for (const host of ["tools.example", "192.168.1.5:7420", "localhost.evil.example", undefined])
       expect(await apps.frameOrigin(host)).toBeUndefined();
     await expect(apps.open("a", "b", "https://tools.example")).rejects.toThrow(
-      "apps are shown only if the console is open at 127.0.0.1 or localhost",
+      "the console shows apps of tools only at the host names 127.0.0.1 and localhost",
     );
   });
 });

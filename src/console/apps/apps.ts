@@ -58,9 +58,9 @@ export class Apps {
     if (name === undefined)
       throw new PortolanError(
         "NOT_SUPPORTED",
-        "apps are shown only if the console is open at 127.0.0.1 or localhost",
+        "the console shows apps of tools only at the host names 127.0.0.1 and localhost",
         {
-          hint: "An app needs a second host name. On another computer, forward the port of the gateway and the next one, and open the console at localhost.",
+          hint: "If your browser is on another computer, forward two ports to it (for example with ssh -L): the port of the gateway, and that port plus 1. Then open the console at localhost.",
         },
       );
     const server = await this.#listening();

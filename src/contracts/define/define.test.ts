@@ -211,7 +211,9 @@ describe("a file and the code beside it", () => {
   test("the two together must be valid", () => {
     const handle = defineDriver({ ...definition, network: { egress: ["a.example.com"] } });
     const both = FILE.replace("transport:", "sandbox: { network: { egress: [] } }\ntransport:");
-    expect(() => mergeEntry(declared(both), handle)).toThrow(/network is set here and beside sandbox/);
+    expect(() => mergeEntry(declared(both), handle)).toThrow(
+      /network is set here in sandbox, and at the top level/,
+    );
   });
 });
 

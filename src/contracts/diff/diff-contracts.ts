@@ -7,7 +7,7 @@ import { Changes, same, type Difference } from "./changes.ts";
 /** Compares two versions of a contract: the changes, and the version step that they need. */
 export function diffContracts(before: Contract, after: Contract): Difference {
   const changes = new Changes();
-  changes.compare("id", before.id, after.id, "major", "the id identifies the contract");
+  changes.compare("id", before.id, after.id, "major", "another id means another contract");
   diffSchemas("inputs", before.inputs, after.inputs, "inputs that were valid are refused now", changes);
   diffSchemas("outputs", before.outputs, after.outputs, "outputs that were valid are refused now", changes);
   const lost = mismatches(after.outputs, before.outputs, "some");

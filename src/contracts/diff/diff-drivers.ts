@@ -7,7 +7,7 @@ import { Changes, type Difference, same, type Step } from "./changes.ts";
 /** Compares two versions of a driver: the changes, and the version step that they need. */
 export function diffDrivers(before: Driver, after: Driver): Difference {
   const changes = new Changes();
-  changes.compare("id", before.id, after.id, "major", "the id identifies the driver");
+  changes.compare("id", before.id, after.id, "major", "another id means another driver");
   changes.compare(
     "transport",
     before.transport,

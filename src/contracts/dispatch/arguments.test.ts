@@ -143,7 +143,9 @@ describe("a result (D14)", () => {
       "$.contents",
       TEXT,
       text("", { structuredContent: { content: "x" } }),
-      failed('no value at $.contents: it is an object with "content": {"content":"x"}. $ is the output'),
+      failed(
+        'no value at $.contents: the result is an object with "content": {"content":"x"}. $ is the output',
+      ),
     ],
     [
       "nothing at a path of the envelope",
@@ -151,7 +153,7 @@ describe("a result (D14)", () => {
       { type: "number" },
       text("42"),
       failed(
-        "no value at $.content[0].text: it is a number: 42. $ is the output of the tool: its structured content, or else its first text, which is read as JSON where the path or the outputs of the contract need it. Without result_extract, the output is $.",
+        "no value at $.content[0].text: the result is a number: 42. $ is the output of the tool: its structured content, or else its first text, which is read as JSON where the path or the outputs of the contract need it. Without result_extract, the output is $.",
       ),
     ],
     [

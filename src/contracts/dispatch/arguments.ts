@@ -64,7 +64,7 @@ export function planArguments(binding: Binding, inputs: SchemaView, context?: Sc
     else if (required.has(name))
       add(
         `drop_inputs names "${name}", which the contract requires`,
-        "Only optional inputs can be dropped: remove it from drop_inputs, or serve another contract.",
+        "Only optional inputs can be dropped. Remove this input from drop_inputs.",
       );
   }
   const routes: ArgumentRoute[] = [];
@@ -92,7 +92,7 @@ export function planArguments(binding: Binding, inputs: SchemaView, context?: Sc
     else if (dropped.has(route.source))
       add(
         `the input "${route.source}" is both dropped and mapped`,
-        "Remove it from drop_inputs or from mapping.",
+        "Remove the input from drop_inputs, or remove its mapping.",
       );
     else routes.push(route);
   }
@@ -203,7 +203,7 @@ function rename(
     if (other !== undefined)
       add(
         `the inputs "${other}" and "${route.source}" both become the argument "${target}"`,
-        `Map one of them to another argument, or put it into drop_inputs.`,
+        "Map one of the inputs to another argument, or put an optional one into drop_inputs.",
       );
     if (target === "__proto__") add(`an argument cannot be called "${target}"`);
     feeds.set(target, route.source);

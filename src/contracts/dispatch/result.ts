@@ -100,7 +100,7 @@ class Plan implements ResultPlan {
     if (followed.found) return followed.value;
     throw fail(
       "output_parse_failed",
-      `The result has no value at ${this.#written}: it is ${outline(value)}: ${excerpt(value)}. ${ROOT_HINT}`,
+      `The result has no value at ${this.#written}: the result is ${outline(value)}: ${excerpt(value)}. ${ROOT_HINT}`,
     );
   }
 

@@ -67,6 +67,7 @@ export function checkDriver(
     if (twice !== undefined)
       found.push({
         message: `the contract ${contract.id} is already served by the tool "${twice}" of this driver`,
+        hint: "A driver serves each contract once: remove one of the two entries of implements.",
       });
     seen.set(contract.id, binding.toolName);
     bound.push(bind(driver, contract, binding, tools, options.hooks ?? {}, found));
@@ -161,7 +162,12 @@ function refusedContract(
     return search !== undefined && "contract" in search;
   });
   // The diagnostic itself is reported once, for the contract.
-  return found && { message: `the contract ${found.contract.id} is refused`, hint: found.diagnostic.hint };
+  return (
+    found && {
+      message: `Portolan refused the contract ${found.contract.id}, because its changes need a higher version`,
+      hint: found.diagnostic.hint,
+    }
+  );
 }
 
 function noContract(
@@ -176,7 +182,10 @@ function noContract(
       hint: `Check that the driver serves ${outOfRange.version}, then write a range that includes it, such as ^${outOfRange.version}.`,
     };
   const known = contracts.map(({ id }) => id);
-  const some = known.length === 0 ? "There are no contracts." : `There are ${known.slice(0, 8).join(", ")}.`;
+  const some =
+    known.length === 0
+      ? "This workspace has no contracts."
+      : `The contracts are ${known.slice(0, 8).join(", ")}.`;
   return {
     message: `the contract ${tool} does not exist or has errors`,
     hint: didYouMean(tool.replace(/(\/TOOL\.md)?$/, "").replace(/^.*\//, ""), known) ?? some,

@@ -91,7 +91,7 @@ function checkArguments(planned: Planned, tool: ToolDefinition): readonly Bindin
         message: `the tool "${tool.name}" requires the argument "${name}", and ${sourceOf(route)} that is mapped to it is optional`,
         hint:
           route.source === CONTEXT
-            ? "In the contract's contextSchema, require it."
+            ? "In the contract's contextSchema, make this field required."
             : `In the contract, require "${route.source}" or give it a default.`,
       });
   }
@@ -127,7 +127,7 @@ function checkRoute(
     ];
   }
   return compareSchemas(given.view, field.view, "all").map((mismatch) =>
-    explain(mismatch, `${way} does not match the tool "${tool.name}"`, {
+    explain(mismatch, (verb) => `${way} ${verb} match the tool "${tool.name}"`, {
       error: "Correct the contract or the mapping, so that both have the same type.",
     }),
   );
@@ -199,7 +199,7 @@ function checkResult(planned: Planned, tool: ToolDefinition): readonly BindingDi
   return [
     ...undeclared,
     ...mismatches.map((mismatch) =>
-      explain(mismatch, `${what} does not give what the contract promises`, {
+      explain(mismatch, (verb) => `${what} ${verb} give what the contract promises`, {
         error: better ?? both,
         warning: better,
       }),
@@ -225,13 +225,13 @@ function withoutDropped(view: SchemaView, dropped: readonly string[]): SchemaVie
 
 function explain(
   { path, message, severity }: Mismatch,
-  what: string,
+  what: (verb: "does not" | "may not") => string,
   hints: { readonly error: string; readonly warning?: string },
 ): BindingDiagnostic {
   const at = path.length === 0 ? "" : ` at ${path.join(".").replaceAll(".[]", "[]")}`;
   return severity === "error"
-    ? { severity, message: `${what}${at}: ${message}`, hint: hints.error }
-    : { severity, message: `${what} in all cases${at}: ${message}`, hint: hints.warning };
+    ? { severity, message: `${what("does not")}${at}: ${message}`, hint: hints.error }
+    : { severity, message: `${what("may not")}${at}: ${message}`, hint: hints.warning };
 }
 
 function notCompared(tool: ToolDefinition, which: string): BindingDiagnostic {

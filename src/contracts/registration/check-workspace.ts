@@ -60,7 +60,8 @@ function checkPreference(
   if (driver === undefined) {
     const known = drivers.map((one) => one.id);
     const hint =
-      didYouMean(wanted, known) ?? "Write the id of a driver of this workspace without errors, or remove it.";
+      didYouMean(wanted, known) ??
+      "In default_implementation, write the id of a driver of this workspace that has no errors, or remove the key.";
     const message = `${id}: the driver ${wanted} does not exist or has errors`;
     return [toDiagnostic(origin, "default_implementation", message, hint)];
   }
@@ -87,7 +88,8 @@ function checkRequiredTools(
   return requires.tools.flatMap((tool) => {
     if (known.includes(tool)) return [];
     const hint =
-      didYouMean(tool, known) ?? `Write or correct its contract, tools/${tool}/TOOL.md, or remove it here.`;
+      didYouMean(tool, known) ??
+      `Write or correct tools/${tool}/TOOL.md, or remove ${tool} from requires.tools.`;
     return [
       toDiagnostic(
         origin,

@@ -13,7 +13,7 @@ export function versionConflicts(before: Driver, after: Driver, bumps: Bumps): r
   if (bumps === "off") return [];
   const diagnostics = checkBump(before, after).map((one) => ({
     ...one,
-    hint: `${one.hint ?? ""} Or review and accept it: portolan drivers accept ${after.id}`.trim(),
+    hint: `${one.hint ?? ""} Or review the changes, and accept them: portolan drivers accept ${after.id}`.trim(),
   }));
   return bumps === "enforce" ? diagnostics : diagnostics.map((one) => ({ ...one, severity: "warning" }));
 }

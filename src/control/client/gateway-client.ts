@@ -135,7 +135,7 @@ export async function connectGateway(
   const peer = new Peer(await openSocket(gateway), async () => {
     throw new PortolanError(
       "NOT_SUPPORTED",
-      "a command answers only the questions about its own requests on the control socket",
+      "the command accepts no request of the gateway, except server requests during its own calls",
     );
   });
   const late = setTimeout(() => peer.close(), CONNECT_MS);

@@ -84,7 +84,10 @@ export class ControlSession {
   async answer(request: IncomingRequest): Promise<unknown> {
     const { method, params } = request;
     if (method === METHODS.hello) return this.#hello(params);
-    if (!this.#isAuthenticated) throw new PortolanError("AUTH_REQUIRED", "the first request must be hello");
+    if (!this.#isAuthenticated)
+      throw new PortolanError("AUTH_REQUIRED", "the first request on the control socket must be hello", {
+        hint: "Send hello with the token of the gateway's state file.",
+      });
     switch (method) {
       case METHODS.snapshot:
         return this.#snapshot(params);
@@ -145,7 +148,9 @@ export class ControlSession {
     const given = Buffer.from(String(token));
     const wanted = Buffer.from(this.#options.token ?? "");
     if (given.length !== wanted.length || !timingSafeEqual(given, wanted))
-      throw new PortolanError("AUTH_REQUIRED", "the token of the control socket is wrong");
+      throw new PortolanError("AUTH_REQUIRED", "the token for the control socket of the gateway is wrong", {
+        hint: "Run the command again. If it fails again, restart the gateway.",
+      });
     this.#isAuthenticated = true;
     if (Array.isArray(only)) this.#only = new Set(only.map(String));
     return this.#options.facts();

@@ -69,7 +69,7 @@ async function readGateway(file: string): Promise<RunningGateway | EndedGateway 
   if (problem !== undefined) return untrusted(file, problem, `Remove it: rm ${file}`);
   const state = await readState(file);
   if (state === undefined)
-    return untrusted(file, "it is damaged, or of another version of Portolan", `Remove it: rm ${file}`);
+    return untrusted(file, "it is damaged, or another version of Portolan wrote it", `Remove it: rm ${file}`);
   const { process: identity, version: _version, ...rest } = state;
   const now = await stateOf(identity);
   if (now === "dead") {
@@ -98,7 +98,7 @@ async function readGateway(file: string): Promise<RunningGateway | EndedGateway 
 }
 
 function untrusted(file: string, problem: string, hint: string): Diagnostic {
-  const message = `Portolan does not trust this file of a gateway: ${problem}`;
+  const message = `Portolan ignores this state file of a gateway: ${problem}`;
   return { code: "FILE_FAILED", severity: "warning", message, file, hint };
 }
 

@@ -124,7 +124,7 @@ function reportSecrets({ alias, path, raw, server }: WholeEntry, report: ReportA
       server: alias,
       message: `${name} looks like a secret that is written out in the file`,
       literalSecret: name,
-      hint: "Store the value (portolan secrets set NAME), and write ${NAME} in its place in portolan.yaml. For servers of other clients, portolan import --write --secrets vault does both.",
+      hint: "Store the value: portolan secrets set NAME. Then write the server into portolan.yaml, with ${NAME} in place of the value. For servers of MCP clients, portolan import --write --secrets vault does both, and leaves this file unchanged.",
     });
   }
 }

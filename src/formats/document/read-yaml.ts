@@ -116,7 +116,7 @@ function reportSyntax(document: Document.Parsed, locate: Locate, diagnostics: Di
     if (lines.has(place.line) || lines.size === MAX_SYNTAX_ERRORS) continue;
     lines.add(place.line);
     if (code === "TAG_RESOLVE_FAILED")
-      diagnostics.add(place, lowerFirst(message), "Config files do not support tags; remove it.");
+      diagnostics.add(place, lowerFirst(message), "Config files do not support YAML tags. Remove the tag.");
     else diagnostics.add(place, `not valid YAML: ${lowerFirst(message)}`, hintFor(code));
   }
 }

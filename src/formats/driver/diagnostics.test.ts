@@ -255,7 +255,7 @@ describe("refused", () => {
     [
       "two networks",
       with_("network: { egress: [] }", "sandbox: { network: { egress: [] } }"),
-      "beside sandbox",
+      "at the top level",
     ],
     ["a sandbox that opens itself", with_("sandbox: { mode: off }"), "mode"],
     ["a terminal", with_("sandbox: { tty: { required: true } }"), "no terminal"],
@@ -398,7 +398,7 @@ describe("told, and used all the same", () => {
       "a download without a hash",
       with_("install: [{ method: curl, url: 'https://a.b' }]"),
       "warning",
-      "declares no SHA-256 hash",
+      "verify_sha256 is missing",
     ],
     [
       "a skill for a raw prompt",

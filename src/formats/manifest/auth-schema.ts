@@ -36,7 +36,7 @@ export const AUTH = partialObject(
       "Name of the account to use, if you have several logins at the same server. Log in to it with portolan login <server> --account <name>.",
     ),
     redirectUri: text(
-      "Redirect URI that is registered for client_id, such as http://127.0.0.1:33418/callback. It must be on this machine. Default: a free port.",
+      "Redirect URI that is registered for client_id, such as http://127.0.0.1:33418/callback. It must be on this machine. Default: a URI on 127.0.0.1 with a free port.",
     ).key("redirect_uri"),
     perCaller: flag(
       "If true, each caller of the gateway logs in to the server itself. Default: false, all callers use the login of the gateway's owner.",
@@ -86,7 +86,11 @@ export function checkAuth(auth: AuthValue | undefined, node: ObjectNode, diagnos
   const given = Object.entries(auth).flatMap(([name, value]) => (value === undefined ? [] : [name]));
   const fixed = given.filter((name) => FIXED.includes(name));
   if (fixed.length > 0 && fixed.length < given.length)
-    diagnostics.add(entry, "auth has a fixed token or key, and settings of OAuth", "Keep one of the two.");
+    diagnostics.add(
+      entry,
+      "auth has a fixed token or key, and settings of OAuth",
+      "Keep the fixed token or key, or keep the OAuth settings.",
+    );
   else if (fixed.includes("token") && fixed.length > 1)
     diagnostics.add(entry, "auth has token and another header", "Keep token, or header and key.");
   else if (fixed.length === 1 && !fixed.includes("token"))
@@ -111,7 +115,7 @@ function checkCallers(
     diagnostics.add(
       entry,
       `auth.grant client_credentials cannot be combined with ${exchange === undefined ? "per_caller" : "exchange"}`,
-      "Portolan acts for itself or for each caller. Keep one of them.",
+      `Remove auth.grant, or remove ${exchange === undefined ? "per_caller" : "exchange"}. With client_credentials, Portolan has one login for all callers.`,
     );
   if (exchange === undefined) return;
   const others = given.filter((name) => name !== "exchange" && name !== "perCaller" && name !== "grant");

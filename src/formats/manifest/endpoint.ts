@@ -38,7 +38,8 @@ export function toEndpoint(
     checkHeaders(server, node, diagnostics);
     return toPackagedEndpoint(server, transport, node, diagnostics);
   }
-  warnIgnored(["bin", "port", "path"], "without npm or docker", node, diagnostics);
+  warnIgnored(["bin"], "without npm", node, diagnostics);
+  warnIgnored(["port", "path"], "without docker", node, diagnostics);
   if (transport === "stdio") {
     requireField("command", "a stdio server is a program to run", server, node, diagnostics);
     refuse("url", "transport stdio needs a command", node, diagnostics);
@@ -82,7 +83,7 @@ function checkElsewhere(
   diagnostics.add(
     entry,
     `${named.join(", ") || "sandbox"} cannot be enforced: a server with transport ${transport} runs elsewhere`,
-    "Remove sandbox. To sandbox the server, run it here: command, npm or docker in place of url.",
+    "Remove sandbox. To run the server in a sandbox on this machine, write command, npm or docker in place of url.",
   );
 }
 

@@ -39,9 +39,7 @@ const INSTALL_FIELDS = {
   package: text(
     "Package name, with a version if the package manager supports it. Not for curl, download and vendored.",
   ),
-  global: flag(
-    "Only for npm. Portolan ignores it with a warning, because it installs npm packages into its own store.",
-  ),
+  global: flag("Only for npm. Ignored with a warning: Portolan installs npm packages into its own store."),
   user: flag("Only for pip: if true, install for the current user (pip install --user)."),
   url: text("Only for curl and download: URL of the file. Requires verify_sha256."),
   extractBin: text("Only for download: path of the executable inside the archive."),
@@ -99,13 +97,13 @@ const INSTALL = object("", INSTALL_FIELDS, {
       at.error(
         "url",
         "verify_sha256 is missing: a download needs the SHA-256 hash of its file",
-        "Add verify_sha256 with the hash of the file: sha256sum FILE.",
+        "Add verify_sha256 with the SHA-256 of the downloaded file. To compute it: sha256sum FILE.",
       );
     if (sha256 !== undefined && !/^[0-9a-f]{64}$/i.test(sha256))
       at.error(
         "sha256",
         "verify_sha256 is not a SHA-256 hash",
-        "Write its 64 digits, without sha256: before them.",
+        "Write 64 hexadecimal digits, without sha256: before them.",
       );
   },
 }).transform(

@@ -105,7 +105,7 @@ function dockerEndpoint(
       "docker",
       docker,
       "is not a container image",
-      "Write its name, best with its digest: name@sha256:….",
+      "Write the name of the image, preferably with its digest: name@sha256:<digest>.",
       node,
       diagnostics,
     );
@@ -127,11 +127,18 @@ function dockerEndpoint(
     diagnostics.add(
       entryOf(node, "docker") ?? node,
       `port is missing: with transport ${transport}, Portolan connects to this port of the container`,
-      "Write the port that it serves inside of its container: port: 8080.",
+      "Write the port of the server inside the container, such as port: 8080.",
     );
   const path = server.path ?? usual ?? "/";
   if (!/^\/[^\s?#]*$/.test(path))
-    refuse("path", path, "is not a path", "Write it from the slash on: path: /mcp.", node, diagnostics);
+    refuse(
+      "path",
+      path,
+      "is not a path",
+      "Write a path that begins with /, such as path: /mcp.",
+      node,
+      diagnostics,
+    );
   return definedOnly<UrlEndpoint>({
     transport: transport === "sse" ? "sse" : "http",
     // The launcher chooses the port of this machine when the container starts.

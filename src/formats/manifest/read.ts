@@ -40,7 +40,7 @@ import {
 } from "./server-schema.ts";
 
 const MANIFEST_SERVER = partialObject("", {
-  alias: text("Short name of the server, unique in this file. Tool names begin with it.", {
+  alias: text("Short name of the server, unique in this file. It is a part of the tool names.", {
     pattern: ALIAS_PATTERN,
   }).required(),
   ...SERVER_FIELDS,

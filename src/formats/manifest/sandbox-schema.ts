@@ -67,7 +67,7 @@ const FIXED_VALUES = map(
       context.diagnostics.add(
         value,
         `${key} in env.set contains a reference, but env.set does not resolve references`,
-        "Write it in env of the server, where references are resolved.",
+        "Write the variable in env of the server, where references are resolved.",
       );
   }
   return values;
@@ -76,7 +76,7 @@ const FIXED_VALUES = map(
 function reportVariable(name: string, place: Place, { diagnostics }: ReadContext): void {
   const hint =
     name.indexOf("=") > 0
-      ? "To give it a value, use set."
+      ? "Write only the name. To give the variable a value, use set."
       : "Use letters, digits and _. Do not begin with a digit.";
   diagnostics.add(place, `${quoted(name)} is not the name of a variable`, hint);
 }
@@ -147,7 +147,7 @@ function warnOfNoArguments<T extends Readonly<Record<string, readonly string[]>>
       diagnostics.warn(
         entry,
         `the list of arguments of ${quoted(entry.key)} is empty`,
-        "Name the arguments that are paths.",
+        "Name the arguments of the tool that are paths.",
       );
   }
   return byTool;
@@ -163,12 +163,12 @@ export const SANDBOX_BLOCK = object("", {
     { synonyms: { bwrap: "bubblewrap", seatbelt: "sandbox-exec" } },
   ),
   network: union(
-    "Hosts that the program can reach: host, *.host, host:port, an IP address, or * for every public host. Default: none.",
+    "Hosts that the program can reach: host, *.host, host:port, an IP address, or * for every public host. Without a port: ports 80 and 443. Default: none.",
     [
       list("", HOST),
-      object("", { egress: list("Hosts that the program can reach.", HOST) }).transform(
-        ({ egress }) => egress ?? [],
-      ),
+      object("", {
+        egress: list("Hosts that the program can reach. Without a port: ports 80 and 443.", HOST),
+      }).transform(({ egress }) => egress ?? []),
     ],
   ),
   fs: createFsSchema(toAbsolutePath),

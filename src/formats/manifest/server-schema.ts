@@ -93,7 +93,7 @@ export const NAMING = text(
 });
 
 export const PINS = oneOf(
-  "Comparison of tool definitions with the approved ones in portolan.lock. enforce: hide tools that differ. warn: only report them. off: no comparison. Default: enforce for servers that have pins in portolan.lock.",
+  "Comparison of tool definitions with the approved ones in portolan.lock. enforce: hide tools that differ or are not approved. warn: only report them. off: no comparison. Default: enforce for servers that have pins in portolan.lock, otherwise off.",
   ["enforce", "warn", "off"],
 );
 
@@ -118,7 +118,7 @@ export const SERVER_FIELDS = {
   headers: map(`HTTP headers that Portolan sends with each request to the server. ${REFERENCES}`, WORD),
   auth: AUTH,
   env: map(
-    `Environment variables of the program. Portolan adds them to a minimal environment, and does not pass on its own. ${REFERENCES}`,
+    `Environment variables of the program. Portolan adds them to a minimal environment, and does not pass on its own variables. ${REFERENCES}`,
     WORD,
   ),
   cwd: text("Working folder of the program, relative to this file. Default: the folder of the workspace."),

@@ -218,12 +218,12 @@ test("all problems of one tool at once", () => {
   expect(problems(text).map((line) => line.replace(/^\d+:\d+ /, ""))).toEqual([
     '"a b" cannot be the name of a tool',
     'servers[0].tools[0].inputSchema.properties.a.type is not a type: "strin"',
-    "a single { that is not part of a placeholder",
-    "a single } that is not part of a placeholder",
+    "a single { is not part of a placeholder",
+    "a single } is not part of a placeholder",
     '"1" is not the name of a variable',
-    "a single { that is not part of a placeholder",
+    "a single { is not part of a placeholder",
     'servers[0].tools[0].invocation.cli.timeout must be a length of time such as 30, "500ms" or "2m", not "soon"',
-    "a single { that is not part of a placeholder",
+    "a single { is not part of a placeholder",
     'unknown key "y" in servers[0].tools[0].invocation',
   ]);
 });
@@ -368,9 +368,9 @@ describe("schemas", () => {
 describe("templates and commands", () => {
   test.each<[string, string[]]>([
     ["echo {name} {{literal}} }}", []],
-    ["echo {name", ["9:39 a single { that is not part of a placeholder"]],
-    ["echo name}", ["9:43 a single } that is not part of a placeholder"]],
-    ["echo {}", ["9:39 a placeholder without a name"]],
+    ["echo {name", ["9:39 a single { is not part of a placeholder"]],
+    ["echo name}", ["9:43 a single } is not part of a placeholder"]],
+    ["echo {}", ["9:39 a placeholder has no name"]],
     ["echo {nam}", ['9:39 "{nam}" is not a property of the inputSchema']],
     ["echo {name.first}", ['9:39 "{name.first}" is not a property of the inputSchema']],
     ['echo {"a": 1}', ['9:33 "{\\"a\\": 1}" is not a property of the inputSchema']],
@@ -383,8 +383,8 @@ describe("templates and commands", () => {
     ["echo `ls`", ["9:39 ` runs a command inside of a command, which needs a shell"]],
     ["echo '$(ls) | ; & < > `'", []],
     ["echo \\| \\; \\$ \\{{", []],
-    ["echo 'a", ["9:39 a ' that is not closed"]],
-    ["echo a\\", ["9:40 a backslash at the end of the command"]],
+    ["echo 'a", ["9:39 a ' is not closed"]],
+    ["echo a\\", ["9:40 the text ends with a backslash"]],
     ["{name} x", ["9:34 the caller of the tool cannot choose the program itself"]],
     ["a{name} x", ["9:34 the caller of the tool cannot choose the program itself"]],
     ["A=1 ls", ["9:34 a variable before the program needs a shell"]],

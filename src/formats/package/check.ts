@@ -247,7 +247,7 @@ function checkSource({ source, requirements }: PackageValue, check: PackageCheck
       check,
       ["source", "url"],
       "is missing",
-      "Write where the file is, or upload it: portolan publish --file.",
+      "Write the URL of the file, or upload the file: portolan publish --file <path>.",
     );
   if (type !== undefined && url !== undefined) checkSourceUrl(check, ["source", "url"], type, url);
   checkHash(check, ["source", "hash"], hash);

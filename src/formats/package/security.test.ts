@@ -39,8 +39,8 @@ test("filesystem and unknown permissions open nothing, and say so", () => {
   const { sandbox: found, notes } = sandbox({ permissions: ["filesystem", "moon-api"] });
   expect(found).toEqual({ network: [], exec: { spawn: false } });
   expect(notes.map(({ message }) => message)).toEqual([
-    'Portolan does not know the permission "moon-api", so it grants nothing',
-    "the permission filesystem names no folder, so it grants access to none",
+    'Portolan does not know the permission "moon-api", so the permission grants nothing',
+    "the permission filesystem names no folder, so it grants access to no folder",
   ]);
 });
 

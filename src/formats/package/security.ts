@@ -63,13 +63,13 @@ export function sandboxFromPermissions(security: PackageSecurity): PermissionRes
   for (const name of permissions) {
     if (!["network", "filesystem", "process"].includes(name) && !services.includes(name))
       notes.push({
-        message: `Portolan does not know the permission ${JSON.stringify(name)}, so it grants nothing`,
+        message: `Portolan does not know the permission ${JSON.stringify(name)}, so the permission grants nothing`,
         hint: "Grant the access that the server needs in its sandbox: network, or fs.",
       });
   }
   if (permissions.has("filesystem"))
     notes.push({
-      message: "the permission filesystem names no folder, so it grants access to none",
+      message: "the permission filesystem names no folder, so it grants access to no folder",
       hint: "Grant folders in the sandbox of the server: fs.read and fs.write; or offer them as roots.",
     });
   const network = hosts.length > 0 ? hosts : permissions.has("network") ? ["*"] : [];

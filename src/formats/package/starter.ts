@@ -4,8 +4,8 @@
 export function packageTemplate(name = ""): string {
   return `{
   // The metadata of an MCP server. Comments are for authors; a registry gets plain JSON.
-  // portolan pack fills in what follows from the server: version, tools, settings, permissions, hash and size.
-  // It never changes what you wrote in other fields.
+  // portolan pack sets the fields that it can derive from the server: version, tools, settings, permissions, hash, size.
+  // It does not change the other fields.
 
   // @user/name in lower case. The user is the scope that your token of the registry owns.
   "name": ${JSON.stringify(name)},
@@ -20,7 +20,7 @@ export function packageTemplate(name = ""): string {
     "version": "2025-11-25",
     // The preferred transport first: stdio, streamable-http, sse, websocket.
     "transport": ["stdio"],
-    // A program of the package: a name, or a path from its top. An mcpfile is a program too.
+    // A program of the package: a name, or a path from the top folder of the package. It can be an mcpfile.
     "executable": "",
     // A tool that is not listed here is denied until a person approves it.
     "capabilities": {

@@ -17,7 +17,7 @@ export function addServer(text: string | undefined, alias: string, fields: Serve
   const there = entryOf(nodeAt(root, "servers"), alias);
   if (there !== undefined) {
     throw new PortolanError("CONFIG_INVALID", `there is already a server ${alias}, at line ${there.line}`, {
-      hint: `Choose another alias, or remove it first: portolan remove ${alias}.`,
+      hint: `Choose another alias, or remove the present server first: portolan remove ${alias}.`,
     });
   }
   const document = new TextDocument(YAML_SYNTAX, text ?? "");

@@ -265,8 +265,8 @@ export const GATEWAY = object(
       "Write the scheme, the host and nothing after it, such as https://app.example.com.",
     ).transform(lowerCase),
     tls: object("Certificate and key, to serve HTTPS. Default: plain HTTP.", {
-      cert: text("Path of the certificate file (PEM), relative to this folder.").required(),
-      key: text("Path of the private key file (PEM), relative to this folder.").required(),
+      cert: text("Path of the certificate file (PEM), relative to the folder of this file.").required(),
+      key: text("Path of the private key file (PEM), relative to the folder of this file.").required(),
     }),
     auth: oneOf(
       "Authentication of callers. token (default): each request needs a bearer token. none: everyone who can reach the gateway can use it.",

@@ -18,7 +18,7 @@ const AGE_MS: Readonly<Record<string, number>> = {
 const MAX_AGE_MS = 3_653 * 86_400_000;
 
 const URL_TEXT = text(
-  "URL of the registry, or path of a folder with a copy of it, relative to this folder.",
+  "URL of the registry, or path of a folder with a copy of it, relative to the folder of this file.",
 ).transform(checkUrl);
 
 const REGISTRY = object(
@@ -26,7 +26,7 @@ const REGISTRY = object(
   {
     url: URL_TEXT.required(),
     scopes: list(
-      "Package scopes of this registry, such as @alice. These scopes come only from this registry, and other packages do not.",
+      "Package scopes of this registry, such as @alice. Portolan gets packages of these scopes only from registries that list them, and gets no other packages from this registry.",
       text("", { pattern: SCOPE, patternHint: "Write the part of a name before the slash, such as @alice." }),
       { minItems: 1 },
     ),
@@ -93,7 +93,7 @@ export const PACKAGES = object(
       { unique: true },
     ),
     trust: object(
-      "Trusted certificates and keys for the verification of packages. Paths are relative to this folder.",
+      "Trusted certificates and keys for the verification of packages. Paths are relative to the folder of this file.",
       {
         certificates: list(
           "PEM files with certificates of trusted signers of MCPB bundles, or of their certificate authorities.",

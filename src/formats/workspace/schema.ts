@@ -66,14 +66,14 @@ const CONTRACTS = partialObject(
 export const WORKSPACE = partialObject("Portolan workspace: its MCP servers, its gateway and its policies.", {
   version: oneOfNumbers("Version of this file format.", [1]).default(1),
   sources: union(
-    "Other config files to read: paths, or patterns with * and **, relative to this folder. Default: the usual config files, such as .mcp.json and mcpfile.yaml.",
+    "Other config files to read: paths, or patterns with * and **, relative to the folder of this file. Default: the usual config files, such as .mcp.json and mcpfile.yaml.",
     [text(), list("", text())],
   ),
   naming: NAMING,
   pins: PINS,
   descriptionPrefix: DESCRIPTION_PREFIX,
   envFile: text(
-    "Path of a .env file with values for ${NAME} references, relative to this folder. Default: none.",
+    "Path of a .env file with values for ${NAME} references, relative to the folder of this file. Default: none.",
   ),
   defaults: partialObject(
     "Default values of server fields, for servers that do not set them.",

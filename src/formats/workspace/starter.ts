@@ -1,18 +1,18 @@
 // The portolan.yaml that `portolan init` writes: valid as it is, with an example of each part as a comment.
 
 export const WORKSPACE_TEMPLATE = `# Servers of this workspace, and the gateway that offers them as one MCP server.
-# portolan add, import, connect and remove edit this file; they keep its comments.
+# portolan add, grant, import, connect and remove edit this file, and keep its comments.
 version: 1
 
 servers:
-  # A program. It runs in a sandbox that contains only what it is granted.
+  # A program. It runs in a sandbox. Of your files, it can use only the granted folders.
   # files:
   #   command: npx
   #   args: [-y, "@modelcontextprotocol/server-filesystem", ./notes]
   #   sandbox:
   #     fs: { write: [./notes] }
 
-  # A server with an address. Portolan finds secrets in the environment, the keyring or the vault.
+  # A server at a URL. Portolan gets the value of \${GITHUB_TOKEN} from the environment, the keyring or the vault.
   # github:
   #   url: https://api.githubcopilot.com/mcp/
   #   headers: { Authorization: "Bearer \${GITHUB_TOKEN}" }

@@ -81,7 +81,7 @@ export const AUDIT = union(
     flag().transform((wanted): AuditSettings | undefined => (wanted ? {} : undefined)),
     object("", {
       folder: text(
-        "Folder of the audit log, relative to this folder. Default: a folder in your data folder.",
+        "Folder of the audit log, relative to the folder of this file. Default: a folder in your data folder.",
       ),
       anchors: text(
         "Folder of the anchors of the audit log, preferably on another disk. Default: a folder in your config folder.",

@@ -33,8 +33,8 @@ export function createAccessControl(options: AccessControlOptions): AccessContro
     options.report({
       code: "CONFIG_INVALID",
       severity: "warning",
-      message: `the gateway listens at ${boundHost} and needs no token: everyone who can reach this machine can use it`,
-      hint: "Remove auth: none from portolan.yaml (or the option --no-auth), or listen at 127.0.0.1.",
+      message: `the gateway listens at ${boundHost} and requires no token: everyone who can reach this machine can use the gateway`,
+      hint: "Remove gateway.auth: none from the config (or the option --no-auth), or listen at 127.0.0.1.",
     });
   const { authenticate, fingerprints } =
     settings.auth === "none" ? authenticateAnyone(settings, now) : authenticateByToken(options, issuer, now);

@@ -170,7 +170,7 @@ function isWide(mode: number): boolean {
 }
 
 function narrowed(file: string, hint: string, noun = "file"): Parameters<Report>[0] {
-  const message = `other users of this computer could read this ${noun}; the gateway has restricted its permissions`;
+  const message = `other users of this computer could read this ${noun}; Portolan has changed its permissions, so that only you can read it`;
   return { code: "FILE_FAILED", severity: "warning", message, file, hint };
 }
 

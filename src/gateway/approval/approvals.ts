@@ -331,7 +331,7 @@ export class Approvals {
         : `the call with the id ${shown} does not wait for approval any more: ${ENDS[end]}`,
       {
         data: { end },
-        hint: `${end === undefined ? "It was approved or denied already, its time has expired, its client has disconnected, or the id is wrong. " : ""}To see the calls that wait: portolan approve`,
+        hint: `${end === undefined ? "The id is wrong, or the call does not wait any more: it was approved or denied, its time has expired, or its client has disconnected. " : ""}To see the calls that wait: portolan approve`,
       },
     );
   }

@@ -57,7 +57,7 @@ export function describeRefusal(outcome: Refused): string {
         return "the call needs approval. The program that runs this gateway did not decide, and nobody else can approve the call.";
       return outcome.by.includes("caller")
         ? "the call needs approval, but this client cannot ask its user (for example, because it does not support elicitation), and nobody else can approve the call."
-        : `the call needs approval by ${outcome.by.join(" or ")}, but this gateway does not offer that.`;
+        : `the call needs approval by ${outcome.by.join(" or ")}, but nobody can approve calls there at this gateway.`;
     case "unbound":
       return "the call needs approval, but its arguments cannot be approved: they are nested too deeply or contain invalid characters.";
     case "stopped":

@@ -207,7 +207,8 @@ const NO_WEBSOCKET = {
   headers: {},
   error: {
     code: "NOT_SUPPORTED",
-    message: "Only WebSocket upgrades at a path that ends in /mcp are supported, if WebSocket is enabled",
+    message:
+      "The gateway accepts WebSocket connections only if gateway.transports.websocket is true, and only at a path that ends in /mcp",
   },
 } as const;
 

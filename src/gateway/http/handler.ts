@@ -161,7 +161,7 @@ export class HttpHandler {
             response,
             404,
             "NOT_FOUND",
-            "The gateway does not use OAuth, or this path belongs to no address of it",
+            "The gateway does not use OAuth, or it serves no MCP at the path in this URL",
           );
         return sendJson(response, 200, JSON.stringify(metadata), { "access-control-allow-origin": "*" });
       }

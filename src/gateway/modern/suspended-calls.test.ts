@@ -135,7 +135,7 @@ it("makes room: the oldest of the caller goes first, then the oldest of all", ()
     false,
   ]);
   suspend("carol");
-  expect(bob.expired).toBe("too many calls are suspended");
+  expect(bob.expired).toBe("too many other calls wait for answers of their clients");
   expect(suspended.size).toBe(3);
   suspended.clear("the end");
   expect([second.expired, third.expired, suspended.size]).toEqual(["the end", "the end", 0]);

@@ -117,7 +117,8 @@ export class SuspendedCalls<C extends Suspendable> {
 
   #expireOldest(which: (entry: Entry<C>) => boolean): void {
     for (const entry of this.#entries.values())
-      if (which(entry)) return this.#expire(entry.id, "too many calls are suspended");
+      if (which(entry))
+        return this.#expire(entry.id, "too many other calls wait for answers of their clients");
   }
 
   #expire(id: string, reason: string): void {

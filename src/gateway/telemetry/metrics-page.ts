@@ -76,7 +76,7 @@ function gaugesOf(
     },
     {
       name: "portolan_server_restarts_total",
-      help: "Restarts of a server after it was lost.",
+      help: "Restarts of a server after it crashed or its connection broke.",
       type: "counter",
       samples: ofHealth(({ restarts }) => restarts),
     },
@@ -100,7 +100,7 @@ function gaugesOf(
     },
     {
       name: "portolan_refused_calls_total",
-      help: "Tool calls that a budget or the loop breaker refused.",
+      help: "Tool calls that a budget refused, or that the loop breaker refused because they repeat earlier calls.",
       type: "counter",
       samples: refusedCalls.map(({ decision: { kind, rule = "" }, value }) => ({
         labels: { decision: kind, rule },

@@ -31,7 +31,7 @@ async function asked(input: ApprovalRequest["input"], more: object = {}): Promis
 
 test("the approval shows the call on one line, without secrets", async () => {
   const message = await asked({ path: `/a\n\u202e${SECRET}`, key: SECRET });
-  expect(message).toContain("It changes workspace:files.");
+  expect(message).toContain("The call changes workspace:files.");
   expect(message).toContain('"path":"/a');
   expect(message).toContain("[redacted]");
   expect(message).not.toContain("canary");

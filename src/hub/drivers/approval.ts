@@ -68,8 +68,8 @@ export function contractApprovalMessage(
 ): string {
   const { id, name, mutates } = contract;
   const what = mutates.join(", ");
-  const changes = what === "" || reason.includes(what) ? "" : ` It changes ${what}.`;
-  return `Allow ${id} (${oneLine(name)}) to run on ${driver}? ${oneLine(reason)}.${oneLine(changes)} Arguments: ${shown}`;
+  const changes = what === "" || reason.includes(what) ? "" : ` The call changes ${what}.`;
+  return `Allow the driver ${driver} to run ${id} (${oneLine(name)})? ${oneLine(reason)}.${oneLine(changes)} Arguments: ${shown}`;
 }
 
 /** Arguments as a person sees them: JSON on one line, redacted. */

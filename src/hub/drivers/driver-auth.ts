@@ -55,7 +55,7 @@ async function runForDriver(
   if (interactive && person?.terminal !== true)
     throw new PortolanError(
       "AUTH_REQUIRED",
-      `the login command "${command}" needs a terminal, and this process has none for it`,
+      `Portolan did not run the login command "${command}": the command needs a terminal, and this process has none`,
       {
         server: driver.id,
         hint: `Log in from a terminal: portolan login ${driver.id}`,
@@ -148,10 +148,11 @@ export async function sendOnce(
 
 async function allowedAddresses(url: URL, driver: Driver): Promise<readonly string[]> {
   const { protocol, hostname, username, password } = url;
-  if (!isHttpUrl(url)) throw refused(driver, url, "it is not https", HTTPS_HINT);
+  const httpsHint = `Use an https address. The address is in ${driver.origin.file}, or in the code of the driver.`;
+  if (!isHttpUrl(url)) throw refused(driver, url, "the address is not https", httpsHint);
   if (username !== "" || password !== "") {
     const hint = "Leave the user name and the password out of the address.";
-    throw refused(driver, url, "it contains a user name or a password", hint);
+    throw refused(driver, url, "the address contains a user name or a password", hint);
   }
   const port = portOf(url);
   const { decideHost } = await import("../../sandbox/index.ts");
@@ -164,7 +165,7 @@ async function allowedAddresses(url: URL, driver: Driver): Promise<readonly stri
   }
   if ("unknown" in verdict) throw failed(driver, url, `there is no host ${verdict.unknown}`);
   if (protocol === "http:" && !verdict.addresses.every(isLoopbackAddress))
-    throw refused(driver, url, "http is allowed for this computer only", HTTPS_HINT);
+    throw refused(driver, url, "http without TLS is allowed for addresses of this computer only", httpsHint);
   return verdict.addresses;
 }
 
@@ -183,8 +184,6 @@ function ownRule(address: string): string[] {
   const isNear = isLoopbackHost(url.hostname) || isSpecialAddress(url.hostname);
   return isNear ? [`${url.hostname}:${portOf(url)}`] : [];
 }
-
-const HTTPS_HINT = "Use an https address.";
 
 function refused(driver: Driver, url: URL, reason: string, hint: string): PortolanError {
   return new PortolanError(

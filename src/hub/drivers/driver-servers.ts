@@ -14,6 +14,7 @@ import {
   type ContractsEndpoint,
   type Driver,
   type Endpoint,
+  IN_DRIVER,
   LEGACY_REVISIONS,
   type LaunchSettings,
   type Limits,
@@ -118,7 +119,7 @@ export class DriverServers {
       idleMs,
       drainMs: IDLE_MS,
     };
-    const launches = createLaunchDiagnostics(driver.id, context.report, undefined);
+    const launches = createLaunchDiagnostics(driver.id, context.report, undefined, { command: IN_DRIVER });
     const slot: Slot = {
       who,
       isRetired: false,
@@ -283,8 +284,12 @@ function limitsOf({ connection: { timeoutMs } }: Driver, limits: Limits): Limits
 }
 
 function closed({ id }: Driver): PortolanError {
-  return new PortolanError("CONNECTION_CLOSED", `the call was not sent: Portolan has stopped ${id}`, {
-    server: id,
-    hint: "If Portolan still runs, call again.",
-  });
+  return new PortolanError(
+    "CONNECTION_CLOSED",
+    `the call was not sent: Portolan has stopped the server of the driver ${id}`,
+    {
+      server: id,
+      hint: "If Portolan still runs, call again.",
+    },
+  );
 }

@@ -149,10 +149,10 @@ async function isFolderThere(path: string): Promise<boolean> {
 }
 
 function noPlace(driver: Driver, path: string, command: string): PortolanError {
-  const message = `${driver.id}: the login cannot be stored at ${path}: this path does not exist, and other programs use the folder that contains it`;
+  const message = `${driver.id}: the login cannot be stored at ${path}: this path does not exist, and Portolan creates it only in a folder of your home that no other program uses`;
   return new PortolanError("CONFIG_INVALID", message, {
     server: driver.id,
     data: { permanent: true },
-    hint: `In auth.state.paths of ${driver.origin.file}, name a folder that only this program uses. Or log in without Portolan: ${command}`,
+    hint: `In auth.state.paths of ${driver.origin.file}, name a folder below your home folder that only this service uses. Or log in without Portolan: ${command}`,
   });
 }

@@ -91,7 +91,7 @@ export async function openContractsSession(
 
 function stopped({ config: { alias } }: ServerContext): PortolanError {
   const message =
-    "the call was not made: Portolan stopped while it was starting the contracts, or their config changed";
+    "the call was not made: Portolan was stopped, or the config changed, before the contracts were loaded";
   return new PortolanError("CONNECTION_CLOSED", message, {
     server: alias,
     hint: "If Portolan still runs, call again.",

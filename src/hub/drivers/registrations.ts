@@ -80,7 +80,7 @@ export async function separateBroken(
     const before = known.get(CONTRACTS.keyOf(contract));
     const problems = (before === undefined ? [] : checkBump(before, contract)).map((problem) => ({
       ...problem,
-      hint: `${problem.hint ?? ""} If no caller relies on the old contract: portolan drivers accept ${contract.id}`,
+      hint: `${problem.hint ?? ""} If no caller relies on the old contract, accept the change: portolan drivers accept ${contract.id}`,
     }));
     for (const problem of problems) report(problem);
     const diagnostic = problems.find(({ severity }) => severity === "error");

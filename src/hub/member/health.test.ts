@@ -32,16 +32,16 @@ test("a crash has the last line of stderr, the next try and the command that sho
   });
   expect(healthOf(memberWith("failed", CRASH, unavailable)).error).toMatchObject({
     message: "files ended with exit code 1: Error: the disk is full",
-    hint: "Portolan tries again in 8 s. See its output: portolan logs files",
+    hint: "Portolan tries to start the server again in 8 s. See the output of the server: portolan logs files",
   });
   expect(healthOf(memberWith("reconnecting", CRASH)).error?.hint).toBe(
-    "Portolan is starting the server again. See its output: portolan logs files",
+    "Portolan is starting the server again. See the output of the server: portolan logs files",
   );
 });
 
 test("a program gets the place of the output, not a command", () => {
   expect(healthOf(memberWith("reconnecting", CRASH, undefined, "program")).error?.hint).toBe(
-    "Portolan is starting the server again. See its output: stderr of the server in workspace.health()",
+    "Portolan is starting the server again. See the output of the server: the field stderr in workspace.health()",
   );
 });
 
@@ -50,7 +50,7 @@ test("hints about the server itself stay", () => {
     hint: `${CRASH.hint} The sandbox hides /data.`,
   });
   expect(healthOf(memberWith("stopped", denied)).error?.hint).toBe(
-    "The sandbox hides /data. See its output: portolan logs files",
+    "The sandbox hides /data. See the output of the server: portolan logs files",
   );
   const missing = new PortolanError("SERVER_START_FAILED", "no program", { hint: "Install it." });
   expect(healthOf(memberWith("failed", missing)).error?.hint).toBe("Install it.");

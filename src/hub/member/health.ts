@@ -105,19 +105,17 @@ export function serverHint(
       // Portolan itself starts only eager servers again, and not those of a caller.
       config.start === "lazy" || user !== undefined
         ? `A call starts the server again, ${seconds} s from now at the earliest.`
-        : `Portolan tries again in ${seconds} s.`,
+        : `Portolan tries to start the server again in ${seconds} s.`,
     );
   else if (state === "reconnecting" || state === "starting")
     parts.push("Portolan is starting the server again.");
-  if (code === "SERVER_CRASHED") parts.push(`See its output: ${outputOf(alias, config)}`);
+  if (code === "SERVER_CRASHED") parts.push(`See the output of the server: ${outputOf(alias, config)}`);
   return parts.filter((part) => part !== "").join(" ");
 }
 
 /** No command finds the server that a program declares. */
 function outputOf(alias: string, { origin }: Member["config"]): string {
-  return origin.format === "program"
-    ? "stderr of the server in workspace.health()"
-    : `portolan logs ${alias}`;
+  return origin.format === "program" ? "the field stderr in workspace.health()" : `portolan logs ${alias}`;
 }
 
 /** True when the server runs, is idle, or is disabled. */

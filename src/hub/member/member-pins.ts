@@ -101,7 +101,7 @@ export class MemberPins {
     if (!this.isUnchecked || this.#lists > before) return;
     throw new PortolanError(
       "TOOL_WITHHELD",
-      `${JSON.stringify(tool.slice(0, 200))} is withheld: the tools of ${server} could not be compared with portolan.lock`,
+      `Portolan withholds the tool ${JSON.stringify(tool.slice(0, 200))}: the tools of ${server} could not be compared with the approved definitions in portolan.lock`,
       {
         server,
         tool,
@@ -141,9 +141,9 @@ export class MemberPins {
     if (tool === undefined) return;
     throw new PortolanError(
       "TOOL_WITHHELD",
-      `the new session of ${alias} has a definition of ${JSON.stringify(tool.slice(0, 200))} that differs from the approved one`,
+      `a new session or process of ${alias} gets no calls: its definition of the tool ${JSON.stringify(tool.slice(0, 200))} differs from the approved one`,
       {
-        ...{ server: alias, tool, hint: `See the pins: portolan pins ${alias}` },
+        ...{ server: alias, tool, hint: `See which tools are approved: portolan pins ${alias}` },
         data: { reason: "changed", neverRan: true },
       },
     );

@@ -138,7 +138,7 @@ export class PinBook {
 
   async #parse({ file, text, problem }: LockText): Promise<LockState> {
     const { report } = this.#options;
-    const hint = "Restore portolan.lock from version control. After a merge, resolve the conflicts in it.";
+    const hint = "Restore portolan.lock from version control, or resolve the conflicts of a merge in it.";
     const broken = (place: string, reason: string): LockState => ({
       kind: "broken",
       reason: `${place}: ${reason}`,
@@ -183,7 +183,7 @@ export class PinBook {
       code: "TOOL_WITHHELD",
       severity: "warning",
       file: text?.file,
-      message: `portolan.lock has no pins of these servers any more: ${lost.slice(0, 10).join(", ")}. If such a server is still in the workspace, Portolan does not compare its tools now; with pins: enforce, it withholds all of them`,
+      message: `portolan.lock has no pins (hashes of approved tools) of these servers any more: ${lost.slice(0, 10).join(", ")}. If the config of such a server says pins: enforce, Portolan withholds all its tools; otherwise Portolan offers them unchecked`,
       hint: `To pin the tools of a server again: portolan pin ${lost[0] ?? ""}`,
     });
   }

@@ -75,8 +75,7 @@ export function problemOf(server: string, { obstacle }: PinState): PinHealth["pr
 function toDifferences(server: string, state: PinState): PinDifference[] {
   return differencesOf(state).flatMap(({ name, verdict, fields }) => {
     if (verdict === "same") return [];
-    const { message, hint } = explainWithheld(server, name, state);
-    const reason = message.slice(message.indexOf(": ") + 2);
+    const { reason, hint } = explainWithheld(server, name, state);
     return [{ tool: name, verdict, reason, hint, fields }];
   });
 }
@@ -103,6 +102,9 @@ export function comparedEvent(
     removed,
     withheld: names.filter((name) => isWithheld(state, name)).length,
     reason: obstacle === undefined ? undefined : explainObstacle(server, obstacle),
-    hint: obstacle === undefined ? `Review them: portolan pins diff ${server}` : hintFor(server, obstacle),
+    hint:
+      obstacle === undefined
+        ? `Review the differences: portolan pins diff ${server}`
+        : hintFor(server, obstacle),
   };
 }

@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
 import type { PinMode } from "../../model/index.ts";
-import { comparePins, type HashedTool, isWithheld, type LockState, withheldError } from "./pin-state.ts";
+import {
+  comparePins,
+  explainWithheld,
+  type HashedTool,
+  isWithheld,
+  type LockState,
+  withheldError,
+} from "./pin-state.ts";
 
 const PINNED: LockState = { kind: "read", pins: new Map([["s", { a: "1", gone: "2" }]]) };
 const ABSENT: LockState = { kind: "absent" };
@@ -49,9 +56,14 @@ test("a tool that nobody listed, and names of the language itself, are withheld"
   expect(state.removed).toEqual(["gone"]);
 });
 
+test("a colon in the name of a tool does not cut the reason", () => {
+  const state = comparePins("s", undefined, PINNED, [["a: b", "1"]]);
+  expect(explainWithheld("s", "a: b", state).reason).toBe("nobody has approved this tool of s");
+});
+
 test("the error quotes a name for the shell", () => {
   const state = comparePins("s", undefined, PINNED, [["it's", "1"]]);
   const { message, hint } = withheldError("s", "it's", state);
-  expect(message).toBe(`"it's" is withheld: nobody has approved this tool of s`);
+  expect(message).toBe(`Portolan withholds the tool "it's": nobody has approved this tool of s`);
   expect(hint).toContain(String.raw`portolan pins approve s 'it'\''s'`);
 });

@@ -105,36 +105,39 @@ export function withheldError(server: string, tool: string, state: PinState): Po
   });
 }
 
-/** `server` is the word that the commands take. */
+/** `server` is the word that the commands take. `reason` is the message without the name of the tool. */
 export function explainWithheld(
   server: string,
   tool: string,
+  state: PinState,
+): { readonly message: string; readonly reason: string; readonly hint: string } {
+  const { reason, hint } = reasonAndHint(server, tool, state);
+  const message = `Portolan withholds the tool ${JSON.stringify(tool.slice(0, 200))}: ${reason}`;
+  return { message, reason, hint };
+}
+
+function reasonAndHint(
+  server: string,
+  tool: string,
   { obstacle, tools }: PinState,
-): { readonly message: string; readonly hint: string } {
-  const named = JSON.stringify(tool.slice(0, 200));
+): { readonly reason: string; readonly hint: string } {
   if (obstacle !== undefined)
-    return {
-      message: `${named} is withheld: ${explainObstacle(server, obstacle)}`,
-      hint: hintFor(server, obstacle),
-    };
+    return { reason: explainObstacle(server, obstacle), hint: hintFor(server, obstacle) };
   const { verdict = "new", fields = [] } = tools.get(tool) ?? {};
-  const review = `See the difference: portolan pins diff ${server}. Approve it: portolan pins approve ${server} ${quoteWord(tool)}`;
+  const hint = `See its definition: portolan pins diff ${server}. To approve the tool: portolan pins approve ${server} ${quoteWord(tool)}`;
   switch (verdict) {
     case "changed": {
-      const what = fields.length === 0 ? "its definition" : fields.join(" and ");
-      return { message: `${named} is withheld: ${what} changed since it was approved`, hint: review };
+      const what = fields.length === 0 ? "definition" : fields.join(" and ");
+      return { reason: `its ${what} changed since it was approved`, hint };
     }
     case "unpinnable":
       return {
-        message: `${named} is withheld: its definition cannot be compared, because it is malformed or the server lists two tools of this name`,
+        reason: `its definition is malformed, or ${server} lists two tools of this name`,
         hint: "Report it to the author of the server.",
       };
     case "new":
     case "same":
-      return {
-        message: `${named} is withheld: nobody has approved this tool of ${server}`,
-        hint: review,
-      };
+      return { reason: `nobody has approved this tool of ${server}`, hint };
   }
 }
 
@@ -143,7 +146,7 @@ export function explainObstacle(server: string, obstacle: PinObstacle): string {
     case "unpinned":
       return `no tool of ${server} is approved yet`;
     case "unreadable":
-      return `the list of approved tools cannot be read: ${obstacle.reason}`;
+      return `the approved tools in portolan.lock cannot be read: ${obstacle.reason}`;
     case "unlisted":
       return `the tools of ${server} have not been compared with portolan.lock yet`;
   }

@@ -120,7 +120,7 @@ export class LegacySessions {
       key.owner === undefined ? await this.#unused(key.mayShare, call) : this.#of(key.owner, key.caller);
     if (session === undefined) return shared();
     try {
-      const isStarted = await this.#within(session.started, call, "opening a session in the legacy era");
+      const isStarted = await this.#within(session.started, call, "opening another session");
       return await (isStarted ? send(session.instance) : shared());
     } catch (error) {
       // The server may still send a request for the call, which must not reach another caller.
@@ -248,7 +248,7 @@ export class LegacySessions {
     this.#blockedUntil = isRefused ? Infinity : performance.now() + delay;
     if (isRefused || this.#isReported) return;
     this.#isReported = true;
-    const message = `Portolan could not open a legacy session with ${alias}, so calls of several clients share the main connection: ${error.message}`;
+    const message = `Portolan could not open another session with ${alias} in MCP 2025-11-25 or older, so calls of several clients share the main connection: ${error.message}`;
     report({ code: error.code, severity: "warning", server: alias, message });
   }
 

@@ -49,7 +49,11 @@ export async function logInAt(
 }
 
 function notAServer(server: string): PortolanError {
-  return new PortolanError("NOT_SUPPORTED", `${server} does not use OAuth, so no login is possible`, {
-    server,
-  });
+  return new PortolanError(
+    "NOT_SUPPORTED",
+    `${server} is not a server at a URL, so Portolan cannot log in to it with OAuth`,
+    {
+      server,
+    },
+  );
 }

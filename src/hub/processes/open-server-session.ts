@@ -282,7 +282,7 @@ async function resolveInvoked(options: SecretOptions, server: InvokedServer): Pr
       code,
       severity: "warning",
       server: alias,
-      message: `${message} Without that, these operations do not work: ${shown}${more}.`,
+      message: `${message} Until you correct this, these operations of ${alias} do not work: ${shown}${more}.`,
       hint,
     },
   };

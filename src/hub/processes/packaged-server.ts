@@ -38,7 +38,7 @@ export async function readPackagedServer(
       `Server "${alias}" was not started: its package requires a sandbox, but its sandbox mode is ${mode}.`,
       {
         server: alias,
-        hint: `Remove the sandbox mode ${mode} from the config of the server, or the option --sandbox.`,
+        hint: `Remove the sandbox mode ${mode} from the config of the server, or from the option sandbox (on the command line: --sandbox).`,
       },
     );
   const text = (await readLimited(file, MAX_BYTES)).toString("utf8");

@@ -228,7 +228,7 @@ export class Placement {
 
   #explain(error: PortolanError): PortolanError {
     const { alias } = this.#options;
-    const note = `${alias} supports both protocol eras and was called in the legacy era of this client. The next call of this tool uses the modern era. To use it for every call, set "era: modern" in the config of ${alias}.`;
+    const note = `Portolan called ${alias} with a legacy revision of MCP (2025-11-25 or older), because the client uses one. ${alias} also supports 2026-07-28, and Portolan uses that for the next such call. To use 2026-07-28 for every call, set "era: modern" in the config of ${alias}.`;
     return changedError(error, { message: `${error.message} (${note})`, hint: note });
   }
 

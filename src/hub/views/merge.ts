@@ -252,7 +252,7 @@ function unambiguous<D extends JsonObject & { name: string }, R>(
 }
 
 const SHARED_HINT =
-  "Read them from one of the servers: readResource(uri, { server }) in a program, portolan read <server> <uri>, or /servers/<server>/mcp of the gateway.";
+  "Read each from one server: in a program with readResource(uri, { server }), in a terminal with portolan read <server> <uri>, as a client at the path /servers/<server>/mcp of the gateway.";
 
 interface Addressed<D> {
   readonly member: Member;
@@ -289,7 +289,7 @@ function unshared<D>(
     diagnostics.push({
       code: "NAME_AMBIGUOUS",
       severity: "warning",
-      message: `${kind} are left out because ${who} list them: ${some.join(", ")}${more}`,
+      message: `these ${kind} are left out of the list because ${who} have them: ${some.join(", ")}${more}`,
       // Once for resources and templates of all servers.
       ...(diagnostics.some(({ hint }) => hint === SHARED_HINT) ? {} : { hint: SHARED_HINT }),
     });

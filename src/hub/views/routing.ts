@@ -108,7 +108,7 @@ function onlyOne(members: readonly Member[], uri: string): Member {
     "NAME_AMBIGUOUS",
     `more than one server has ${uri.slice(0, 200)}: ${aliases.join(" and ")}`,
     {
-      hint: `Read it from one of them: readResource(uri, { server: ${JSON.stringify(member?.alias)} }) in a program, portolan read ${member?.alias} <uri>, or /servers/${member?.alias}/mcp of the gateway.`,
+      hint: `Read it from one server: in a program with readResource(uri, { server: ${JSON.stringify(member?.alias)} }), in a terminal with portolan read ${member?.alias} <uri>, as a client at the path /servers/${member?.alias}/mcp of the gateway.`,
       data: { uri, servers: aliases },
     },
   );

@@ -59,9 +59,13 @@ export async function readConfig(
 ): Promise<WorkspaceConfig> {
   if (isChecked(config)) return config;
   if (!isObject(config))
-    throw new PortolanError("CONFIG_INVALID", "a workspace is a folder, a file, or { servers: { … } }", {
-      hint: "Give each server the same fields as in portolan.yaml: command and args, or url.",
-    });
+    throw new PortolanError(
+      "CONFIG_INVALID",
+      "a workspace must be the path of a folder or file, or an object { servers: { … } }",
+      {
+        hint: "Give each server the same fields as in portolan.yaml: command and args, or url.",
+      },
+    );
   if (config.folder !== undefined && typeof config.folder !== "string")
     throw new PortolanError("CONFIG_INVALID", "folder must be the path of a folder, as a string");
   const { folder, ...fields } = config;

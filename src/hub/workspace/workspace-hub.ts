@@ -335,7 +335,12 @@ function reportPins(event: PinsComparedEvent, report: Report): void {
   const what =
     reason ??
     `these tools are not approved: ${names.slice(0, 10).join(", ")}${names.length > 10 ? ", …" : ""}`;
-  const effect = mode === "warn" ? "" : ` (${withheld} withheld)`;
+  const effect =
+    mode === "warn"
+      ? " (Portolan still offers the tools, because the config says pins: warn)"
+      : withheld === 0
+        ? ""
+        : ` (Portolan withholds ${withheld === 1 ? "1 tool" : `${withheld} tools`})`;
   report({
     code: "TOOL_WITHHELD",
     severity: "warning",

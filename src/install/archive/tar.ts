@@ -38,7 +38,8 @@ async function* withLimit(source: AsyncIterable<Uint8Array>, maxBytes: number): 
   let bytes = 0;
   for await (const chunk of source) {
     bytes += chunk.length;
-    if (bytes > maxBytes) throw new Error("its content is far larger than expected");
+    if (bytes > maxBytes)
+      throw new Error(`its unpacked content is larger than the limit for this archive, ${maxBytes} bytes`);
     yield chunk;
   }
 }

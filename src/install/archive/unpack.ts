@@ -49,7 +49,7 @@ export async function unpack(
     for await (const entry of entries) {
       signal?.throwIfAborted();
       count += 1;
-      if (count > limits.entries) throw archiveError("it contains too many files");
+      if (count > limits.entries) throw archiveError(`it contains more than ${limits.entries} files`);
       const name = safePath(entry.path);
       names.add(name, entry.folder);
       const path = join(target, name);
@@ -59,7 +59,10 @@ export async function unpack(
         throw archiveError(`${JSON.stringify(name)} would run with the rights of another user (setuid)`);
       const written = await writeFileOf(entry, path, (more) => {
         bytes += more;
-        if (bytes > budget) throw archiveError("its content is far larger than expected");
+        if (bytes > budget)
+          throw archiveError(
+            `its unpacked content is larger than the limit for this archive, ${budget} bytes`,
+          );
       });
       if ((await stat(path)).size !== written)
         throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });

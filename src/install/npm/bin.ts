@@ -84,9 +84,13 @@ async function chooseBin(
 async function readBins(own: string, name: string): Promise<Map<string, string>> {
   const text = await readFile(join(own, "package.json"), "utf8").catch(() => undefined);
   if (text === undefined)
-    throw new PortolanError("INSTALL_FAILED", `The files of ${name} in the store are not complete.`, {
-      data: { missing: true },
-    });
+    throw new PortolanError(
+      "INSTALL_FAILED",
+      `The installed files of ${name} are not complete: its package.json is missing.`,
+      {
+        data: { missing: true },
+      },
+    );
   let manifest: unknown;
   try {
     manifest = JSON.parse(text.replace(/^\uFEFF/, ""));

@@ -205,7 +205,7 @@ function sealedOf(name: string, lock: Lock): string[] {
 function notAgreed(spec: string): PortolanError {
   return new PortolanError(
     "INSTALL_FAILED",
-    `npm installed other packages for ${spec} than it had announced.`,
+    `npm installed other dependencies of ${spec} than it had chosen before the download.`,
     {
       hint: "Try again. If this happens again, do not trust the package, and report it to the operator of the registry.",
       data: { spec, reason: "EPART" },

@@ -21,7 +21,14 @@ export async function checkStore(root?: string): Promise<Finding[]> {
     ];
   } catch (error) {
     const remedy = `rm -r ${quoted(place)}`;
-    return [{ what: "the store can be read", ok: false, detail: toPortolanError(error, {}).message, remedy }];
+    return [
+      {
+        what: "the store of installed packages can be read",
+        ok: false,
+        detail: toPortolanError(error, {}).message,
+        remedy,
+      },
+    ];
   }
 }
 

@@ -285,7 +285,7 @@ async function touch(path: string): Promise<void> {
 }
 
 const READ_ONLY =
-  "Portolan cannot write to this folder of its package store. Make the folder writable, or choose another place for the store with XDG_DATA_HOME.";
+  "Portolan cannot write to this folder of its package store. Make the folder writable. On Linux, XDG_DATA_HOME sets another folder for Portolan's data.";
 
 function storeError(error: unknown, spec: string): unknown {
   const { code, message } = error as NodeJS.ErrnoException;

@@ -12,8 +12,11 @@ export function refuseDash(word: string, path: readonly string[] | undefined, sc
   if (path !== undefined && allowsDash(schemaAt(schema, path), word)) return;
   const what = path === undefined ? "header" : describeArgument(path);
   throw new ArgumentError(
-    `The ${what} must not begin with "-", because the program would take it for an option. ` +
-      `To allow it, give its schema an enum, or a pattern that begins with "^-".`,
+    `The ${what} must not begin with "-", because the program would take it for an option.${
+      path === undefined
+        ? ""
+        : ' To allow it, the inputSchema in the mcpfile must have an enum with this value, or a pattern that begins with "^-".'
+    }`,
   );
 }
 

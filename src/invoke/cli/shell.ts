@@ -69,12 +69,12 @@ function findProblem(
   schema: JsonSchema,
 ): string | undefined {
   if (scanner.quotes === "here-quoted")
-    return "a value cannot be put into a here-document whose end is quoted; take the quotes off its end";
-  if (scanner.escaping) return "a backslash cannot stand in front of a value";
+    return "a placeholder cannot be in a here-document whose delimiter is quoted; remove the quotes of the delimiter";
+  if (scanner.escaping) return "a backslash cannot be directly before a placeholder";
   const of = placeholder.kind === "input" ? schemaAt(schema, placeholder.path) : undefined;
   const chosen = placeholder.kind === "env" || of?.const !== undefined || Array.isArray(of?.enum);
   if (scanner.atCommand && placeholder.kind !== "variable" && !chosen)
-    return "a value cannot be the program that a script runs, unless it has an enum";
+    return "a placeholder cannot be the name of a program in a script, unless its argument has an enum";
   if (scanner.inArithmetic && of?.type !== "integer" && of?.type !== "number")
     return "only an argument of type integer or number can be part of arithmetic in a script";
   return undefined;

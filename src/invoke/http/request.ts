@@ -92,7 +92,7 @@ function checkHeaders(headers: HttpInvocation["headers"]): void {
     const problem = !NAME.test(name)
       ? "is not a valid header name"
       : RESERVED.has(name.toLowerCase())
-        ? "cannot be set, because HTTP sets it itself"
+        ? "cannot be set, because Portolan sets this header itself"
         : undefined;
     if (problem !== undefined) throw new PortolanError("FILE_INVALID", `the header "${name}" ${problem}`);
   }

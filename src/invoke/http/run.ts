@@ -75,7 +75,9 @@ async function toOutcome(
   const { statusCode: status, headers } = response;
   const bytes = request.method === "HEAD" ? headText(response) : await readBody(response, max);
   if (bytes === undefined)
-    return failed(`The response to ${describe(request)} is larger than ${max} bytes, and was left unread.`);
+    return failed(
+      `The response to ${describe(request)} is larger than ${max} bytes, so Portolan did not read it.`,
+    );
   const meta: JsonObject = { "portolan/http": { status } };
   const contentType = one(headers["content-type"]) ?? (isTextual(undefined, bytes) ? undefined : BINARY);
   if (request.method === "HEAD") return { bytes, contentType: "text/plain", meta, ...failure(status, "") };

@@ -4,7 +4,7 @@
 export interface RegistrySetting {
   /** An http(s) URL, or the path of a folder with a copy of the registry. */
   readonly url: string;
-  /** If given, these scopes come only from this registry, and nothing else does. */
+  /** Packages of these scopes come only from registries that list them; no other packages come from this registry. */
   readonly scopes?: readonly string[];
   /** A secret reference such as `${REGISTRY_TOKEN}`. */
   readonly token?: string;

@@ -120,7 +120,7 @@ function unescape(text: string): string {
 function readBody(body: string): Reference | string {
   if (body === "") return "A reference is empty: write ${NAME}.";
   if (body.includes("${"))
-    return "A reference contains another reference, which is not supported: a default is literal text.";
+    return "A reference contains another reference, which is not supported. Its name and its default must be plain text.";
   if (body.startsWith("file:")) {
     const name = body.slice("file:".length);
     if (name === "" || name.includes("\0") || /[\r\n]/.test(name))

@@ -120,8 +120,8 @@ function reasonAt(text: string, at: number): [message: string, hint?: string] {
   if (rest.startsWith("..")) return ["it searches all levels with .., which is not supported"];
   if (rest.startsWith(".*"))
     return ["it takes all values with .*, which is not supported", "For lists, write [*]."];
-  if (rest.startsWith("[-")) return ["it counts from the end, which is not supported"];
-  if (/^\[\d*:/.test(rest)) return ["it takes a part of a list, which is not supported"];
+  if (rest.startsWith("[-")) return ["it has a negative index, which is not supported"];
+  if (/^\[\d*:/.test(rest)) return ["it has a slice such as [0:2], which is not supported"];
   if (/^\[["']/.test(rest)) return ["it has a name in brackets, which is not supported", "Write .name."];
   if (rest.startsWith("[?"))
     return ["its filter is not a comparison with a text", "Write [?(@.name=='text')]."];

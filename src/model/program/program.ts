@@ -85,7 +85,7 @@ function parseCommand(command: string, args: readonly string[]): ParsedProgram {
       kind: "binary",
       command,
       args,
-      note: `Portolan starts "${program}" with unchanged arguments: ${run}.`,
+      note: `Portolan cannot interpret this ${program} command, and starts it unchanged: ${run}.`,
     };
   }
   return { kind: "binary", command, args };
@@ -164,6 +164,6 @@ export function programName(command: string): string {
 function asNpm(found: NpxCommand | string, command: string): ParsedProgram & { readonly kind: "npm" } {
   if (typeof found !== "string") return { kind: "npm", ...found };
   throw new PortolanError("CONFIG_INVALID", `Portolan cannot run this ${command} command: ${found}.`, {
-    hint: "Write npm: PACKAGE, or npx -y PACKAGE and then the program's own arguments. For anything else, install the package yourself, and write its program as the command.",
+    hint: "Write npm: PACKAGE in the config of the server, or use the command npx -y PACKAGE with the arguments of the server. If neither is enough, install the package yourself, and use its program as the command.",
   });
 }

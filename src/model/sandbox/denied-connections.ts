@@ -3,7 +3,7 @@
 
 import { bracketed } from "../../base/net/addresses.ts";
 import type { Report } from "../../errors/index.ts";
-import { IN_PROGRAM } from "./grant-command.ts";
+import { DRIVER_PLACE, IN_DRIVER, IN_PROGRAM } from "./grant-command.ts";
 import { parseNetworkRule } from "./network-rule.ts";
 
 export interface Denied {
@@ -114,6 +114,8 @@ function grantOptions(
   const words = rules.map((rule) => quoted(rule));
   if (command === IN_PROGRAM)
     return `sandbox: { network: [${[...granted, ...rules].map((rule) => JSON.stringify(rule)).join(", ")}] }`;
+  if (command === IN_DRIVER)
+    return `network: { egress: [${[...granted, ...rules].map((rule) => quoted(rule)).join(", ")}] } ${DRIVER_PLACE}`;
   if (command !== undefined) return `${command} ${words.map((rule) => `--net ${rule}`).join(" ")}`;
   const options = words.map((rule) => `--allow-net ${rule}`).join(" ");
   const before = granted.length > MAX_NAMED ? ["…"] : granted.map((rule) => quoted(rule));

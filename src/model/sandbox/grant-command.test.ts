@@ -29,16 +29,29 @@ test("hints for a server of a program name the fields to write", () => {
     connectionDenials("memory", [host], ["a.test"], command)[0]?.hint,
   ];
   expect(hints).toEqual([
-    'Grant it with: sandbox: { fs: { read: ["/data/my notes"] } } (write: to write it)',
+    'Grant it with: sandbox: { fs: { read: ["/data/my notes"] } } (or write in place of read, if the server writes it)',
     'Grant it with: sandbox: { fs: { read: ["/data/my notes"] } }',
     'Grant it with: sandbox: { fs: { write: ["/data/my notes"] } }',
     'Grant it with: sandbox: { fs: { read: ["/data/a"], write: ["/data/b", "/data/my notes"], deny: ["/data/a/private"] } }',
     'Grant it with: sandbox: { fs: { read: ["/data/a", "/data/my notes"], write: ["/data/b"], deny: ["/data/a/private"] } }',
-    "fs.deny of this server hides it; no grant allows it.",
-    'The server itself refuses this path, too. Add the folder of the path to args of the server, and grant it with: sandbox: { fs: { read: ["/data/a", "/data/my notes"], write: ["/data/b"], deny: ["/data/a/private"] } } (write: to write it)',
-    'Keep the data elsewhere: mkdir -p /home/me/server-memory, set env: { MEMORY_FILE_PATH: "/home/me/server-memory/memory.jsonl" } and sandbox: { fs: { write: ["/home/me/server-memory"] } } of the server',
+    "The rule sandbox.fs.deny of this server hides the path, and a grant does not change that. To allow the path, remove it from fs.deny.",
+    'The server itself refuses this path, too. Add the folder of the path to args of the server, and grant it with: sandbox: { fs: { read: ["/data/a", "/data/my notes"], write: ["/data/b"], deny: ["/data/a/private"] } } (or write in place of read, if the server writes it)',
+    'Keep the data in another folder. Create it: mkdir -p /home/me/server-memory. Then set env: { MEMORY_FILE_PATH: "/home/me/server-memory/memory.jsonl" } and sandbox: { fs: { write: ["/home/me/server-memory"] } } of the server',
     'Grant it with: sandbox: { network: ["a.test", "api.example.com"] }',
   ]);
+});
+
+test("hints for the server of a driver name the fields of its DRIVER.md", () => {
+  const command = grantCommand({ alias: "notes", origin: { ...server.origin, format: "driver" } });
+  const host = { server: "notes", host: "api.example.com", port: 443, reason: "not granted" };
+  const [denied] = connectionDenials("notes", [host], ["a.test"], command);
+  expect(denied?.hint).toBe(
+    "Grant it with: network: { egress: [a.test, api.example.com] } in the definition of the driver (DRIVER.md)",
+  );
+  const path = { path: "/data/notes", where: "args[1]", isForReading: true };
+  expect(pathGrantHint(path, command)).toBe(
+    'Grant it with: sandbox: { fs: { read: ["/data/notes"] } } in the definition of the driver (DRIVER.md)',
+  );
 });
 
 test("a path that the server refuses, too, is granted for what the call wanted", () => {
@@ -52,6 +65,6 @@ test("a path that the server refuses, too, is granted for what the call wanted",
   );
   // A grant of a file that does not exist is refused.
   expect(ownFoldersHint({ path: "/data/new.md", folder: undefined, isNew: true }, command)).toBe(
-    "The server itself refuses this path, too. Name a file in a folder of its own: a grant of /data would be too wide.",
+    "The server itself refuses this path, too. Name a file in a separate folder: a grant of /data would be too wide.",
   );
 });

@@ -100,9 +100,9 @@ export function dataFileAdvice(
       ? `start the server with --env ${data.variable}=${file} --allow-write ${folder}`
       : command === IN_PROGRAM
         ? `set env: { ${data.variable}: ${JSON.stringify(data.file)} } and sandbox: { fs: { write: [${JSON.stringify(dirname(data.file))}] } } of the server`
-        : `set ${data.variable} to ${file} in its env (${origin.file}:${origin.line}), then: ${command} --write ${folder}`;
+        : `set ${data.variable} to ${file} in env of the server (${origin.file}:${origin.line}), and run: ${command} --write ${folder}`;
   return {
-    message: `The sandbox of server "${alias}" does not let it write to its program folder. ${basename(known.package)} writes its data there unless ${data.variable} names another file, so tools that write will fail.`,
-    hint: `Keep the data elsewhere: mkdir -p ${folder}, ${how}`,
+    message: `The sandbox of server "${alias}" does not let the server write to its program folder. ${basename(known.package)} writes its data there unless ${data.variable} names another file, so tools that write will fail.`,
+    hint: `Keep the data in another folder. Create it: mkdir -p ${folder}. Then ${how}`,
   };
 }

@@ -2,7 +2,7 @@
 
 import { dirname } from "node:path";
 import { shellWord } from "../../base/text/command-line.ts";
-import { IN_PROGRAM } from "./grant-command.ts";
+import { DRIVER_PLACE, IN_DRIVER, IN_PROGRAM } from "./grant-command.ts";
 import type { ResourceLimits, SandboxConfig } from "./sandbox.ts";
 import { isSystemPath } from "./system-path.ts";
 
@@ -95,9 +95,11 @@ export function pathGrant(
   const word = shellWord(grant);
   const first = isNew && grant === path ? "create it first, then " : "";
   const readsOnly = isOnlyRead(denied);
-  if (command === IN_PROGRAM) {
+  if (command === IN_PROGRAM || command === IN_DRIVER) {
     const isGuess = !readsOnly && !needsWrite(denied);
-    return `${first}${fieldInProgram(denied, grant)}${isGuess ? " (write: to write it)" : ""}`;
+    const place = command === IN_DRIVER ? ` ${DRIVER_PLACE}` : "";
+    const other = isGuess ? " (or write in place of read, if the server writes it)" : "";
+    return `${first}${fieldInProgram(denied, grant)}${place}${other}`;
   }
   if (command !== undefined)
     return readsOnly
@@ -118,7 +120,7 @@ export function pathGrantCommand(
 ): string | undefined {
   const grant = grantablePath(denied);
   if (grant === undefined) return undefined;
-  if (command === IN_PROGRAM) return fieldInProgram(denied, grant);
+  if (command === IN_PROGRAM || command === IN_DRIVER) return fieldInProgram(denied, grant);
   const access = isOnlyRead(denied) ? "read" : "write";
   return command === undefined
     ? `--allow-${access} ${shellWord(grant)}`
@@ -143,11 +145,12 @@ function needsWrite({ isNew, isReadOnly, isForReading }: Omit<DeniedPath, "where
 }
 
 function unusualPath(path: string): string {
-  return `${path} is outside of what is usually granted: it belongs to the system or to another user.`;
+  return `Portolan suggests no grant for ${path}, because it belongs to the system or to another user.`;
 }
 
 /** Hint about a path that the config itself hides. */
-const DENIED_HINT = "fs.deny of this server hides it; no grant allows it.";
+const DENIED_HINT =
+  "The rule sandbox.fs.deny of this server hides the path, and a grant does not change that. To allow the path, remove it from fs.deny.";
 
 /** Hint about a script that does not exist. */
 export const MISSING_SCRIPT_HINT = "Correct the path in the server's command. A sandbox grant does not help.";
@@ -172,7 +175,7 @@ export function pathGrantHint(denied: DeniedPath, command: string | undefined): 
   const { path, ownFile } = denied;
   if (denied.isDenied === true) return DENIED_HINT;
   if (ownFile !== undefined)
-    return `Name a file in a folder of its own, such as ${shellWord(ownFile)}, and grant that folder. A grant of ${shellWord(dirname(path))} would be too wide.`;
+    return `Name a file in a separate folder, such as ${shellWord(ownFile)}, and grant that folder. A grant of ${shellWord(dirname(path))} would be too wide.`;
   const how = pathGrant(denied, command);
   if (how === undefined && denied.protectedAs === undefined) return unusualPath(path);
   return how === undefined ? "Configure another file; no grant allows this one." : `Grant it with: ${how}`;
@@ -201,7 +204,7 @@ export function ownFoldersHint(
   if (isSystemPath(folder ?? path)) return `${fact} ${unusualPath(path)}`;
   // A file that does not exist cannot be granted.
   if (folder === undefined && isNew === true)
-    return `${fact} Name a file in a folder of its own: a grant of ${shellWord(dirname(path))} would be too wide.`;
+    return `${fact} Name a file in a separate folder: a grant of ${shellWord(dirname(path))} would be too wide.`;
   const how = pathGrant({ path: folder ?? path, isForReading, granted }, command) ?? "";
   const option = command === undefined ? "the option " : "";
   return `${fact} Add ${folder ?? "the folder of the path"} to ${argumentsAt(command, place)}, and grant it with: ${option}${how}`;
@@ -213,10 +216,11 @@ export function ownFoldersText(
   { path, folder, place }: RefusedPath,
   command: string | undefined,
 ): string {
-  return `Server "${server}" itself refuses ${path ?? "the path"}: it was not started with that folder. Add ${folder ?? "the folder"} to ${argumentsAt(command, place)}. Its sandbox does not deny it, so no grant helps.`;
+  return `Server "${server}" itself refuses ${path ?? "the path"}: it was not started with that folder. Add ${folder ?? "the folder"} to ${argumentsAt(command, place)}. The sandbox does not deny this path, so a sandbox grant does not help.`;
 }
 
 function argumentsAt(command: string | undefined, place: string | undefined): string {
   if (command === IN_PROGRAM) return "args of the server";
+  if (command === IN_DRIVER) return `server.args ${DRIVER_PLACE}`;
   return place === undefined ? "the server's arguments" : `the server's arguments in ${place}`;
 }

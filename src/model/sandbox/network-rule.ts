@@ -21,11 +21,11 @@ export type ParsedNetworkRule =
 /** Ports of a rule that names no port. */
 const DEFAULT_PORTS: readonly number[] = [443, 80];
 const FORMS =
-  "Write a host (api.example.com), its subdomains (*.example.com), an address, or * for every public host; each may end in a port, as in db.example.com:5432.";
+  "Write a host (api.example.com), its subdomains (*.example.com), an address, or * for every public host; each may end in a port, as in db.example.com:5432. Without a port, the rule is for ports 80 and 443.";
 
 export function parseNetworkRule(text: string): ParsedNetworkRule {
   if (text === "") return refuse("It is empty.");
-  if (text.length > 300) return refuse("It is longer than any host name.");
+  if (text.length > 300) return refuse("It is longer than a host name can be.");
   if (/[\p{Cc}\p{Cf}\p{Z}]/u.test(text)) return refuse("It contains a space or an invisible character.");
   if (text.includes("://")) return refuse("It is a URL.", hostOfUrl(text));
   if (/^\[?[\da-f.:]+\]?\/\d+$/i.test(text))

@@ -127,6 +127,6 @@ function defined(parameters: Readonly<Record<string, string | undefined>>): Reco
 }
 
 function refusal({ error, error_description: text }: { error: string; error_description?: string }): string {
-  if (error === "access_denied") return "the login was refused";
+  if (error === "access_denied") return "the login was denied, by the person or by the authorization server";
   return `the login failed: ${(text ?? error).slice(0, 300)}`;
 }

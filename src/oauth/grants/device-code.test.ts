@@ -60,8 +60,8 @@ describe("the code grant of devices", () => {
   });
 
   test.each([
-    ["access_denied", "AUTH_FAILED", "the login was refused"],
-    ["expired_token", "TIMEOUT", "the login timed out: no code was entered"],
+    ["access_denied", "AUTH_FAILED", "the login was denied, by the person or by the authorization server"],
+    ["expired_token", "TIMEOUT", "the login timed out: nobody entered the code in a browser"],
     ["invalid_grant", "AUTH_FAILED", "refused to issue a token: invalid_grant"],
   ])("ends with %s", async (name, code, message) => {
     const { outcome } = await logIn([error("authorization_pending"), error(name)]);

@@ -75,7 +75,12 @@ export async function requestByDeviceCode(endpoint: TokenEndpoint, request: Devi
   function ended(error: GrantRefused): Error {
     if (error.error === "expired_token") return expired(server);
     if (error.error === "access_denied")
-      return authFailed(server, "the login was refused", "Log in again.", error);
+      return authFailed(
+        server,
+        "the login was denied, by the person or by the authorization server",
+        "Log in again.",
+        error,
+      );
     return authFailed(
       server,
       `${authorizationServer.issuer} refused to issue a token: ${error.message}`,
@@ -138,7 +143,7 @@ function pageIn(text: string | undefined): URL | undefined {
 }
 
 function expired(server: string): PortolanError {
-  return new PortolanError("TIMEOUT", "the login timed out: no code was entered", {
+  return new PortolanError("TIMEOUT", "the login timed out: nobody entered the code in a browser", {
     server,
     hint: "Log in again.",
   });

@@ -107,7 +107,8 @@ export async function clientAuthentication({
       try {
         return oauth.PrivateKeyJwt(await importPKCS8(pem, algorithm));
       } catch (cause) {
-        const hint = "The key must be PKCS #8 in PEM, and match its algorithm.";
+        const hint =
+          "private_key under auth must be a PKCS #8 key in PEM format, and must fit the setting algorithm.";
         throw authFailed(server, "the private key of the client cannot be used", hint, cause);
       }
     }

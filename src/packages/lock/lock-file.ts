@@ -80,7 +80,7 @@ export async function readLock(file: string): Promise<Lock> {
   const [first] = diagnostics.filter(({ severity }) => severity === "error");
   const place = first?.line === undefined ? "" : `:${first.line}:${first.column ?? 1}`;
   throw new PortolanError("FILE_INVALID", `${file}${place}: ${first?.message ?? "it is not a lock file"}`, {
-    hint: "Restore it from version control, for example: git checkout portolan.lock. After a merge, resolve its conflicts.",
+    hint: "Restore portolan.lock from version control (git checkout portolan.lock), or resolve the conflicts of a merge in it.",
     data: { problems: diagnostics },
   });
 }

@@ -166,7 +166,9 @@ async function openOfficial(
   if (missing.length > 0 && install)
     throw missingSettings(
       server,
-      missing.map(({ setting, variable }) => `The setting ${setting} (${variable}) is missing.`),
+      missing.map(
+        ({ setting, variable }) => `The setting ${setting} (environment variable ${variable}) is missing.`,
+      ),
     );
   if (option.kind === "mcpb") {
     const bundle = await openBundle({ ...opening, location: option.source }, context, install);

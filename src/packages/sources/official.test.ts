@@ -81,7 +81,9 @@ test.each<[string, Partial<LockedPackage>, RegExp]>([
 });
 
 test("a missing setting is named with its variable", async () => {
-  await expect(open({}, {} as never)).rejects.toThrow("The setting API_KEY (API_KEY) is missing");
+  await expect(open({}, {} as never)).rejects.toThrow(
+    "The setting API_KEY (environment variable API_KEY) is missing",
+  );
 });
 
 test("the other parts become servers of portolan.yaml", () => {

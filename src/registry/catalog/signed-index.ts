@@ -64,7 +64,7 @@ export function verifyIndex(bytes: Uint8Array, source: string): VerifiedIndex {
   const isWhole = buffer.length > 0 && buffer[buffer.length - 1] === 10;
   if (head === undefined || !isWhole || buffer.length > MAX_INDEX_BYTES)
     throw new PortolanError("PROTOCOL_ERROR", `${source} is not the index of a registry`, {
-      hint: "Check the URL or path of the registry: it must be the one of the folder that contains index.jsonl. If it is, the file is damaged or too large.",
+      hint: "Check the URL or path of the registry: it must name the folder that contains index.jsonl. If it does, index.jsonl is damaged or too large.",
     });
   const payload = buffer.subarray(end + 1, buffer.length - 1);
   if (!isSigned(payload, head))

@@ -108,7 +108,7 @@ async function readFolder(
       "FILE_FAILED",
       `${join(folder, path)} cannot be read: ${(error as Error).message}`,
       {
-        hint: "Check the path of the registry: it must be the folder that contains index.jsonl. If it is, this file is missing or cannot be read.",
+        hint: "Check the path of the registry: it must name the folder that contains index.jsonl. If it does, restore the file, or make it readable.",
         cause: error,
       },
     );

@@ -86,10 +86,14 @@ export async function openIndexFile(layout: Layout, options: IndexFileOptions): 
     };
     const bytes = signIndex(index, key);
     if (bytes.length > MAX_INDEX_BYTES)
-      throw new PortolanError("MESSAGE_TOO_LARGE", "The index of the registry is full.", {
-        hint: "Publish to another registry. The operator can start one: portolan registry serve <folder>.",
-        data: { status: 507 },
-      });
+      throw new PortolanError(
+        "MESSAGE_TOO_LARGE",
+        `The index of the registry would be larger than ${MAX_INDEX_BYTES} bytes, which is the maximum.`,
+        {
+          hint: "Publish to another registry. The operator can start one: portolan registry serve <folder>.",
+          data: { status: 507 },
+        },
+      );
     await writeAtomic(layout.index, bytes, { mode: 0o644, writeBytes: options.writeBytes });
     known = undefined;
     const written = await readFile();

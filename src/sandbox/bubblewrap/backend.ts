@@ -136,7 +136,7 @@ function missing(policy: SandboxPolicy, found: BubblewrapProbe): RuleProblem[] {
   if (seccompProgram({ spawn: true }) === undefined) {
     problems.push({
       rule: policy.exec.spawn ? "sandbox" : "exec.spawn: false",
-      problem: `system calls cannot be filtered on ${process.arch}`,
+      problem: `Portolan has no system call filter for the processor ${process.arch}`,
       remedy: "Use a machine with an x64 or arm64 processor.",
     });
   }

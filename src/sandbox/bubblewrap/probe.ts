@@ -80,7 +80,11 @@ export async function runProbe(given?: string, readSystem: ReadSystem = readLine
   const installed: Finding = { what: "bubblewrap", ok: true, detail: version };
   const namespaces: Finding =
     tried.problem === undefined
-      ? { what: "namespaces", ok: true, detail: tried.namespaces === ALL ? "all" : "all but users" }
+      ? {
+          what: "namespaces",
+          ok: true,
+          detail: tried.namespaces === ALL ? "all" : "all but the user namespace",
+        }
       : { what: "namespaces", ok: false, ...explain(tried.problem, bwrap, readSystem) };
   const report = { available: namespaces.ok, version, enforces, findings: [installed, namespaces, ...tools] };
   const [major = 0, minor = 0] = version?.split(".").map(Number) ?? [];
@@ -99,7 +103,7 @@ function realAddresses(readSystem: ReadSystem): Finding {
   return {
     what,
     ok: false,
-    detail: `${missing} is not installed: servers that refuse private addresses cannot reach their hosts`,
+    detail: `${missing} is not installed, so granted hosts have loopback addresses in a sandbox; servers that refuse such addresses cannot reach their hosts`,
     remedy: installCommand(missing === "ip" ? "iproute2" : "util-linux", readSystem),
   };
 }

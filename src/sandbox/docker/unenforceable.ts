@@ -50,7 +50,7 @@ export function unenforceableRules(
   if (network.length > 0 && !(named.length > 0 && named.every(({ value }) => value === "none")))
     problems.push({
       rule: `network: ${network.join(", ")}`,
-      problem: `${run.engine} cannot allow single hosts: a container has no network, or all of it, with this machine and the local network`,
+      problem: `${run.engine} cannot allow single hosts: a container has either no network, or the whole network, including this machine and the local network`,
       remedy: `Grant no network, or ${accept}.`,
     });
   else if (network.length === 0 && port !== undefined && named.length === 0)

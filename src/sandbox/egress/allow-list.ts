@@ -211,7 +211,7 @@ export function createDenials(
       return;
     }
     reported += 1;
-    const more = omitted === 0 ? "" : ` (and ${omitted} more before it)`;
+    const more = omitted === 0 ? "" : ` (${omitted} earlier attempts were not reported)`;
     omitted = 0;
     onDenied({ server, host: printable(host), port, reason: `${reason}${more}`, ...about });
   };

@@ -49,7 +49,7 @@ export function processLimitProblem(
   // A user namespace changes nothing, because the kernel counts by the user id outside of it.
   if (uid === 0) {
     return {
-      problem: "the kernel does not count the processes of root",
+      problem: "the kernel does not count the processes of root, so this limit has no effect",
       remedy: "Run portolan as an ordinary user.",
     };
   }

@@ -133,7 +133,7 @@ describe("is refused", () => {
 
   test("what is hidden, directly or through a link", async () => {
     for (const name of ["work/hidden", "work/hidden/file", "alias/hidden/file", "work/veil/file"]) {
-      expect(await check(at(name))).toBe("is hidden from this server");
+      expect(await check(at(name))).toBe("is hidden from this server by its sandbox");
     }
   });
 

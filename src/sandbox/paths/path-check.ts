@@ -51,10 +51,13 @@ async function problemOf(
       // A granted folder may contain a hidden one, and the other way round: the inner one wins.
       const inner = Math.max(0, ...given.map(depth));
       if (hidden.some((folder) => isInside(path, folder) && depth(folder) >= inner))
-        return { kind: "hidden", problem: "is hidden from this server" };
+        return { kind: "hidden", problem: "is hidden from this server by its sandbox" };
       const isOwn = own.some((folder) => isInside(path, folder) && isInside(folder, walked.existing));
       if (given.length === 0 && !isOwn)
-        return { kind: "outside", problem: "is outside of the folders that are granted to this server" };
+        return {
+          kind: "outside",
+          problem: "is outside of the folders that the sandbox grants to this server",
+        };
     }
   }
   return undefined;
@@ -150,7 +153,7 @@ function readings(value: string, home: string): string[] | string {
   }
   if (ENCODED_SEPARATOR.test(plain)) return "has an encoded separator in it";
   if (ENCODED_TWICE.test(plain)) return "is encoded twice";
-  if (/^~[a-z_]/i.test(plain)) return "names the home of a user";
+  if (/^~[a-z_]/i.test(plain)) return "names the home folder of a user (~name)";
   if (uri === undefined) return pathsOf([value, plain], home);
   const path = pathOfUri(uri);
   if (path === undefined) return "is not a file URI of this machine";

@@ -7,8 +7,8 @@ import { expandHome, isInside } from "./paths.ts";
 
 /** Paths that no grant makes writable. */
 const PROTECTED: Partial<Record<MountReason, string>> = {
-  "config file": "a config file that decides about sandboxes",
-  own: "a part of its own program",
+  "config file": "a config file that can contain sandbox rules",
+  own: "a part of the server's own program",
 };
 
 /** Of these paths, those that the policy grants for reading only. The system's own files are not reported. */

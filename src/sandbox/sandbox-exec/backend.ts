@@ -108,7 +108,7 @@ function missing(policy: SandboxPolicy, report: BackendReport): RuleProblem[] {
   if (exec.allow !== undefined)
     problems.push({
       rule: `exec.allow: ${exec.allow.join(", ")}`,
-      problem: "sandbox-exec cannot tell the programs of macOS from its libraries",
+      problem: "sandbox-exec cannot distinguish the programs of macOS from its libraries",
       remedy: "Remove exec.allow, or run the server on Linux, with bubblewrap.",
     });
   for (const name of configuredLimits)
@@ -133,7 +133,7 @@ function enforcedPolicy(policy: SandboxPolicy): EnforcedPolicy {
       ),
       {
         rule: "process isolation",
-        problem: "the server sees the list of processes, and goes on if Portolan is killed",
+        problem: "the server sees the list of processes, and continues to run if Portolan is killed",
         remedy: IMAGE,
       },
       { rule: "system call filter", problem: "sandbox-exec has none", remedy: IMAGE },

@@ -23,14 +23,15 @@ export function missing(policy: SandboxPolicy, found: UnshareProbe): RuleProblem
   if (exec.allow !== undefined)
     problems.push({
       rule: `exec.allow: ${exec.allow.join(", ") || "[]"}`,
-      problem: "without bubblewrap, the programs that create a sandbox stay in it: sh, perl and others",
+      problem:
+        "without bubblewrap, the server can also run the programs that create its sandbox: sh, perl and others",
       remedy,
     });
   if (!exec.spawn && (!hasFilter || network.length > 0))
     problems.push({
       rule: "exec.spawn: false",
       problem: hasFilter
-        ? "without bubblewrap, a server that may reach hosts may also start processes"
+        ? "without bubblewrap, Portolan cannot forbid processes to a server that can reach hosts"
         : "system calls cannot be filtered without bubblewrap or Perl",
       remedy,
     });

@@ -105,7 +105,7 @@ describe("nothing is held against", () => {
 
 test("what fits in part is a warning that names the rest", () => {
   expect(compare({ enum: ["a", "b"] }, { enum: ["a", "c"] })).toEqual([
-    'warning : can be "b", but "a" or "c" is accepted',
+    'warning : can be "b", but only "a" or "c" is accepted',
   ]);
   expect(compare({ type: ["string", "null"] }, text)).toEqual([
     "warning : can be null, but only string is accepted",

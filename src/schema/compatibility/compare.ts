@@ -85,7 +85,7 @@ function compareValues(
     return false;
   }
   if (demand === "all")
-    add("warning", `can be ${alternatives(refused.map(quote))}, but ${wanted} is accepted`);
+    add("warning", `can be ${alternatives(refused.map(quote))}, but only ${wanted} is accepted`);
   return true;
 }
 

@@ -157,9 +157,9 @@ function toProblem(
     case "oneOf":
       return { path, message: "matches more than one of the alternatives, but must match exactly one" };
     case "not":
-      return { path, message: "is of a kind that is not allowed here" };
+      return { path, message: 'must not match the schema under "not"' };
     case "contains":
-      return { path, message: "has no item of the kind that it must contain" };
+      return { path, message: 'has no item that matches the schema under "contains"' };
     case "propertyNames":
       return { path, message: `field name not allowed: ${clip(finding.text, 80)}` };
     default:

@@ -166,7 +166,7 @@ test.each<[string, unknown, unknown, string[]]>([
     { "a/b~c d": 1 },
     ["/a~1b~0c d: must be a string, got 1"],
   ],
-  ["not", { not: { type: "string" } }, "x", ["is of a kind that is not allowed here"]],
+  ["not", { not: { type: "string" } }, "x", ['must not match the schema under "not"']],
   [
     "propertyNames",
     { propertyNames: { maxLength: 1 } },

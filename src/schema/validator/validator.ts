@@ -44,7 +44,7 @@ export async function createValidator(
   options: ValidatorOptions = {},
 ): Promise<SchemaValidator> {
   const bounds = boundSchema(schema);
-  if (!bounds.ok) return undecided(`the schema is not checked: ${bounds.reason}`);
+  if (!bounds.ok) return undecided(`the schema cannot be used: ${bounds.reason}`);
   const [cfworker, re2] = await Promise.all([
     import("@cfworker/json-schema"),
     // The module is large, and most schemas have no pattern.
@@ -56,10 +56,10 @@ export async function createValidator(
     const prepared = isSmall(bounds.facts)
       ? ({ ok: true, value: prepare() } as const)
       : withinBudget(Math.max(PREPARE_MS, options.budgetMs ?? 0), prepare);
-    if (!prepared.ok) return undecided("the schema is not checked: it takes too long to prepare");
+    if (!prepared.ok) return undecided("the schema cannot be used: it takes too long to prepare");
     return new Checker(prepared.value, bounds.facts, compileFastTest(schema), options.budgetMs ?? BUDGET_MS);
   } catch (error) {
-    return undecided(`the schema is not checked: ${messageOf(error)}`);
+    return undecided(`the schema cannot be used: ${messageOf(error)}`);
   }
 }
 

@@ -39,7 +39,7 @@ export function copyForZod(
   if (schema["$ref"] !== undefined) {
     if (typeof schema["$ref"] === "string" && options.follows(schema["$ref"]))
       return withDefinitions(schema, options, path);
-    options.leftOut(`${path}/$ref`, "a reference is not followed");
+    options.leftOut(`${path}/$ref`, "Portolan does not follow this reference");
     return typeof schema["description"] === "string" ? { description: schema["description"] } : {};
   }
   const copy: JsonObject = {};
@@ -47,9 +47,9 @@ export function copyForZod(
   for (const [keyword, value] of Object.entries(schema)) {
     const at = `${path}/${pointerStep(keyword)}`;
     if (NAMES.has(keyword)) continue;
-    if (NOT_IN_ZOD.has(keyword)) options.leftOut(at, "Zod has no equivalent");
+    if (NOT_IN_ZOD.has(keyword)) options.leftOut(at, "Zod has no equivalent keyword");
     else if (isHintOnly(keyword, value, schema, inUnion)) hints[keyword] = value;
-    else if (isWellFormed(keyword, value) === false) options.leftOut(at, "it is not a schema");
+    else if (isWellFormed(keyword, value) === false) options.leftOut(at, "it is not a valid JSON Schema");
     else if (keyword === "pattern" && !isSafePattern(value as string)) {
       hints[keyword] = value;
       options.leftOut(at, "the pattern could take unbounded time");
@@ -97,7 +97,7 @@ function copyValue(
     } else if (keyword === "patternProperties" && !isSafePattern(name)) {
       options.leftOut(at, "the pattern could take unbounded time");
     } else {
-      if (!isSchema(entry)) options.leftOut(at, "it is not a schema");
+      if (!isSchema(entry)) options.leftOut(at, "it is not a valid JSON Schema");
       entries.push([name, copyForZod(entry, options, at, inUnion)]);
     }
   }

@@ -38,7 +38,9 @@ export function toZodView(schema: unknown, zod: ZodModule, report: Report): ZodO
   const warn = (message: string, path?: string): void =>
     report({ code: "SCHEMA_UNSUPPORTED", severity: "warning", message, path });
   const loose = (why: string): ZodObject => {
-    warn(`No Zod view of the schema (any object is accepted): ${why}`);
+    warn(
+      `Portolan cannot convert inputSchema to Zod, so the Zod schema of the tool accepts any object: ${why}`,
+    );
     return zod.looseObject({});
   };
   const bounds = boundSchema(schema);
@@ -55,7 +57,7 @@ export function toZodView(schema: unknown, zod: ZodModule, report: Report): ZodO
     if (!view.ok) return loose(`converting it took longer than ${CONVERT_MS} ms`);
     if (!(view.value instanceof zod.ZodObject)) return loose("it does not describe an object");
     for (const { path, why } of plan.omissions.slice(0, MOST_REPORTS))
-      warn(`Left out of the Zod view: ${why}`, clip(path, 200));
+      warn(`The Zod schema of the tool does not contain this part of inputSchema: ${why}`, clip(path, 200));
     return view.value;
   } catch (error) {
     return loose(clip(error instanceof Error ? error.message : String(error)));
@@ -96,7 +98,7 @@ function planFor(root: JsonObject, schema: unknown): Plan | undefined {
   for (const keyword of NOT_ON_ROOT) {
     if (copy[keyword] === undefined) continue;
     delete copy[keyword];
-    omissions.push({ path: `/${keyword}`, why: "the root of the view is a plain object" });
+    omissions.push({ path: `/${keyword}`, why: "the top level of the Zod schema must be a plain object" });
   }
   return { copy: copy as Plan["copy"], target, parts, omissions };
 }

@@ -60,7 +60,7 @@ function parsePackageImport(cursor: Cursor, at: number): Statement {
   cursor.expectWord(
     "mcp",
     "after @import",
-    "Only MCP servers are imported: @import mcp name from @user/package",
+    "A script can import only MCP servers. Write @import mcp name from @user/package",
   );
   cursor.spaces();
   const nameAt = cursor.at;

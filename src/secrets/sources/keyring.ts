@@ -47,7 +47,8 @@ const WAIT_MS = 30_000;
 /** Time until an unusable keyring is tried again, because the user may have unlocked it. */
 const TRY_AGAIN_MS = 30_000;
 
-const VAULT_HINT = "Use the vault instead: portolan secrets set NAME --to vault.";
+const VAULT_HINT =
+  "Make the keyring usable, or store the secret in the vault: portolan secrets set NAME --to vault.";
 /** For what is not a secret of the user, such as the passphrase of the vault, which cannot be stored in the vault. */
 const OTHER_HINT = "Check the keyring: portolan secrets check.";
 /** Errors of D-Bus on a machine without a session bus, or without a program that offers a keyring on it. */

@@ -106,7 +106,7 @@ function noPassphrase(vault: string, reason: "open" | "create"): PortolanError {
         ]
       : [
           `The vault ${vault} was not created, because no passphrase was given. Nothing was saved.`,
-          `Run the command in a terminal, which asks for a passphrase. Without a terminal, write a passphrase into a file that only you can read, and pass its path: ${PASSPHRASE_FILE}=<file> portolan secrets set <NAME>`,
+          `Run the command at a terminal: Portolan asks for a passphrase there. Without a terminal, write a passphrase into a file that only you can read. Then set ${PASSPHRASE_FILE} to the path of the file, and run the command again.`,
         ];
   return vaultError(vault, "no-passphrase", message, hint);
 }

@@ -27,7 +27,7 @@ describe("in the modern era", () => {
   it.each(REFUSALS)("names the setting for: %s", (text) => {
     const error = explainEraError(rpcError(text), "modern", definition("auto"));
     expect(error).toMatchObject({ code: "RPC_ERROR", data: { rpcCode: -32600 } });
-    expect(error.message).toMatch(/modern protocol era.*"era: legacy" in the config of dual/);
+    expect(error.message).toMatch(/uses MCP 2026-07-28 with dual.*"era: legacy" in the config of dual/);
     const { content } = explainEraResult(failed(text), "dual") as { content: { text: string }[] };
     expect(content).toHaveLength(2);
     expect(content[1]?.text).toContain('"era: legacy"');

@@ -20,7 +20,7 @@ function isRefusal(text: unknown): boolean {
 }
 
 function needsLegacy(server: string): string {
-  return `${server} is connected in the modern protocol era, in which a server cannot send requests to its client. If its tools need to send requests, set "era: legacy" in the config of ${server}.`;
+  return `Portolan uses MCP 2026-07-28 with ${server}. In this revision, a server cannot send requests to its client. If a tool must send requests, set "era: legacy" in the config of ${server}.`;
 }
 
 /** Adds the setting to change to an error that the era of the connection may have caused. */
@@ -36,7 +36,7 @@ export function explainEraError(
   if (era === "modern") return isRefusal(message) ? explained(needsLegacy(name)) : error;
   if (pinned !== "legacy" || data.rpcCode !== RPC.INTERNAL) return error;
   return explained(
-    `The config of ${name} says "era: legacy". If this tool answers with input_required, it needs the modern era: set "era: auto" in the config of ${name}.`,
+    `The config of ${name} says "era: legacy". If the tool answers with input_required, the tool needs MCP 2026-07-28: set "era: auto" in the config of ${name}.`,
   );
 }
 
@@ -52,7 +52,7 @@ export function explainEraResult(result: JsonObject, server: string): JsonObject
 export function inputRequiredInLegacy(server: string, method: string): PortolanError {
   return new PortolanError(
     "PROTOCOL_ERROR",
-    `${server} answered ${method} with input_required, which a session in the legacy protocol era does not support`,
+    `${server} answered ${method} with input_required, which needs MCP 2026-07-28, but this session uses an older revision`,
     {
       server,
       data: { method, inputRequired: true },

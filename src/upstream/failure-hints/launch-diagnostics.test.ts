@@ -199,7 +199,7 @@ test("a rule that is not enforced is reported once, with its reason and the sett
       "install it",
     ],
     [
-      'Sandbox rule "limits.memory" not enforced for server "web": bubblewrap is not installed. The server runs without this rule because the command line sets its mode to `warn`.',
+      'Sandbox rule "limits.memory" not enforced for server "web": bubblewrap is not installed. The server runs without this rule because the option sandbox (on the command line: --sandbox) sets its mode to `warn`.',
       "install it",
     ],
   ]);
@@ -393,6 +393,6 @@ test("a path that the server itself refuses needs an argument, not a grant alone
   // After the grant, another grant is not suggested.
   granted.add("/data/a/docs/a.md");
   expect(lastText(checkResult(failed, call))).toBe(
-    'Server "files" itself refuses /data/a/docs/a.md: it was not started with that folder. Add /data/a/docs to the server\'s arguments in /w/portolan.yaml:3. Its sandbox does not deny it, so no grant helps.',
+    'Server "files" itself refuses /data/a/docs/a.md: it was not started with that folder. Add /data/a/docs to the server\'s arguments in /w/portolan.yaml:3. The sandbox does not deny this path, so a sandbox grant does not help.',
   );
 });

@@ -99,7 +99,7 @@ const NOT_THERE = "the server's sandbox has a network of its own, where nothing 
 
 const WARN_SET_BY: Readonly<Record<LaunchPlan["sandbox"]["by"], string>> = {
   config: "its config says `sandbox: warn`",
-  "command line": "the command line sets its mode to `warn`",
+  "command line": "the option sandbox (on the command line: --sandbox) sets its mode to `warn`",
   PORTOLAN_SANDBOX: "PORTOLAN_SANDBOX is `warn`",
   default: "the sandbox mode is `warn`",
 };
@@ -331,7 +331,8 @@ function hiddenHint(denied: FailedPath | undefined, command: string | undefined)
   if (denied === undefined) return undefined;
   const { path, isNew, isScript, isReadOnly, protectedAs } = denied;
   if (isNew === true && isScript === true) return `There is no file ${path}. ${MISSING_SCRIPT_HINT}`;
-  if (protectedAs !== undefined) return `The sandbox protects ${path}, which is ${protectedAs}.`;
+  if (protectedAs !== undefined)
+    return `The sandbox never lets the server change ${path}, which is ${protectedAs}.`;
   const what = isReadOnly === true ? `grants ${path} for reading only` : `hides ${path}`;
   const how = pathGrant(denied, command);
   return how === undefined

@@ -103,7 +103,7 @@ export function limitHint(plan: LaunchPlan | undefined, { data }: PortolanError)
     (name) => signal !== undefined && limits[name] !== undefined && ENDED_BY[name]?.includes(signal) === true,
   );
   if (reached === undefined) return undefined;
-  return `The server may have reached a limit of its sandbox, ${limitRule(reached, limits[reached])}. If it needs more, raise the limit.`;
+  return `The server may have reached a limit of its sandbox, ${limitRule(reached, limits[reached])}. If the server needs more, raise this limit in the sandbox of its config.`;
 }
 
 /** The wrapper programs of a sandbox report a signal as an exit code. */

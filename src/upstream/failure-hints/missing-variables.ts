@@ -1,7 +1,7 @@
 // Hint for a server that ends because variables are not set, which a sandbox does not pass on unless they are granted.
 
 import type { PortolanError } from "../../errors/index.ts";
-import { IN_PROGRAM } from "../../model/index.ts";
+import { DRIVER_PLACE, IN_DRIVER, IN_PROGRAM } from "../../model/index.ts";
 
 const MAX_NAMED = 4;
 /** A name with an underscore, such as SLACK_BOT_TOKEN: other words in capitals are rarely variables. */
@@ -28,6 +28,10 @@ export function missingVariablesHint(
   const fact = `The server may need ${all.join(", ")}, which its config does not set.`;
   const values = all.map((name) => `${name}: \${${name}}`).join(", ");
   if (command === IN_PROGRAM) return `${fact} Set env of the server.`;
+  if (command === IN_DRIVER) {
+    const secrets = all.map((name) => `${name}: \${secrets.${name}}`).join(", ");
+    return `${fact} Add env: { ${secrets} } to server ${DRIVER_PLACE}, and an entry for each secret to a SECRETS.md.`;
+  }
   const store = all.map((name) => `portolan secrets set ${name}`).join("; ");
   const pass = `env: { ${values} } in the config of the server`;
   const options = all.map((name) => `--env ${name}`).join(" ");

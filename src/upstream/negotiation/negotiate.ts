@@ -115,7 +115,7 @@ function onlyModern(verdict: ProbeVerdict, options: NegotiateOptions): Descripti
   const { name, revision } = options.definition;
   throw new PortolanError(
     "VERSION_UNSUPPORTED",
-    `${name} does not support ${MODERN_REVISION}, which ${revision === undefined ? "era: modern" : "its protocol_version"} requires`,
+    `${name} does not support ${MODERN_REVISION}, the revision of MCP that ${revision === undefined ? "the setting era: modern" : "its protocol_version"} requires`,
     {
       server: name,
       data: { wanted: [MODERN_REVISION] },

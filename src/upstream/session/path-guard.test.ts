@@ -39,7 +39,7 @@ test.each([
     code: "SANDBOX_DENIED",
     server: "files",
     tool: "read_file",
-    message: `${Object.keys(given)[0]} "/etc/passwd" is outside`,
+    message: `the call was not sent: the argument ${Object.keys(given)[0]} "/etc/passwd" is outside`,
     data: { argument: Object.keys(given)[0], path: "/etc/passwd", access: "read" },
   });
 });
@@ -62,7 +62,7 @@ test.each([
   asked.length = 0;
   await expect(guardWith()(call({ paths }))).rejects.toMatchObject({
     code: "SANDBOX_DENIED",
-    message: "the arguments contain more paths than Portolan can check",
+    message: "the call was not sent: its arguments contain more paths than Portolan checks",
   });
   expect(asked).toEqual([]);
 });
@@ -82,7 +82,7 @@ test.each([
   const refused = {
     code: "SANDBOX_DENIED",
     tool: "other",
-    message: expect.stringMatching(/^a "file:.*" is outside$/i) as string,
+    message: expect.stringMatching(/^the call was not sent: the argument a "file:.*" is outside$/i) as string,
   };
   await expect(guardWith()(call({ a: uri }, "other"))).rejects.toMatchObject(refused);
   await expect(guardWith()(call({ a: [{ b: uri }] }, "other"))).rejects.toMatchObject(refused);
@@ -116,7 +116,7 @@ test.each([
 ])("the resource %j is checked", async (uri) => {
   for (const method of ["resources/read", "resources/subscribe"])
     await expect(guardWith()(read(uri, method))).rejects.toMatchObject({
-      message: `uri ${JSON.stringify(uri)} is outside`,
+      message: `the request was not sent: the URI ${JSON.stringify(uri)} is outside`,
     });
 });
 

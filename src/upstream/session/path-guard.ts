@@ -39,7 +39,7 @@ const HEAD = 512;
 const ODD = /^[\p{Cc} ]|[\t\n\r]/u;
 /** The length up to which a message shows a path. */
 const MAX_SHOWN = 300;
-const TOO_MUCH = "the arguments contain more paths than Portolan can check";
+const TOO_MUCH = "the call was not sent: its arguments contain more paths than Portolan checks";
 const FEWER = `Split the call: Portolan checks up to ${MAX_TEXTS} texts with ${MAX_CHARACTERS} characters per call.`;
 
 export function createPathGuard(options: PathGuardOptions): PathGuard | undefined {
@@ -83,7 +83,10 @@ export function createPathGuard(options: PathGuardOptions): PathGuard | undefine
       if (wrong === undefined) return;
       const hint = hintFor(wrong, server);
       const { what, text: path } = found[wrong.index] ?? { what: "a path", text: "" };
-      const message = `${what} ${JSON.stringify(path.slice(0, MAX_SHOWN))} ${wrong.problem}`;
+      const shown = JSON.stringify(path.slice(0, MAX_SHOWN));
+      const where =
+        tool === undefined ? "request was not sent: the URI" : `call was not sent: the argument ${what}`;
+      const message = `the ${where} ${shown} ${wrong.problem}`;
       // The check is about visible paths, so the server could not even read this one.
       throw refusal(message, hint, tool, { argument: what, path, access: "read" });
     } finally {
@@ -101,7 +104,7 @@ function hintFor({ kind }: PathProblem, server: string): string {
   if (kind === "outside")
     return `If ${server} needs this path, grant it in its sandbox config: fs.read or fs.write.`;
   if (kind === "hidden")
-    return `The sandbox of ${server} hides this path inside of a granted folder, for example with fs.deny.`;
+    return `The sandbox of ${server} hides this path inside of a granted folder. Use another path. Only if the server must use this one, and fs.deny of its sandbox names it, remove it from fs.deny.`;
   return "Pass the path as plain text: absolute, without escapes and control characters.";
 }
 

@@ -195,7 +195,7 @@ export class Session {
     return Promise.reject(
       new PortolanError("INPUT_INVALID", `requestState is not accepted: ${name} did not issue one`, {
         server: name,
-        hint: "Make the request again without requestState and inputResponses.",
+        hint: "Send the request again without requestState and inputResponses.",
       }),
     );
   }

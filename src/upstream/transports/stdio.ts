@@ -140,7 +140,7 @@ export class StdioTransport implements Transport {
     const { server, maxMessageBytes } = this.#options;
     const error = new PortolanError(
       "MESSAGE_TOO_LARGE",
-      `${server} sent a message above ${maxMessageBytes} bytes`,
+      `${server} sent a message that is larger than ${maxMessageBytes} bytes`,
       {
         server,
         data: { maxMessageBytes },

@@ -156,7 +156,7 @@ export class WebSocketTransport implements Transport {
     if (cause?.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH") {
       return new PortolanError(
         "MESSAGE_TOO_LARGE",
-        `${server} sent a message above ${maxMessageBytes} bytes`,
+        `${server} sent a message that is larger than ${maxMessageBytes} bytes`,
         {
           server,
           data: { maxMessageBytes },

@@ -197,7 +197,9 @@ describe("an existing driver", () => {
     const proposal = ".drivers/n-mcp/DRIVER.md.new";
     const diff = await here.run("diff", ".drivers/n-mcp/DRIVER.md", proposal, "--text");
     expect(diff).toMatchObject({ code: 0, out: expect.stringContaining("There are no changes.") });
-    expect(again.left.join("\n")).toContain("have none: list_notes, count_notes.");
+    expect(again.left.join("\n")).toContain(
+      "does not use these tools of the server: list_notes, count_notes.",
+    );
 
     const more = await author(here, "--id", "n-mcp", "--tools", "get_note,list_notes");
     expect(more.files.map(({ state }) => state)).toEqual(["kept", "proposed"]);

@@ -21,10 +21,10 @@ describe("resolve", () => {
     expect({ code: text.code, err: text.err }).toEqual({ code: 0, err: "" });
     expect(text.out).toMatch(/^1 candidates .*: cat-mcp, filesystem-mcp$/m);
     expect(text.out).toContain(
-      "filesystem-mcp before cat-mcp: it costs 0 units a call, the other 5 units a call",
+      "filesystem-mcp before cat-mcp: filesystem-mcp costs 0 units a call, cat-mcp costs 5 units a call",
     );
     expect(text.out).toContain(
-      "Chosen filesystem-mcp@1.0.0: its tool read_text_file; name as path; output from $.content",
+      "Chosen filesystem-mcp@1.0.0: its tool read_text_file; input name as argument path; output from $.content",
     );
 
     const there = JSON.parse((await run("resolve", "note-read", "--region", "us-east-1")).out) as object;
@@ -305,7 +305,7 @@ describe("author", () => {
     expect(ran.out).toContain("tool_name: get_file_info");
     expect(ran.out).toContain("Nothing was written.");
     expect(ran.out).toContain(
-      "The server gets the folder ./notes as an argument, but its sandbox does not contain it",
+      "The server gets the folder ./notes as an argument, but the sandbox of the server hides this folder",
     );
     expect(existsSync(join(here.cwd, ".drivers"))).toBe(false);
   });
@@ -326,7 +326,7 @@ describe("author", () => {
     expect(driver + here.file(".drivers/files-mcp/SECRETS.md")).not.toMatch(/s3cr3t|fast/);
     const { left } = JSON.parse(ran.out) as { left: string[] };
     expect(left).toContain(
-      "The value of MODE is a secret, so no file contains it. Store it: portolan secrets set MODE",
+      "The value of MODE is a secret, so the new files do not contain it. Store it: portolan secrets set MODE",
     );
     const used = await portolan(["call", "contracts.list-directory", "path=.", "--json"], {
       cwd: here.cwd,

@@ -83,9 +83,13 @@ export async function findOfficialPackage(
   const found = await findOfficial(reference, context);
   if ("locked" in found) return found;
   const { name, version } = found.facts;
-  throw new PortolanError("NOT_SUPPORTED", `${name}@${version} has neither an npm package nor a bundle.`, {
-    hint: `Remove the server and add it again: portolan add ${name}@${version}`,
-  });
+  throw new PortolanError(
+    "NOT_SUPPORTED",
+    `${name}@${version} has neither an npm package nor an MCPB bundle.`,
+    {
+      hint: `Remove the server with portolan remove <server>, then add it again: portolan add ${name}@${version}`,
+    },
+  );
 }
 
 /** The first registry that has the server. One that cannot be reached is an error: a later one might have a foreign server. */
@@ -122,7 +126,7 @@ async function findServer(
 }
 
 function atHint(name: string): string {
-  return name.includes(".") ? "" : ` A package of a Portolan registry begins with @: @${name}.`;
+  return name.includes(".") ? "" : ` The name of a package in a Portolan registry begins with @: @${name}.`;
 }
 
 /** The registry is not signed, so at least its answer must be about what was asked. */
@@ -136,12 +140,15 @@ function refuseOther(
     throw new PortolanError(
       "FORBIDDEN",
       `Portolan requested ${name}@${range}, but the registry ${registry} returned ${document.name}@${document.version}.`,
-      { hint: "Report it to the operator of the registry.", data: { reason: "OTHER_SERVER" } },
+      {
+        hint: "Do not add the server. Report this answer to the operator of the registry.",
+        data: { reason: "OTHER_SERVER" },
+      },
     );
   if (status !== "deleted") return;
   throw new PortolanError(
     "FORBIDDEN",
-    `${name}@${document.version} was deleted from the registry${message === undefined ? "." : `: ${message}`}`,
+    `${name}@${document.version} was deleted from the registry ${registry}${message === undefined ? "." : `: ${message}`}`,
     { hint: "Choose another version.", data: { reason: "PACKAGE_DELETED" } },
   );
 }
@@ -162,9 +169,13 @@ function chooseOption(document: ServerJsonDocument, from: OptionKind | undefined
   const label = `${document.name}@${document.version}`;
   const kinds = [...new Set(usable.map(({ kind }) => kind))];
   if (from !== undefined && kinds.length > 0)
-    throw new PortolanError("INSTALL_FAILED", `${label} has no ${from} that Portolan can use here.`, {
-      hint: `It has: ${kinds.join(", ")}. Choose one with --from, or leave --from out.`,
-    });
+    throw new PortolanError(
+      "INSTALL_FAILED",
+      `${label} has no ${from} form that Portolan can use on this machine.`,
+      {
+        hint: `Usable forms: ${kinds.join(", ")}. Choose one with --from, or leave --from out.`,
+      },
+    );
   const others = all.map((option) =>
     option.kind === "unsupported"
       ? `${option.registryType} ${option.name}: ${option.reason}`
@@ -174,7 +185,7 @@ function chooseOption(document: ServerJsonDocument, from: OptionKind | undefined
   );
   throw new PortolanError(
     "NOT_SUPPORTED",
-    `${label} offers no form of the server that Portolan can run here${others.length === 0 ? ": the document names no packages and no remotes" : `. ${others.join("; ")}`}.`,
+    `${label} offers no form of the server that Portolan can run on this machine${others.length === 0 ? ": its server.json names no packages and no remotes" : `. ${others.join("; ")}`}.`,
     { hint: "Ask its publisher for an npm package, an MCPB bundle or a remote server." },
   );
 }

@@ -84,14 +84,17 @@ export class EntryWriter {
 
   noteUntaken(): void {
     const untaken = this.untaken().map((setting) => WORDS[setting]);
-    if (untaken.length > 0) this.note(`does not support ${untaken.join(", ")}: left out`);
+    if (untaken.length > 0) this.note(`does not support ${untaken.join(", ")}: ${leftOut(untaken)}`);
     const own = PORTOLAN_ONLY.filter((setting) => this.#server[setting] !== undefined);
     const limits = Object.keys(this.#server.limits ?? {}).filter((limit) => !(limit in this.#settings));
     const launch = LAUNCH.filter(
       (setting) => this.#server.launch?.[setting] !== undefined && !this.#taken.has(setting),
     );
     const all = [...own, ...limits, ...launch];
-    if (all.length > 0) this.note(`does not know ${all.join(", ")}: left out`);
+    if (all.length > 0)
+      this.note(
+        `does not have the ${all.length === 1 ? "setting" : "settings"} ${all.map(fileKey).join(", ")} of Portolan: ${leftOut(all)}`,
+      );
   }
 
   value(text: string, place: ValuePlace = "value"): string {
@@ -121,6 +124,24 @@ export class EntryWriter {
       this.note("does not support * in names of tools: it reads * literally");
     return names;
   }
+}
+
+function leftOut(settings: readonly string[]): string {
+  return settings.length === 1 ? "this setting is left out" : "these settings are left out";
+}
+
+/** Keys of portolan.yaml that are not the name of the setting in snake_case. */
+const OTHER_KEYS: Readonly<Partial<Record<string, string>>> = {
+  idleStopMs: "idle_stop",
+  maxRequestMs: "timeouts.max",
+  resourceTools: "resources_as_tools",
+  promptTools: "prompts_as_tools",
+};
+
+/** The key of a setting in portolan.yaml. */
+function fileKey(setting: string): string {
+  const other = OTHER_KEYS[setting];
+  return other ?? setting.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** Only members that have a value, in the order given. */

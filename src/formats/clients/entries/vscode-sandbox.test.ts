@@ -55,7 +55,7 @@ test("denied hosts take no chances, and what is wrong is told", () => {
     messages: ["*.a.com is left out, because deniedDomains may contain a subdomain of it"],
   });
   expect(read({ sandboxEnabled: true, sandbox: { network: { allowedDomains: ["a b"] } } }).messages).toEqual([
-    '"a b" is not a host: left out',
+    '"a b" is not a host, so Portolan leaves it out',
   ]);
   expect(read({ sandboxEnabled: "yes" }).launch).toBeUndefined();
   expect(read({ sandboxEnabled: true, sandbox: { network: { allowedDomains: "a.com" } } }).messages).toEqual([
@@ -87,10 +87,10 @@ test("written, and read again", () => {
 test("what has no place is a note, and other clients have none for any of it", () => {
   const all = server({ network: ["a.com", "b.com:22", "*"], fs: { read: ["/d"] }, home: "kept" });
   expect(renderFor("vscode", [all]).notes.map(({ message }) => message)).toEqual([
-    "VS Code does not support b.com:22, *, fs.read, home in its sandbox: left out",
+    "VS Code does not support b.com:22, *, fs.read, home in its sandbox: these rules are left out",
   ]);
   expect(renderFor("claude-code", [all]).notes.map(({ message }) => message)).toEqual([
-    "Claude Code does not know sandbox: left out",
+    "Claude Code does not have the setting sandbox of Portolan: this setting is left out",
   ]);
 });
 

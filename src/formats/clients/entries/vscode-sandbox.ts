@@ -42,7 +42,12 @@ function readHosts(reader: EntryReader, allowed: readonly string[], denied: read
     const at = ["sandbox", "network", "allowedDomains", index];
     const parsed = parseNetworkRule(host);
     if (!parsed.ok) {
-      reader.report("warning", at, `${JSON.stringify(host)} is not a host: left out`, parsed.hint);
+      reader.report(
+        "warning",
+        at,
+        `${JSON.stringify(host)} is not a host, so Portolan leaves it out`,
+        parsed.hint,
+      );
       return [];
     }
     if (denied.length === 0 || parsed.rule.kind === "name" || parsed.rule.kind === "address")
@@ -73,7 +78,8 @@ export function writeSandbox(
     ...(fs?.read === undefined ? [] : ["fs.read"]),
     ...Object.keys(rest),
   ];
-  if (lost.length > 0) writer.note(`does not support ${lost.join(", ")} in its sandbox: left out`);
+  if (lost.length > 0)
+    writer.note(`does not support ${lost.join(", ")} in its sandbox: these rules are left out`);
   const block = {
     ...(fs?.write === undefined && fs?.deny === undefined
       ? {}

@@ -18,19 +18,19 @@ export function writeEntry(client: ClientId, server: WritableServer, second = fa
   const { endpoint } = server;
   if (endpoint.transport === "invoke") {
     writer.note(
-      "cannot run an mcpfile: left out; connect the client to the gateway instead: portolan connect",
+      "cannot run an mcpfile: this server is left out; connect the client to the gateway instead: portolan connect",
     );
     return { entry: undefined, notes: writer.notes() };
   }
   if (endpoint.transport === "contracts") {
     writer.note(
-      "does not support contracts: left out; connect the client to the gateway instead: portolan connect",
+      "does not support contracts: they are left out; connect the client to the gateway instead: portolan connect",
     );
     return { entry: undefined, notes: writer.notes() };
   }
   if (endpoint.transport !== "stdio" && endpoint.program !== undefined) {
     writer.note(
-      "cannot start a program and connect to it by URL: left out; connect the client to the gateway instead: portolan connect",
+      "cannot start a program and connect to it by URL: this server is left out; connect the client to the gateway instead: portolan connect",
     );
     return { entry: undefined, notes: writer.notes() };
   }
@@ -66,7 +66,7 @@ function toCodexEntry(
   endpoint: Endpoint,
 ): Readonly<Record<string, unknown>> | undefined {
   if (endpoint.transport === "sse" || endpoint.transport === "websocket") {
-    writer.note(`does not support ${endpoint.transport} servers: left out`);
+    writer.note(`does not support ${endpoint.transport} servers: this server is left out`);
     return undefined;
   }
   const start = writer.take("startTimeoutMs");
@@ -133,7 +133,7 @@ function toOpencodeEntry(
   second: boolean,
 ): Readonly<Record<string, unknown>> | undefined {
   if (endpoint.transport === "websocket") {
-    writer.note("does not support websocket servers: left out");
+    writer.note("does not support websocket servers: this server is left out");
     return undefined;
   }
   if (endpoint.transport === "sse") writer.note("detects HTTP+SSE by itself");
@@ -182,6 +182,6 @@ function toAxleEntry(writer: EntryWriter, endpoint: Endpoint): Readonly<Record<s
       url: writer.value(endpoint.url),
       headers: writer.map(endpoint.headers),
     });
-  writer.note(`does not support ${endpoint.transport} servers: left out`);
+  writer.note(`does not support ${endpoint.transport} servers: this server is left out`);
   return undefined;
 }

@@ -32,7 +32,7 @@ export function checkBinding(driver: Driver, binding: Binding, contract: Contrac
       "error",
       "version",
       `${quoted(binding.range)} does not include ${contract.version}, the version of ${contract.id}`,
-      `Write "^${contract.version}" when the driver serves that version.`,
+      `If the driver serves this version, write version: "^${contract.version}".`,
     );
   const inputs = keysOf(contract.inputs);
   const outputs = keysOf(contract.outputs);
@@ -102,7 +102,7 @@ function checkMappings(binding: Binding, inputs: SchemaKeys, say: Say): void {
         "warning",
         "schema_narrowing.drop_inputs",
         `leaves out ${quoted(name)}, but a mapping uses this input`,
-        "Keep one of the two.",
+        "Remove the input from drop_inputs, or remove its mapping.",
       );
 }
 

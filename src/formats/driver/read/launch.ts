@@ -47,7 +47,11 @@ function toSandbox(
   const { network, sandbox } = driver;
   const inner = entryOf(nodeAt(root, "sandbox"), "network");
   if (inner !== undefined && nodeAt(root, "network") !== undefined)
-    diagnostics.add(inner, "network is set here and beside sandbox", "Keep the one beside sandbox.");
+    diagnostics.add(
+      inner,
+      "network is set here in sandbox, and at the top level",
+      "Keep the one at the top level.",
+    );
   if (remote && sandbox === undefined && network === undefined) return undefined;
   const { fs, env, home, limits, pathArguments, exec } = sandbox ?? {};
   const egress = (network ?? sandbox?.network)?.egress ?? [];

@@ -64,17 +64,17 @@ const MOVED: Readonly<Record<string, Moved>> = {
   server_ref: { hint: "Write server: { kind: npm, package: <name> }, or another kind of server." },
   prompts_ref: { hint: "Write prompts: with an entry for each prompt." },
   driver: { hint: "This file is the driver, so its fields are at the top level.", severity: "warning" },
-  concrete: { hint: "Every driver is concrete; remove it.", severity: "warning" },
+  concrete: { hint: "Remove the key. It has no meaning in a driver.", severity: "warning" },
 };
 const MOVED_IN_BINDING: Readonly<Record<string, Moved>> = {
   mcp_tool_name: { hint: "Write metadata: { mcp: { tool_name: <name> } }." },
   tool_name: { hint: "Write metadata: { mcp: { tool_name: <name> } }." },
-  argument_mapping: { hint: "It belongs into metadata.mcp." },
-  result_extract: { hint: "It belongs into metadata.mcp." },
+  argument_mapping: { hint: "Write it in metadata.mcp: metadata: { mcp: { argument_mapping: … } }." },
+  result_extract: { hint: "Write it in metadata.mcp: metadata: { mcp: { result_extract: … } }." },
   mcp: { hint: "Write it one level deeper: metadata: { mcp: … }." },
 };
 const MOVED_IN_SANDBOX: Readonly<Record<string, Moved>> = {
-  backend: { hint: "The workspace chooses the sandbox backend, not the driver." },
+  backend: { hint: "Remove the key. Portolan chooses the sandbox backend; a driver cannot choose it." },
 };
 
 /** The driver without keys of older samples and other formats, each of them reported with where it belongs now. */

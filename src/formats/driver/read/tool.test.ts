@@ -57,7 +57,9 @@ test("says everything", () => {
     ),
     "TOOL.md",
   );
-  expect(diagnostics).toMatchObject([{ severity: "info", message: "Portolan ignores implements" }]);
+  expect(diagnostics).toMatchObject([
+    { severity: "info", message: "Portolan ignores the key implements of a contract" },
+  ]);
   expect(contract).toMatchObject({
     inputs: { type: "object", properties: { type: {}, n: { type: ["string", "null"] } } },
     outputs: { type: "null" },

@@ -193,7 +193,7 @@ function checkLogin(
   )
     diagnostics.warn(
       page ?? login,
-      "Portolan cannot detect the end of the login on this page, so a person must confirm it",
+      "Portolan cannot detect the end of the login on this page, so a person must confirm that the login is complete",
       "Add completes_when: with a cmd or http, or requires_callback_url: true if the page can redirect back to Portolan.",
     );
 }

@@ -193,7 +193,7 @@ export const DRIVER_FIELDS = {
   auth: AUTH,
   network: object("Network access of the server. Default: none.", {
     egress: list(
-      "Hosts that the server can reach: host, *.host, host:port, an IP address, or * for every public host.",
+      "Hosts that the server can reach: host, *.host, host:port, an IP address, or * for every public host. Without a port: ports 80 and 443.",
       HOST,
     ),
     ingress: texts("Ignored by Portolan."),

@@ -43,7 +43,7 @@ const FORMS = {
   go: form("go", { package: PACKAGE }),
   npm: form("npm", {
     package: PACKAGE,
-    global: flag("Portolan ignores it with a warning, because it installs npm packages into its own store."),
+    global: flag("Ignored with a warning: Portolan installs npm packages into its own store."),
   }),
   pip: form("pip", {
     package: PACKAGE,
@@ -85,7 +85,11 @@ export const INSTALL = variants("", "method", FORMS, {
 }).transform(({ experimental, ...method }, node, context): InstallMethod | undefined => {
   const { diagnostics } = context;
   if (experimental === true) {
-    diagnostics.warn(node, "this install method is experimental, so it is skipped", "Remove experimental.");
+    diagnostics.warn(
+      node,
+      "this install method is experimental, so it is skipped",
+      "To use the method, remove experimental.",
+    );
     return undefined;
   }
   if ("package" in method && method.package.startsWith("-")) {
@@ -112,8 +116,8 @@ function isUsableUrl(
   if (sha256 === undefined)
     diagnostics.warn(
       place,
-      "Portolan skips this download, because the file declares no SHA-256 hash for it",
-      "Add verify_sha256 with the hash of the file: sha256sum FILE.",
+      "Portolan skips this download, because verify_sha256 is missing",
+      "Add verify_sha256 with the SHA-256 of the downloaded file. To compute it: sha256sum FILE.",
     );
   return true;
 }

@@ -136,11 +136,11 @@ const SANDBOX = object(
   "Sandbox rules of the server, in addition to the default profile.",
   {
     mode: oneOf(
-      "Sandbox mode that the driver requests. warn requests that the server starts even if a rule cannot be enforced. It has no effect unless contracts.sandbox in portolan.yaml also sets warn. Default: enforce.",
+      "Sandbox mode that the driver requests. warn requests that the server starts even if a rule cannot be enforced. It has no effect until contracts.sandbox in portolan.yaml, or the option --sandbox, sets warn for the driver. Default: enforce.",
       ["enforce", "warn"],
     ),
     network: object("Same as the top-level field network.", {
-      egress: list("Hosts that the server can reach.", HOST),
+      egress: list("Hosts that the server can reach. Without a port: ports 80 and 443.", HOST),
       ingress: texts("Ignored by Portolan."),
     }),
     // A folder stands for everything in it, so that `/**` at the end of a path changes nothing.
@@ -171,7 +171,7 @@ export const MCP_FIELDS = {
     "MCP server of the driver. It can also be in a server.json in the folder of this file.",
   ),
   transport: oneOf(
-    "MCP transport of the server: stdio for programs, http (Streamable HTTP) or sse for remote servers.",
+    "MCP transport of the server. For kind binary and npm: stdio. For docker: stdio or http (Streamable HTTP). For remote: http or sse.",
     ["stdio", "sse", "http"],
     {
       synonyms: { "streamable-http": "http" },
@@ -187,7 +187,7 @@ export const MCP_FIELDS = {
       maximum: 10,
     }),
     keepalive: flag(
-      "Lifetime of the server. true: Portolan keeps the server running while it is idle. false: it stops the server after each call. Default: it stops the server after an idle time.",
+      "Lifetime of the server. true: Portolan keeps the server running while it is idle. false: it stops the server after each call. Default: it stops the server after 5 minutes without a call.",
     ),
   }).key("connection_options"),
   sandbox: SANDBOX,

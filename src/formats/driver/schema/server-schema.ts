@@ -146,7 +146,7 @@ function checkNames(node: ObjectNode, { diagnostics }: Context): void {
       diagnostics.add(
         entry,
         `${entry.key} would change the docker command itself, outside of the container`,
-        "Set it in the image, or call it by another name.",
+        "Set the variable in the image, or use another name.",
       );
   const headers = nodeAt(node, "headers");
   for (const entry of headers?.kind === "object" ? headers.entries : [])
@@ -168,7 +168,11 @@ function checkWords(node: ObjectNode, { diagnostics }: Context): void {
     const word = textOf(place);
     if (word === undefined || place === undefined || (name === "path" && isDocker)) continue;
     if (word.startsWith("-"))
-      diagnostics.add(place, `server.${name} begins with -`, "It would be read as an option.");
+      diagnostics.add(
+        place,
+        `server.${name} begins with -`,
+        `Write a ${name} that does not begin with -, because the word would be read as an option.`,
+      );
     else if (name !== "path" && /\s/.test(word))
       diagnostics.add(
         place,
@@ -184,7 +188,7 @@ function checkUrl(written: string, place: TextNode, { diagnostics }: ReadContext
     diagnostics.add(
       place,
       "server.url contains a reference before its path",
-      "Write it in the path or after the ?, or use server.auth or server.headers.",
+      "Write the reference in the path or after the ?, or use server.auth or server.headers.",
     );
     return written;
   }

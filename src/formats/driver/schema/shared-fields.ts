@@ -92,7 +92,7 @@ export function checkPath(path: string, node: TextNode, { diagnostics }: ReadCon
     diagnostics.add(
       node,
       `${toLabel(node.path)} is an absolute path, which is valid on one machine only`,
-      "Write it from the workspace or from this file, such as ./tools/fs-read/TOOL.md.",
+      "Write a path relative to the workspace or to this file, such as ./tools/fs-read/TOOL.md.",
     );
   else if (/\p{Cc}/u.test(path)) diagnostics.add(node, `${toLabel(node.path)} contains a control character`);
   return path;

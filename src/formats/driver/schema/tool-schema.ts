@@ -56,14 +56,15 @@ export const TOOL = object(
       "Side effects of the tool, as <kind>:<name>, such as workspace:files. A contract with side effects needs approval.",
       text("", {
         pattern: "^[a-z]+:[^\\s]+$",
-        patternHint:
-          "Write what kind of thing it is, a colon and which: workspace:files, network:api.example.com.",
+        patternHint: "Write <kind>:<name>, such as workspace:files or network:api.example.com.",
       }),
     ),
     requires: object("Requirements of the tool. Portolan checks tools and secrets at each call.", {
       network: texts("Hosts that the tool reaches."),
       secrets: texts("Slugs of secrets that must be granted to the contract and have a value."),
-      tools: texts("IDs of other contracts that a driver must serve."),
+      tools: texts(
+        "IDs of other contracts that this tool needs. A call fails if no driver serves one of them.",
+      ),
     }),
     approval: text(
       "Approval of calls. auto: no approval. on-mutate: approval if the contract has mutates. always: approval of every call. policy:<name>: as always, and the request for approval names the policy.",
@@ -107,7 +108,12 @@ export const TOOL = object(
     check({ approval }, at) {
       const implemented = at.entry("implements");
       if (implemented !== undefined)
-        at.diagnostics.add(implemented.value, "Portolan ignores implements", undefined, "info");
+        at.diagnostics.add(
+          implemented.value,
+          "Portolan ignores the key implements of a contract",
+          undefined,
+          "info",
+        );
       const mutates = at.entry("mutates")?.value;
       if (approval !== "auto" || mutates?.kind !== "list" || mutates.items.length === 0) return;
       const written = at.entry("approval")?.value;

@@ -167,7 +167,11 @@ function checkProgram({ parts, at }: RawWord, complain: Complain): void {
       "The file must show which program runs. Write the program, and pass the variable as an argument or in env.",
     );
   else if (first?.kind === "text" && /^[A-Za-z_]\w*=/.test(first.text))
-    complain(at, "a variable before the program needs a shell", "Put it into env.");
+    complain(
+      at,
+      "a variable before the program needs a shell",
+      "Put the variable into env of the command, or write shell: true.",
+    );
 }
 
 function programProblem(at: number, complain: Complain): void {
@@ -184,7 +188,7 @@ function warnOfExpansions(words: readonly RawWord[], complain: Complain): void {
     complain(
       at,
       `${what} is passed to the program as literal text`,
-      "Write shell: true so that a shell expands it, or quote it.",
+      "Write shell: true so that a shell expands it. To keep it as literal text, quote it.",
       "warning",
     );
   for (const { parts, quoted: isQuoted } of words) {

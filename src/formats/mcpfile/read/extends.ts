@@ -90,7 +90,11 @@ function extended(entry: Entry, bases: Bases & { names(): string[] }, context: C
     return undefined;
   }
   if (base === "cycle")
-    diagnostics.add(from, `the invocation base ${quoted(name)} extends itself`, "Break the circle.");
+    diagnostics.add(
+      from,
+      `the invocation base ${quoted(name)} extends itself`,
+      "Change extends, so that no base extends itself, directly or through other bases.",
+    );
   if (base === "cycle" || base === "broken") return undefined;
   const changes = readChanges(node, base.kind, context);
   if (changes === undefined) return undefined;

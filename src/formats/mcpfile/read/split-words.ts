@@ -45,7 +45,11 @@ export function splitWords(pieces: readonly Piece[], complain: Complain): RawWor
   for (const piece of pieces) {
     if (piece.kind === "placeholder") {
       if (escaped)
-        return complain(piece.at - 1, "a backslash before a placeholder has no meaning", "Leave it out.");
+        return complain(
+          piece.at - 1,
+          "a backslash before a placeholder has no meaning",
+          "Remove the backslash.",
+        );
       open(piece.at).push(piece);
       continue;
     }
@@ -73,10 +77,10 @@ export function splitWords(pieces: readonly Piece[], complain: Complain): RawWor
       }
     }
   }
-  if (quote !== undefined) return complain(quote.at, `a ${quote.mark} that is not closed`);
+  if (quote !== undefined) return complain(quote.at, `a ${quote.mark} is not closed`);
   const last = pieces.at(-1);
   if (escaped && last?.kind === "text")
-    return complain(last.at + last.text.length - 1, "a backslash at the end of the command");
+    return complain(last.at + last.text.length - 1, "the text ends with a backslash");
   close();
   return words;
 }

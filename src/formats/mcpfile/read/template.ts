@@ -53,7 +53,7 @@ export function readPieces(node: ScalarNode, context: Context): Piece[] | undefi
       good = false;
       diagnostics.add(
         context.within(node, at),
-        `a single ${mark} that is not part of a placeholder`,
+        `a single ${mark} is not part of a placeholder`,
         `Write ${mark}${mark} for a literal brace, and {name} for a value.`,
       );
     }
@@ -126,7 +126,7 @@ export function toPart(
   diagnostics.add(
     place(),
     placeholder.name.trim() === ""
-      ? "a placeholder without a name"
+      ? "a placeholder has no name"
       : `${quoted(`{${placeholder.name}}`)} is not ${scope.what}`,
     hint(diagnostics, () => scope.hintFor(placeholder.name)),
   );

@@ -53,7 +53,7 @@ export function checkUnused(
       diagnostics.add(
         nodeAt(node, "invocation") ?? node,
         `${quoted(path.join("."))} is in ignoredArguments, but ${isCommand ? "the command" : "the request"} uses it`,
-        "Remove it from ignoredArguments, or from the placeholders.",
+        "Remove the argument from ignoredArguments, or remove its placeholder.",
       );
 }
 

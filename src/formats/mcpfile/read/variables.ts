@@ -91,7 +91,7 @@ function toWords(
   context: Context,
 ): Template[] | undefined {
   const raw = splitWords(pieces, (at, message, usual) => {
-    const help = usual === USE_SHELL ? "Quote it; a format is never read by a shell." : usual;
+    const help = usual === USE_SHELL ? "Quote it. No shell reads a format, even with shell: true." : usual;
     context.diagnostics.add(context.within(format, at), message, help);
     return undefined;
   });

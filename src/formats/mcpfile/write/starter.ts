@@ -8,14 +8,15 @@ schemaVersion: "0.2.0"
 name: my-tools
 version: "1.0.0"
 
-# What the commands may touch: this folder, for reading, and nothing else of yours. Grant more with
-# portolan grant my-tools --write ./out --net api.example.com. Without this block, they run with all your rights.
+# The sandbox of the commands: of your files, they can only read those in this folder. To grant more:
+# portolan grant my-tools --write ./out --net api.example.com
+# Without this section, the commands run with all your rights.
 sandbox:
   fs:
     read: [.]
 
 tools:
-  # A command. {name} is an argument of the call. It always stays within its word, whatever it holds: no shell reads it.
+  # A command. {name} stands for an argument of the call. No shell runs the command, so an argument is always one word.
   - name: evaluate
     title: Evaluate JavaScript
     description: Evaluates a JavaScript expression, such as 6 * 7, and prints its value.
@@ -27,12 +28,12 @@ tools:
           description: The expression.
         strict:
           type: boolean
-          description: By the rules of strict mode.
+          description: Evaluate the expression in strict mode.
       required: [expression]
     invocation:
       cli:
         command: node {strict} --print {expression}
-        # How an argument is written. What is not given, or false here, leaves no trace in the command.
+        # How an argument is written. If strict is missing or false, {strict} adds nothing to the command.
         templateVariables:
           strict:
             format: --use-strict
@@ -50,16 +51,16 @@ tools:
         command: node --version
 
   # An HTTP request. Arguments that the url does not use go to the query, or to a JSON body for POST, PUT and PATCH.
-  # This one asks the gateway itself (portolan serve), so that it works without a network.
+  # This request goes to the gateway on this machine (portolan serve), so it needs no network.
   - name: gateway_health
-    description: Says whether the gateway on this machine is up.
+    description: Shows whether the gateway on this machine runs.
     inputSchema:
       type: object
       properties:
         check:
           type: string
           enum: [healthz, readyz]
-          description: Whether it runs, or whether all its servers are ready.
+          description: healthz checks whether the gateway runs, readyz whether it is ready.
       required: [check]
     annotations:
       readOnlyHint: true

@@ -54,6 +54,6 @@ function cannot({ server, place: { line, column } }: McpfileEntry, file: string)
     line,
     column,
     server: server.info.name,
-    hint: "The usual cause is a property named headers or env: in 0.2.0, {headers.…} and {env.…} have another meaning. Rename it.",
+    hint: "The usual cause is a property named headers or env: in 0.2.0, {headers.…} and {env.…} have another meaning. Rename the property.",
   };
 }

@@ -241,7 +241,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   #tooLarge(controller: Controller): void {
     this.#over = true;
     const { server, maxMessageBytes } = this.#request;
-    const message = `${server} sent a message above ${maxMessageBytes} bytes`;
+    const message = `${server} sent a message that is larger than ${maxMessageBytes} bytes`;
     this.#events.failed(
       this.#failure(new PortolanError("MESSAGE_TOO_LARGE", message, { server, data: { maxMessageBytes } })),
     );

@@ -89,9 +89,9 @@ export class PendingRequest {
       },
       json: (value) => {
         transport.settled(id);
-        if (!transport.deliver(value, id)) this.#noAnswer("the answer is not a JSON-RPC message");
+        if (!transport.deliver(value, id)) this.#noAnswer("the response is not a JSON-RPC message");
       },
-      empty: () => this.#noAnswer("the request was accepted but not answered"),
+      empty: () => this.#noAnswer("the server accepted the request, but sent no response"),
       ended: (cause) => {
         clearTimeout(linger);
         if (answered) return;
@@ -176,7 +176,7 @@ export class PendingRequest {
 
   #streamEnded(cause: Error | undefined): void {
     const { server } = this.#transport;
-    const message = `${server}: the stream ended before the response`;
+    const message = `${server}: the event stream ended before the response`;
     this.#transport.fail(this.#id, new PortolanError("CONNECTION_LOST", message, { server, cause }));
   }
 
