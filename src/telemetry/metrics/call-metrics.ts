@@ -11,6 +11,7 @@ import {
 import type { CallObserver } from "../observers.ts";
 import type { CallRecord, Phase } from "../record.ts";
 import { CallerCounts } from "./caller-counts.ts";
+import { RefusalCounts } from "./refusal-counts.ts";
 import { type Gauge, Histogram, type HistogramSnapshot, writeGauge } from "./registry.ts";
 import { SeriesIndex } from "./series-index.ts";
 
@@ -38,6 +39,7 @@ export function createCallMetrics(): CallMetrics {
     DURATION_BUCKETS,
   );
   const callers = new CallerCounts();
+  const refused = new RefusalCounts();
   const ofRecords = new SeriesIndex<CallRecord>(server, {
     isSame: isSameSeries,
     nameOf: recordName,
@@ -55,7 +57,9 @@ export function createCallMetrics(): CallMetrics {
     client,
     ended: (record) => {
       server.record(ofRecords.of(record), record.durationMs / 1_000);
-      if (record.method === "tools/call") callers.count(record.caller, record.outcome);
+      if (record.method !== "tools/call") return;
+      callers.count(record.caller, record.outcome);
+      refused.count(record.decision);
     },
     phase: (phase) => {
       if (phase.name === "upstream") client.record(ofPhases.of(phase), phase.durationMs / 1_000);
@@ -65,6 +69,7 @@ export function createCallMetrics(): CallMetrics {
       server.write(lines);
       client.write(lines);
       writeGauge(callers.toGauge(), lines);
+      writeGauge(refused.toGauge(), lines);
       for (const gauge of gauges) writeGauge(gauge, lines);
       return `${lines.join("\n")}\n`;
     },
