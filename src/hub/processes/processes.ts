@@ -49,6 +49,8 @@ export interface ProcessesOptions
   readonly stderrLog: StderrLog;
   readonly callRedactor: CallRedactor;
   readonly events: EventBus;
+  /** The process of the main instance was started; without a process of its own: its session was opened. */
+  readonly started: () => void;
   readonly log: (message: JsonObject) => void;
   readonly resourceUpdated: (uri: string) => void;
   /** A list of the server has changed. */
@@ -100,9 +102,15 @@ export class Processes {
       name: config.alias,
       requestTimeoutMs: limits.requestTimeoutMs,
       open: async (signal, before) => {
+        const started = this.#once(signal);
+        const onProcess = (): void => {
+          started();
+        };
         try {
           await this.#after;
-          return await this.#open(signal, { knownLegacy: before?.era === "legacy" });
+          const handle = await this.#open(signal, { knownLegacy: before?.era === "legacy" }, onProcess);
+          started();
+          return handle;
         } catch (thrown) {
           throw lastError.note(thrown);
         }
@@ -234,14 +242,35 @@ export class Processes {
     this.#placement.describe(this.description);
   }
 
-  #open(leave: AbortSignal, more: Pick<OpenTerms, "knownLegacy" | "dedicated">): Promise<SessionHandle> {
+  /** Reports one start once: a server that dies of the era probe has a second process. */
+  #once(signal: AbortSignal): () => void {
+    let isReported = false;
+    return () => {
+      if (isReported || signal.aborted) return;
+      isReported = true;
+      this.#options.started();
+    };
+  }
+
+  #open(
+    leave: AbortSignal,
+    more: Pick<OpenTerms, "knownLegacy" | "dedicated">,
+    onProcess: () => void = () => {},
+  ): Promise<SessionHandle> {
     const { limits } = this.#options;
+    const listener: ProcessListener = {
+      stderr: this.#listener.stderr,
+      launch: (news) => {
+        if (news.type === "started") onProcess();
+        this.#listener.launch(news);
+      },
+    };
     return openServerSession(
       { ...this.#options, onDeniedPath: this.#deniedPath },
       {
         limits,
         leave,
-        listener: this.#listener,
+        listener,
         launches: this.#launches,
         ...more,
       },
