@@ -4,7 +4,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { openWorkspace, type Workspace } from "../../src/hub/index.ts";
+import { type HubEvent, openWorkspace, type Workspace } from "../../src/hub/index.ts";
+import { stdioCommand } from "../fixtures/processes.mjs";
 import { until } from "../helpers/connect.ts";
 import { declare, isRunning, open, stdio, temporary } from "../helpers/workspace.ts";
 
@@ -236,4 +237,38 @@ test("with max_retries: 0, the calls that wait for a start that fails cause no s
   const calls = [1, 2, 3].map(() => expect(who(contracts)).rejects.toThrow("a-mcp exited with code 1"));
   await Promise.all(calls);
   expect(readFileSync(log, "utf8")).toBe("x");
+});
+
+test("mcp.server_started follows the start of the process, and stderr is that of the last start", async () => {
+  const file = join(temporary(), "starts");
+  const script = `const { appendFileSync, readFileSync } = require("node:fs");
+appendFileSync(${JSON.stringify(file)}, "x");
+console.error("start " + readFileSync(${JSON.stringify(file)}, "utf8").length);
+process.exit(3);`;
+  const events: HubEvent[] = [];
+  const { command, args } = stdioCommand();
+  const workspace = await openWorkspace(
+    {
+      servers: {
+        missing: { command: "portolan-no-such-program", sandbox: "off" },
+        ready: { command, args: [...args], sandbox: "off" },
+        dying: { command: process.execPath, args: ["-e", script], sandbox: "off" },
+      },
+    },
+    { ...{ snapshots: false, onDiagnostic: () => {} }, onEvent: (event) => void events.push(event) },
+  );
+  onTestFinished(() => workspace.close());
+  const of = (server: string): string[] =>
+    events
+      .filter((event) => event.server === server && event.type !== "mcp.sandbox_relaxed")
+      .map(({ type }) => type);
+  expect(of("ready")).toEqual(["mcp.server_started", "mcp.tools_changed", "mcp.server_ready"]);
+  expect(of("missing")).toEqual(["mcp.server_failed"]);
+  expect(of("dying").slice(0, 2)).toEqual(["mcp.server_started", "mcp.server_failed"]);
+  await until(() => of("dying").filter((type) => type === "mcp.server_failed").length > 1);
+  const starts = readFileSync(file, "utf8").length;
+  const health = workspace.health().find(({ alias }) => alias === "dying");
+  expect(starts).toBeGreaterThan(1);
+  expect(health?.stderr?.trim()).toMatch(/^start \d+$/);
+  expect(health?.error?.message).toMatch(/: start \d+$/);
 });

@@ -44,7 +44,7 @@ export interface ServerHealth {
     /** Facts for programs, as in `PortolanError.data`; absent if there are none. */
     readonly data?: Readonly<Record<string, unknown>>;
   };
-  /** The last lines of stderr. */
+  /** The last lines of stderr since the last start. While a failed server is started again without output: of the failed start. */
   readonly stderr?: string;
 }
 
@@ -86,7 +86,7 @@ export function healthOf(member: Member): ServerHealth {
             hint: serverHint(member, lastError),
             data: filled(lastError.data),
           },
-    stderr: (stderr || lastError?.stderr) ?? undefined,
+    stderr: stderr || (failing ? lastError?.stderr : undefined) || undefined,
   };
 }
 

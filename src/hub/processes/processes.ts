@@ -102,8 +102,11 @@ export class Processes {
       name: config.alias,
       requestTimeoutMs: limits.requestTimeoutMs,
       open: async (signal, before) => {
+        lastError.begins();
         const started = this.#once(signal);
         const onProcess = (): void => {
+          // A server that died of the era probe is started again. Contracts have the output of all drivers.
+          if (config.endpoint.transport !== "contracts") lastError.begins();
           started();
         };
         try {
