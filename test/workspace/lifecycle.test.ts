@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { type HubEvent, openWorkspace, type Workspace } from "../../src/hub/index.ts";
+import { type Registry, startRegistry } from "../fixtures/npm-registry.mjs";
 import { stdioCommand } from "../fixtures/processes.mjs";
 import { until } from "../helpers/connect.ts";
 import { declare, isRunning, open, stdio, temporary } from "../helpers/workspace.ts";
@@ -237,6 +238,49 @@ test("with max_retries: 0, the calls that wait for a start that fails cause no s
   const calls = [1, 2, 3].map(() => expect(who(contracts)).rejects.toThrow("a-mcp exited with code 1"));
   await Promise.all(calls);
   expect(readFileSync(log, "utf8")).toBe("x");
+});
+
+/** A registry whose only package never arrives, and an own store. */
+async function slowRegistry(): Promise<Registry> {
+  const registry = await startRegistry();
+  onTestFinished(() => registry.close());
+  registry.publish({ name: "slow-server", version: "1.0.0", bin: "server.js", files: { "server.js": "" } });
+  vi.stubEnv("npm_config_registry", registry.url);
+  vi.stubEnv("XDG_DATA_HOME", temporary());
+  onTestFinished(() => void vi.unstubAllEnvs());
+  return registry;
+}
+
+test("the health of a server says what is installed, and close() ends the installation for good", async () => {
+  const registry = await slowRegistry();
+  const held = registry.hold(/slow-server/);
+  const events: HubEvent[] = [];
+  const npm = "slow-server@1.0.0";
+  const workspace = await openWorkspace(
+    // Both have one package, so that one waits for the installation of the other.
+    { servers: { one: { npm }, two: { npm, args: ["more"] } } },
+    {
+      ...{ snapshots: false, waitMs: 1, onDiagnostic: () => {} },
+      onEvent: (event) => void events.push(event),
+    },
+  );
+  onTestFinished(() => workspace.close());
+  await held.seen;
+  const installing = workspace.health().filter((one) => one.installing !== undefined);
+  expect(installing).toMatchObject([{ state: "starting", installing: { what: `installing ${npm}` } }]);
+  expect(Date.parse(installing[0]?.installing?.since ?? "")).toBeLessThanOrEqual(Date.now());
+  const waiting = workspace.callTool("one.x").catch(() => {});
+  await workspace.close();
+  await waiting;
+  const [requests, heard] = [registry.requests.length, events.length];
+  held.release();
+  // A second installation would begin now: npm needs less than this to send its first request.
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  expect([registry.requests.length, events.length]).toEqual([requests, heard]);
+  expect(events.filter(({ type }) => type === "mcp.server_installing")).toHaveLength(1);
+  // No process of a server was started.
+  expect(events.filter(({ type }) => type === "mcp.server_started")).toEqual([]);
+  expect(workspace.health().map(({ state }) => state)).toEqual(["stopped", "stopped"]);
 });
 
 test("mcp.server_started follows the start of the process, and stderr is that of the last start", async () => {

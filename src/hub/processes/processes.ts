@@ -65,6 +65,8 @@ export class Processes {
   /** The instance that calls share. */
   readonly main: SupervisedUpstream;
   description: Description | undefined;
+  /** What is being installed for the next start, as its progress says it; undefined if nothing is. */
+  installing: { readonly what: string; readonly since: Date } | undefined;
   /** The process groups that were started, by id; some may have ended. */
   readonly groups = new Set<number>();
   /** The launch plans of the last starts: of the server, or of each driver of the contracts. */
@@ -116,6 +118,8 @@ export class Processes {
           return handle;
         } catch (thrown) {
           throw lastError.note(thrown);
+        } finally {
+          this.installing = undefined;
         }
       },
       opened: (handle, isRenewed) => {
@@ -335,9 +339,12 @@ export class Processes {
       this.#options.stderrLog.write(text);
     },
     launch: (news) => {
+      if (news.type === "progress" && news.what !== this.installing?.what)
+        this.installing = { what: this.#options.redactor.redactText(news.what), since: new Date() };
       // The words of a plan contain resolved secrets, and other commands and the console show them.
       // A shared process was planned for the server that opened it.
       if (news.type === "planned") {
+        this.installing = undefined;
         const key = this.#options.config.endpoint.transport === "contracts" ? news.plan.server : this.#alias;
         this.#plans.set(key, { ...this.#options.redactor.redactValue(news.plan), server: this.#alias });
         // The diagnostics of its plan are reported for each server.
