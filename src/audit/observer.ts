@@ -50,7 +50,7 @@ export async function syncApproved(log: AuditLog, observation: Observation, reda
 
 function toEntry(record: CallRecord, redact: Redact): Entry {
   const { time, id, method, target, caller, client, server, tool, driver, digest, decision } = record;
-  const { outcome, code, rpcCode, durationMs, trace } = record;
+  const { outcome, code, rpcCode, durationMs, waitedMs, trace } = record;
   return {
     type: "call",
     time,
@@ -67,7 +67,13 @@ function toEntry(record: CallRecord, redact: Redact): Entry {
     outcome,
     code,
     rpcCode,
-    durationMs: Math.round(durationMs * 1_000) / 1_000,
+    durationMs: round(durationMs),
+    waitedMs: waitedMs === undefined ? undefined : round(waitedMs),
     trace: trace?.traceId,
   };
+}
+
+/** To microseconds. */
+function round(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000;
 }

@@ -270,7 +270,9 @@ export class Connection implements McpConnection {
     await tool.load();
     if (this.#tools.fresh === undefined && !tool.accepts(input)) {
       // The definition may be out of date, so it is fetched again before the input is refused.
-      tool = await this.#findTool(name, options);
+      tool = await this.#findTool(name, options).catch((error: unknown) => {
+        throw isPortolanError(error) ? error.at({ server: this.#serverOf(name), tool: name }) : error;
+      });
       await tool.load();
     }
     tool.checkInput(input);

@@ -4,7 +4,7 @@ import type { GatewayFacts } from "../control/index.ts";
 import { EventWriter, type HttpResponse } from "../gateway/index.ts";
 import { type HubEvent, type OpenedWorkspace, readHealth } from "../hub/index.ts";
 import { measureMemory } from "../process/index.ts";
-import type { CallRecord } from "../telemetry/index.ts";
+import { type CallRecord, workMs } from "../telemetry/index.ts";
 import type { CallSeries } from "./series.ts";
 
 const FLUSH_MS = 100;
@@ -133,11 +133,10 @@ export class LiveFeed {
   }
 
   /** A part of the calls would be a wrong number, so they are counted only while every call is. */
-  #count({ method, server, tool = "", durationMs, waitedMs = 0, outcome }: CallRecord): void {
+  #count(record: CallRecord): void {
+    const { method, server, tool = "", outcome } = record;
     if (method !== "tools/call" || server === undefined) return;
-    // The time that a person took to approve the call says nothing about the server.
-    const serverMs = durationMs - waitedMs;
-    this.#options.series.count({ server, tool, failed: FAILED.has(outcome), durationMs: serverMs });
+    this.#options.series.count({ server, tool, failed: FAILED.has(outcome), durationMs: workMs(record) });
   }
 
   #showCalls(): void {

@@ -1,11 +1,13 @@
 // Options that a program passes to a function: finds misspelt names and values of a wrong type, which plain JavaScript does not.
 
 import { PortolanError } from "./portolan-error.ts";
-import { didYouMean } from "./suggest.ts";
+import { askAbout, suggest } from "./suggest.ts";
 
 interface OptionProblem {
   readonly message: string;
   readonly hint?: string;
+  /** Keys that were probably meant. */
+  readonly suggestions?: readonly string[];
 }
 
 /** Finds the problems of one option. `path` names it in messages, such as `handlers.elicit`. */
@@ -94,8 +96,19 @@ export function optionsError<T>(
   return new PortolanError(
     "CONFIG_INVALID",
     `${what} are not valid: ${problems.map(({ message }) => message).join("; ")}`,
-    { hint: hintOf(problems), data: { problems: problems.map(({ message }) => message) } },
+    { hint: hintOf(problems), data: dataOf(problems) },
   );
+}
+
+const MAX_SUGGESTIONS = 10;
+
+/** The problems as texts, and the keys that the program may have meant. */
+function dataOf(problems: readonly OptionProblem[]): Readonly<Record<string, unknown>> {
+  const messages = problems.map(({ message }) => message);
+  const suggestions = [...new Set(problems.flatMap((problem) => problem.suggestions ?? []))];
+  return suggestions.length === 0
+    ? { problems: messages }
+    : { problems: messages, suggestions: suggestions.slice(0, MAX_SUGGESTIONS) };
 }
 
 /** Problems of an object's keys and values. An absent value is no problem, whatever its name. */
@@ -121,10 +134,12 @@ export function hintOf(problems: readonly OptionProblem[]): string | undefined {
 function unknownKey(name: string, known: readonly string[], path: string): OptionProblem {
   // A longer form of a key, such as "elicitation" for "elicit".
   const stem = known.find((key) => name.startsWith(key));
-  const near = didYouMean(name, known) ?? (stem === undefined ? undefined : `Did you mean "${stem}"?`);
+  const near = suggest(name, known);
+  const suggestions = near.length === 0 && stem !== undefined ? [stem] : near;
   return {
     message: `unknown key ${JSON.stringify(name.slice(0, 100))}${path === "" ? "" : ` in ${path}`}`,
-    hint: near ?? `The keys${path === "" ? "" : ` of ${path}`} are ${known.join(", ")}.`,
+    hint: askAbout(suggestions) ?? `The keys${path === "" ? "" : ` of ${path}`} are ${known.join(", ")}.`,
+    suggestions,
   };
 }
 

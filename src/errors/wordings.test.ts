@@ -9,6 +9,7 @@ import {
   invalidArguments,
   missingSecrets,
   noServers,
+  optionsError,
   packageNotFound,
   unknownPrompt,
   unknownServer,
@@ -18,6 +19,29 @@ import {
 
 const said = ({ code, message, hint }: { code: string; message: string; hint: string }): string =>
   `${code}: ${message} | ${hint}`;
+
+test("the similar names are in the data of the error too", () => {
+  expect(unknownServer("fils", ["files", "git"]).data).toEqual({ suggestions: ["files"] });
+  expect(unknownServer("x", ["files"]).data).toEqual({});
+  expect(unknownTool({ name: "raed", known: ["read", "a", "raeds", "reads", "raed_", "road"] }).data).toEqual(
+    {
+      suggestions: ["raed_", "raeds", "read"],
+    },
+  );
+  expect(unknownResource({ name: "a:notse", known: ["a:notes"] }).data).toEqual({
+    ...{ uri: "a:notse", suggestions: ["a:notes"] },
+  });
+  const kind = (): [] => [];
+  const wrong = optionsError(
+    "the options",
+    { singal: 1, onEvents: 2, zzz: 3 },
+    { signal: kind, onEvent: kind },
+  );
+  expect(wrong?.data).toEqual({
+    problems: ['unknown key "singal"', 'unknown key "onEvents"', 'unknown key "zzz"'],
+    suggestions: ["signal", "onEvent"],
+  });
+});
 
 test("the wordings", () => {
   const busy = Object.assign(new Error("listen EADDRINUSE"), { code: "EADDRINUSE" });

@@ -1,7 +1,7 @@
 // Wordings of common mistakes: one function for each, so that every command, the gateway and the library say the same.
 
 import { PortolanError } from "./portolan-error.ts";
-import { didYouMean } from "./suggest.ts";
+import { askAbout, suggest } from "./suggest.ts";
 
 const MAX_LISTED = 20;
 const MAX_NAME = 200;
@@ -13,10 +13,12 @@ export const START_TIMEOUT_HINT =
 /** `known` are the servers that the user could have meant. `reason` explains a server that is elsewhere. */
 export function unknownServer(name: string, known: Iterable<string>, reason?: string): PortolanError {
   const names = [...known];
+  const suggestions = suggest(name, names);
   return new PortolanError("SERVER_UNKNOWN", `There is no server ${quoted(name)}.`, {
+    data: withSuggestions(suggestions),
     hint:
       reason ??
-      didYouMean(name, names) ??
+      askAbout(suggestions) ??
       (names.length === 0
         ? "There are no servers. Add one: portolan add <name> -- <command...>"
         : there(names)),
@@ -54,12 +56,13 @@ function unknownItem(
 ): PortolanError {
   const names = [...new Set(known)];
   const owner = server === undefined ? "No server has a" : `${server} has no`;
+  const suggestions = suggest(name, names);
   return new PortolanError(code, `${owner} ${noun} ${quoted(name)}.`, {
-    ...{ server, cause, data },
+    ...{ server, cause, data: withSuggestions(suggestions, data) },
     tool: noun === "tool" ? name.slice(0, MAX_NAME) : undefined,
     hint:
       reason ??
-      didYouMean(name, names) ??
+      askAbout(suggestions) ??
       (names.length === 0
         ? `${server === undefined ? "No server" : server} has ${server === undefined ? "any" : "no"} ${noun}s.`
         : there(names)),
@@ -164,6 +167,14 @@ export function packageNotFound(
 
 function there(names: readonly string[]): string {
   return `There ${names.length === 1 ? "is" : "are"}: ${names.slice(0, MAX_LISTED).join(", ")}${names.length > MAX_LISTED ? ", …" : ""}.`;
+}
+
+/** Adds the similar names to the data of an error, for programs; at most three. */
+function withSuggestions(
+  suggestions: readonly string[],
+  data: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> {
+  return suggestions.length === 0 ? data : { ...data, suggestions };
 }
 
 function quoted(name: string): string {

@@ -263,9 +263,7 @@ async function createGateway(
     ? await createHttpFront({
         ...{ workspace, live, legacy, modern, views, token, key, site },
         metrics: observation.telemetry.metrics,
-        metricValues: () => ({
-          ...{ refusedCalls: budgets.refusals, approvals: approvals.counts, config: configState() },
-        }),
+        metricValues: () => ({ approvals: approvals.counts, config: configState() }),
         path: checkPath(path),
         url: () => (server === undefined ? undefined : `${server.url}${path}/mcp`),
       })

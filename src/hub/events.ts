@@ -15,6 +15,7 @@ interface Common {
 /** A server was started, is ready, failed, was stopped or restarted, or something is installed for it. */
 export interface ServerEvent extends Common {
   readonly type:
+    /** Its process was started, or, without a process of its own, its connection was opened. */
     | "mcp.server_started"
     | "mcp.server_ready"
     | "mcp.server_failed"

@@ -86,3 +86,8 @@ export interface TraceIds {
   readonly traceId: string;
   readonly spanId: string;
 }
+
+/** The duration without the wait for approval: the time that a person took says nothing about the gateway and the server. */
+export function workMs({ durationMs, waitedMs = 0 }: Pick<CallRecord, "durationMs" | "waitedMs">): number {
+  return durationMs - waitedMs;
+}

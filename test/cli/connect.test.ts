@@ -343,6 +343,8 @@ describe("connect at a terminal", needs("a terminal"), () => {
     const { home, folder, env } = place({ ".cursor/mcp.json": CURSOR });
     const run = (words: string): ReturnType<typeof terminal> =>
       terminal(`cd ${folder}; portolan ${words}`, 120, env);
+    // A typed passphrase starts the vault agent, which would outlive the test.
+    onTestFinished(async () => void (await portolan(["secrets", "lock"], { cwd: folder, env })));
     const listed = await run("connect").done;
     expect(listed.screen).toContain(
       "To connect one client to the gateway of this workspace: portolan connect cursor --import",

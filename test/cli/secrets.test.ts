@@ -234,6 +234,8 @@ describe("secrets at a terminal", needs("a terminal"), () => {
   test("value and passphrase are typed and never shown; a new passphrase twice", async () => {
     const at = place();
     const env = { ...at.env, PORTOLAN_VAULT_PASSPHRASE_FILE: "" };
+    // A typed passphrase starts the vault agent, which would outlive the test.
+    onTestFinished(async () => expect(await at.run(["lock"])).toMatchObject({ code: 0 }));
     const set = terminal(`cd ${at.folder}; portolan secrets set NAME --to vault`, 100, env);
     await set.shows("Value of NAME");
     set.press(CANARY + KEYS.enter);

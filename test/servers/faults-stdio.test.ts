@@ -347,3 +347,18 @@ it("F44: hostile schemas hold neither the list nor the calls", async () => {
   expect(worst).toBeLessThan(4_000);
   expect((await mcp.callTool("echo", { text: "alive" })).text).toBe("alive");
 });
+
+it.each(["auto", "legacy", "modern"] as const)(
+  "a program that returns its input is reported as no MCP server (era %s)",
+  async (era) => {
+    const error = await failure(connectMcp({ transport: "stdio", command: "cat", sandbox: "off", era }));
+    expect(error).toMatchObject({
+      code: era === "modern" ? "VERSION_UNSUPPORTED" : "PROTOCOL_ERROR",
+      server: "cat",
+    });
+    if (era !== "modern")
+      expect(error.message).toBe(
+        "cat is not an MCP server: it sent back Portolan's own request (initialize)",
+      );
+  },
+);

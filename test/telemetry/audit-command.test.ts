@@ -3,7 +3,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openAuditLog } from "../../src/audit/index.ts";
+import { createAuditObserver, openAuditLog } from "../../src/audit/index.ts";
+import { CallObservers } from "../../src/telemetry/index.ts";
 import { portolan, temporaryFolder } from "../helpers/cli.ts";
 
 async function workspaceWithLog(): Promise<{ folder: string; log: string }> {
@@ -41,6 +42,31 @@ it("shows calls by time, caller and outcome, and verifies the log", async () => 
   const changed = await run("--verify");
   expect(changed.code).toBe(1);
   expect(changed.out).toContain("calls.jsonl:4: it was changed: its hash does not match");
+});
+
+it("shows how long a call waited for approval", async () => {
+  const { folder } = await workspaceWithLog();
+  const folders = { log: join(folder, "log"), anchors: join(folder, "anchors") };
+  const log = await openAuditLog({ folders, report: () => {} });
+  const calls = new CallObservers();
+  calls.add(createAuditObserver(log, (text) => text));
+  const waited = calls.begin({
+    ...{ method: "tools/call", params: { name: "mcp_one_slow", arguments: {} }, requestId: 1, caller: "ann" },
+    ...{ transport: "http", era: "modern", revision: "2026-07-28" },
+  });
+  waited.waits();
+  waited.resumed();
+  waited.finish();
+  await log.close();
+  const { out } = await portolan(["audit", "calls", "-w", folder, "--json", "--tool", "mcp_one_slow"]);
+  const { calls: shown } = JSON.parse(out) as { calls: { durationMs: number; waitedMs: number }[] };
+  expect(shown).toMatchObject([
+    { durationMs: expect.any(Number) as number, waitedMs: expect.any(Number) as number },
+  ]);
+  const text = (await portolan(["audit", "calls", "-w", folder, "--text"])).out.trim().split("\n");
+  expect(text.filter((line) => line.includes("waiting for approval"))).toEqual([
+    expect.stringMatching(/mcp_one_slow {2}ok {2}\d+ ms \(\d+ ms of them waiting for approval\)$/),
+  ]);
 });
 
 it("reports wrong options all at once, and a workspace without an audit log", async () => {

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { type OpenedGateway, openGateway } from "../../src/gateway/index.ts";
+import type { CallRecord } from "../../src/telemetry/index.ts";
 import { stdioCommand } from "../fixtures/processes.mjs";
 import { until } from "../helpers/connect.ts";
 import { RawModern } from "../helpers/raw-clients.ts";
@@ -79,6 +80,48 @@ it("counts the calls of each caller, and the calls that waited for approval", as
     '{outcome="withdrawn"} 0',
   ]);
   expect(await metric("portolan_calls_total")).toContain('{caller="agent",outcome="tool_error"} 1');
+});
+
+it("counts refused calls by decision and by the key of the rule, also those of the rules of a caller", async () => {
+  const { gateway, url, save, metric } = await serve();
+  const token = "${file:token}";
+  const use = async (rules: object): Promise<void> => {
+    save({ callers: [{ name: "agent", token, ...rules }], budgets: { few: { calls: "1/h" } } });
+    await gateway.reload();
+  };
+  const call = (name: string) =>
+    new RawModern(url, { token: AGENT }).call("tools/call", { name, arguments: { text: "hi" } });
+  await use({ deny: { tools: ["mcp_main_give", "mcp_main_fail"] } });
+  await call("mcp_main_give");
+  await call("mcp_main_fail");
+  // A tool that no server has is refused by no rule.
+  await call("mcp_main_missing");
+  await use({ allow: { tools: ["mcp_main_echo"] } });
+  await call("mcp_main_fail");
+  await call("mcp_main_echo");
+  await call("mcp_main_echo");
+  expect(await metric("portolan_refused_calls_total")).toEqual([
+    '{decision="refused",rule="deny.tools"} 2',
+    '{decision="refused",rule="allow.tools"} 1',
+    '{decision="over_budget",rule="few"} 1',
+  ]);
+});
+
+it("the duration of a call has no part of the time in which it waited for approval", async () => {
+  const { gateway, url, metric } = await serve();
+  const records: CallRecord[] = [];
+  gateway.calls.add({ ended: (record) => void records.push(record) });
+  const exchange = new RawModern(url, { token: AGENT }).post("tools/call", {
+    ...{ ...CALL, _meta: { progressToken: "p" } },
+  });
+  await until(async () => (await gateway.approvals.list()).length > 0);
+  const [waiting] = await gateway.approvals.list();
+  await gateway.approvals.decide({ id: waiting?.id ?? "", approve: true }, "terminal");
+  await exchange.answer();
+  const { durationMs, waitedMs = 0 } = records[0] as CallRecord;
+  expect(waitedMs).toBeGreaterThan(0);
+  const [sum] = await metric('mcp_server_operation_duration_seconds_sum{mcp_method_name="tools/call"');
+  expect(Number(sum?.split(" ").at(-1))).toBeCloseTo((durationMs - waitedMs) / 1_000, 6);
 });
 
 it("shows whether the saved config is in use, and when a valid one was applied", async () => {

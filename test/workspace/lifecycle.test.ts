@@ -4,7 +4,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { openWorkspace, type Workspace } from "../../src/hub/index.ts";
+import { type HubEvent, openWorkspace, type Workspace } from "../../src/hub/index.ts";
+import { type Registry, startRegistry } from "../fixtures/npm-registry.mjs";
+import { stdioCommand } from "../fixtures/processes.mjs";
 import { until } from "../helpers/connect.ts";
 import { declare, isRunning, open, stdio, temporary } from "../helpers/workspace.ts";
 
@@ -236,4 +238,81 @@ test("with max_retries: 0, the calls that wait for a start that fails cause no s
   const calls = [1, 2, 3].map(() => expect(who(contracts)).rejects.toThrow("a-mcp exited with code 1"));
   await Promise.all(calls);
   expect(readFileSync(log, "utf8")).toBe("x");
+});
+
+/** A registry whose only package never arrives, and an own store. */
+async function slowRegistry(): Promise<Registry> {
+  const registry = await startRegistry();
+  onTestFinished(() => registry.close());
+  registry.publish({ name: "slow-server", version: "1.0.0", bin: "server.js", files: { "server.js": "" } });
+  vi.stubEnv("npm_config_registry", registry.url);
+  vi.stubEnv("XDG_DATA_HOME", temporary());
+  onTestFinished(() => void vi.unstubAllEnvs());
+  return registry;
+}
+
+test("the health of a server says what is installed, and close() ends the installation for good", async () => {
+  const registry = await slowRegistry();
+  const held = registry.hold(/slow-server/);
+  const events: HubEvent[] = [];
+  const npm = "slow-server@1.0.0";
+  const workspace = await openWorkspace(
+    // Both have one package, so that one waits for the installation of the other.
+    { servers: { one: { npm }, two: { npm, args: ["more"] } } },
+    {
+      ...{ snapshots: false, waitMs: 1, onDiagnostic: () => {} },
+      onEvent: (event) => void events.push(event),
+    },
+  );
+  onTestFinished(() => workspace.close());
+  await held.seen;
+  const installing = workspace.health().filter((one) => one.installing !== undefined);
+  expect(installing).toMatchObject([{ state: "starting", installing: { what: `installing ${npm}` } }]);
+  expect(Date.parse(installing[0]?.installing?.since ?? "")).toBeLessThanOrEqual(Date.now());
+  const waiting = workspace.callTool("one.x").catch(() => {});
+  await workspace.close();
+  await waiting;
+  const [requests, heard] = [registry.requests.length, events.length];
+  held.release();
+  // A second installation would begin now: npm needs less than this to send its first request.
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  expect([registry.requests.length, events.length]).toEqual([requests, heard]);
+  expect(events.filter(({ type }) => type === "mcp.server_installing")).toHaveLength(1);
+  // No process of a server was started.
+  expect(events.filter(({ type }) => type === "mcp.server_started")).toEqual([]);
+  expect(workspace.health().map(({ state }) => state)).toEqual(["stopped", "stopped"]);
+});
+
+test("mcp.server_started follows the start of the process, and stderr is that of the last start", async () => {
+  const file = join(temporary(), "starts");
+  const script = `const { appendFileSync, readFileSync } = require("node:fs");
+appendFileSync(${JSON.stringify(file)}, "x");
+console.error("start " + readFileSync(${JSON.stringify(file)}, "utf8").length);
+process.exit(3);`;
+  const events: HubEvent[] = [];
+  const { command, args } = stdioCommand();
+  const workspace = await openWorkspace(
+    {
+      servers: {
+        missing: { command: "portolan-no-such-program", sandbox: "off" },
+        ready: { command, args: [...args], sandbox: "off" },
+        dying: { command: process.execPath, args: ["-e", script], sandbox: "off" },
+      },
+    },
+    { ...{ snapshots: false, onDiagnostic: () => {} }, onEvent: (event) => void events.push(event) },
+  );
+  onTestFinished(() => workspace.close());
+  const of = (server: string): string[] =>
+    events
+      .filter((event) => event.server === server && event.type !== "mcp.sandbox_relaxed")
+      .map(({ type }) => type);
+  expect(of("ready")).toEqual(["mcp.server_started", "mcp.tools_changed", "mcp.server_ready"]);
+  expect(of("missing")).toEqual(["mcp.server_failed"]);
+  expect(of("dying").slice(0, 2)).toEqual(["mcp.server_started", "mcp.server_failed"]);
+  await until(() => of("dying").filter((type) => type === "mcp.server_failed").length > 1);
+  const starts = readFileSync(file, "utf8").length;
+  const health = workspace.health().find(({ alias }) => alias === "dying");
+  expect(starts).toBeGreaterThan(1);
+  expect(health?.stderr?.trim()).toMatch(/^start \d+$/);
+  expect(health?.error?.message).toMatch(/: start \d+$/);
 });

@@ -420,3 +420,27 @@ describe("two servers with one URL", () => {
     }
   });
 });
+
+it("a tool of a closed workspace, and of a stopped bridge, names its server", async () => {
+  const workspace = await openFields({ servers: { demo: SERVER } });
+  const tool = (await workspace.tools()).find(({ name }) => name.endsWith("_echo"));
+  await workspace.close();
+  const bridge = bridgeOf({ servers: { demo: SERVER } });
+  await bridge.start();
+  const other = bridge.getTools().find(({ name }) => name.endsWith("_echo"));
+  await bridge.stop();
+  for (const one of [tool, other])
+    expect(await failure(Promise.resolve(one?.execute({ text: "x" })))).toMatchObject({
+      ...{ code: "CONNECTION_CLOSED", server: "demo", tool: one?.name, data: { neverRan: true } },
+      message: `${one?.name} of demo was not called: this workspace was closed`,
+      hint: expect.stringContaining("stopped the bridge") as string,
+    });
+  // The input is not valid, so the list is read again.
+  expect(await failure(Promise.resolve(tool?.execute({})))).toMatchObject({
+    ...{ code: "CONNECTION_CLOSED", server: "demo", tool: tool?.name },
+  });
+  expect(await failure(workspace.readResource("test:one"))).toMatchObject({
+    message: "resources/read was not called: this workspace was closed",
+    server: undefined,
+  });
+});

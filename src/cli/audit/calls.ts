@@ -117,6 +117,10 @@ function line(entry: AuditEntry, colors: Colors): string {
     outcome === "ok" ? colors.green : outcome === "input_required" ? colors.cyan : colors.red;
   const { kind, by, rule } = (entry.decision ?? {}) as { kind?: string; by?: string; rule?: string };
   const who = `${by === undefined ? "" : ` by ${by}`}${rule === undefined ? "" : ` (${rule})`}`;
+  const waited =
+    typeof entry.waitedMs === "number"
+      ? ` (${Math.round(entry.waitedMs)} ms of them waiting for approval)`
+      : "";
   return [
     colors.dim(formatTime(String(entry.time))),
     text("caller", 60),
@@ -124,7 +128,7 @@ function line(entry: AuditEntry, colors: Colors): string {
     colors.bold(text("target", 200) ?? ""),
     paint(outcome),
     text("code", 40),
-    `${Math.round(Number(entry.durationMs))} ms`,
+    `${Math.round(Number(entry.durationMs))} ms${waited}`,
     kind === undefined || kind === "allowed" ? undefined : plainLine(`${kind}${who}`, 200),
   ]
     .filter((part) => part !== undefined)

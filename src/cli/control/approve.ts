@@ -6,23 +6,33 @@ import type { ShownApproval, WaitingCall } from "../../gateway/index.ts";
 import type { Cli } from "../context.ts";
 import { parseTime } from "../options/parse.ts";
 import { formatDuration } from "../terminal/layout.ts";
-import { plainLine } from "../terminal/safe-text.ts";
+import { plainLine, toJsonText } from "../terminal/safe-text.ts";
 import { optionFor } from "../workspace/elsewhere.ts";
 import { toGatewayField } from "../workspace/running.ts";
+import { followApprovals } from "./approve-follow.ts";
 import { findControlled, type RawControlOptions, requireGateway, withGateway } from "./find.ts";
 
 export interface RawApproveOptions extends RawControlOptions {
   for?: string;
   deny?: boolean;
   reason?: string;
+  follow?: boolean;
 }
 
 const MAX_ARGUMENTS = 8_000;
 
-/** Without an id, lists what waits. */
+/** Without an id, lists what waits; with `--follow`, continues to do so. */
 export async function approve(cli: Cli, words: readonly string[], raw: RawApproveOptions): Promise<number> {
   const [id, ...more] = words;
   checkUsage(id, more, raw);
+  if (raw.follow === true)
+    return followApprovals(cli, await gatewaysOf(cli, raw), (call, gateway) =>
+      cli.output.print(
+        cli.output.form === "json"
+          ? toJsonText(toJson({ call, gateway }))
+          : `${block(cli, { call, gateway })}\n`,
+      ),
+    );
   if (id === undefined) return list(cli, await waitingOf(cli, raw));
   const forMs = raw.for === undefined ? undefined : readTime(raw.for);
   const all = await waitingOf(cli, raw);
@@ -78,7 +88,11 @@ async function unknownCall(
 }
 
 function checkUsage(id: string | undefined, more: readonly string[], raw: RawApproveOptions): void {
-  const hint = "portolan approve [id] [--for 10m | --deny [--reason <text>]]";
+  const hint = "portolan approve [id] [--for 10m | --deny [--reason <text>]], or portolan approve -f";
+  if (raw.follow === true && id !== undefined)
+    throw new PortolanError("USAGE", "--follow shows all waiting calls; it cannot be used with an id.", {
+      hint,
+    });
   if (more.length > 0) throw new PortolanError("USAGE", "approve takes one id.", { hint });
   if (id === undefined && (raw.for !== undefined || raw.deny === true || raw.reason !== undefined))
     throw new PortolanError(
@@ -105,11 +119,15 @@ interface FoundCall {
   readonly gateway: RunningGateway;
 }
 
+/** Throws if no gateway runs. */
+async function gatewaysOf(cli: Cli, raw: RawApproveOptions): Promise<readonly RunningGateway[]> {
+  const gateways = await findControlled(cli, raw);
+  return gateways.length > 0 ? gateways : [await requireGateway(cli, raw)];
+}
+
 /** The calls of every gateway of the workspace: clients on stdio may each have one. */
 async function waitingOf(cli: Cli, raw: RawApproveOptions): Promise<readonly FoundCall[]> {
-  const gateways = await findControlled(cli, raw);
-  // Throws if none runs.
-  if (gateways.length === 0) await requireGateway(cli, raw);
+  const gateways = await gatewaysOf(cli, raw);
   const found = await Promise.all(
     gateways.map(async (gateway) => {
       const waiting = await withGateway(gateway, (client) => client.approvals());
@@ -119,35 +137,35 @@ async function waitingOf(cli: Cli, raw: RawApproveOptions): Promise<readonly Fou
   return found.flat().toSorted((a, b) => (a.call.time < b.call.time ? -1 : 1));
 }
 
-function list({ io, output }: Cli, all: readonly FoundCall[]): number {
-  if (output.form === "json") {
-    output.json({ waiting: all.map(({ call, gateway }) => ({ ...call, gateway: toGatewayField(gateway) })) });
-    return 0;
-  }
-  if (all.length === 0) {
-    output.print("No call is waiting for approval.");
-    return 0;
-  }
-  const { colors } = output;
-  const blocks = all.map(({ call, gateway }) => {
-    const command = `portolan approve ${call.id}${optionFor(gateway.path, io)}`;
-    // A rule without a reason of its own describes itself.
-    const rule = call.reason.includes(call.rule) ? "" : ` (${plainLine(call.rule, 200)})`;
-    const left = Math.max(0, Math.round((Date.parse(call.expires) - Date.now()) / 1_000));
-    const cut = call.cut === 0 ? "" : ` (and ${call.cut} more characters)`;
-    const gone = call.isConnected
-      ? ""
-      : "\n  The client no longer waits for this call. An approval applies to the next call of the client with the same tool and arguments.";
-    const times = call.maxForMs === undefined ? "" : `, or --for up to ${formatDuration(call.maxForMs)}`;
-    return [
-      `${colors.bold(call.id)}  ${nameOf(call)}  ${colors.dim(`${left} s left`)}`,
-      `  ${plainLine(call.reason, 500)}${rule}.${gone}`,
-      `  Arguments: ${plainLine(call.arguments, MAX_ARGUMENTS)}${cut}`,
-      colors.dim(`  ${command}${times}; ${command} --deny`),
-    ].join("\n");
-  });
-  output.print(blocks.join("\n\n"));
+function list(cli: Cli, all: readonly FoundCall[]): number {
+  const { output } = cli;
+  if (output.form === "json") output.json({ waiting: all.map(toJson) });
+  else if (all.length === 0) output.print("No call is waiting for approval.");
+  else output.print(all.map((found) => block(cli, found)).join("\n\n"));
   return 0;
+}
+
+function toJson({ call, gateway }: FoundCall): object {
+  return { ...call, gateway: toGatewayField(gateway) };
+}
+
+/** A waiting call as text. */
+function block({ io, output: { colors } }: Cli, { call, gateway }: FoundCall): string {
+  const command = `portolan approve ${call.id}${optionFor(gateway.path, io)}`;
+  // A rule without a reason of its own describes itself.
+  const rule = call.reason.includes(call.rule) ? "" : ` (${plainLine(call.rule, 200)})`;
+  const left = Math.max(0, Math.round((Date.parse(call.expires) - Date.now()) / 1_000));
+  const cut = call.cut === 0 ? "" : ` (and ${call.cut} more characters)`;
+  const gone = call.isConnected
+    ? ""
+    : "\n  The client no longer waits for this call. An approval applies to the next call of the client with the same tool and arguments.";
+  const times = call.maxForMs === undefined ? "" : `, or --for up to ${formatDuration(call.maxForMs)}`;
+  return [
+    `${colors.bold(call.id)}  ${nameOf(call)}  ${colors.dim(`${left} s left`)}`,
+    `  ${plainLine(call.reason, 500)}${rule}.${gone}`,
+    `  Arguments: ${plainLine(call.arguments, MAX_ARGUMENTS)}${cut}`,
+    colors.dim(`  ${command}${times}; ${command} --deny`),
+  ].join("\n");
 }
 
 function nameOf({ server, tool, caller, client }: WaitingCall): string {

@@ -27,12 +27,19 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
     .option("--for <time>", "approve this and equal calls for this time, if the rule allows it")
     .option("--deny", "deny the call")
     .option("--reason <text>", "with --deny: the reason, which the caller reads")
+    .option("-f, --follow", "show calls as they begin to wait, and ask about each, until Ctrl-C")
     .action((words: string[], raw: RawApproveOptions) =>
-      run(raw, async (cli) => (await import("./approve.ts")).approve(cli, words, raw)),
+      run(raw, async (cli) => (await import("./approve.ts")).approve(cli, words, raw), {
+        cancelling:
+          raw.follow === true
+            ? "No more calls are shown. Calls that wait for approval keep waiting."
+            : undefined,
+      }),
     );
   explain(pidOption(approve), {
     examples: [
       "portolan approve",
+      "portolan approve -f",
       "portolan approve k7m2xq4p",
       "portolan approve k7m2xq4p --for 10m",
       'portolan approve k7m2xq4p --deny --reason "not this file"',
@@ -40,6 +47,7 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
     sections: [
       GATEWAY,
       "Rules below gateway.approval of portolan.yaml make calls wait. An approval is for one caller, one tool and exactly the arguments that are shown.",
+      "With -f, the command asks about each call if stdin and stderr are a terminal. Otherwise it only prints the calls; with --json, one line for each.",
       exitCodes({
         0: "done",
         2: "wrong usage, or no call with this id is waiting",

@@ -1,8 +1,9 @@
-// The line below the table of servers: how many are up, and how many tools are withheld.
+// The table of servers: what is being installed; and the line below it: how many are up, and how many tools are withheld.
 
 import { expect, it } from "vitest";
 import type { ServerHealth } from "../../hub/index.ts";
-import { summarize } from "./server-table.ts";
+import { createColors } from "../terminal/colors.ts";
+import { describeStatus, summarize } from "./server-table.ts";
 
 const server = (alias: string, more: Partial<ServerHealth> = {}): ServerHealth => ({
   alias,
@@ -37,4 +38,17 @@ it.each<[string, ServerHealth[]]>([
   ],
 ])("%s", (line, servers) => {
   expect(summarize(servers)).toBe(line);
+});
+
+it("says what is being installed for a server, and since when", () => {
+  const installing = { what: "installing weather@^2", since: "2026-01-02T03:04:05.000Z" };
+  const now = Date.parse(installing.since) + 200_000;
+  const shown = (more: Partial<ServerHealth>): string =>
+    describeStatus([server("a", { state: "starting", ...more })], {
+      ...{ colors: createColors(false), width: undefined, now, label: (file: string) => file },
+    });
+  expect(shown({ installing })).toContain(
+    "The server is not ready yet: installing weather@^2 (began 3m ago). This can take minutes. Run portolan status again.",
+  );
+  expect(shown({})).toContain("    The server is not ready yet. Run portolan status again.");
 });

@@ -107,9 +107,19 @@ function cells(server: ServerHealth, { colors, now, label }: TableView): Cell[] 
 function details(
   server: ServerHealth,
   configFile: string | undefined,
-  { colors, width, rightsOf, loginOf }: TableView,
+  { colors, width, now, rightsOf, loginOf }: TableView,
 ): string[] {
-  const { alias, error, restarts, state, transport, dedicatedProcesses: more = 0, sandbox, pins } = server;
+  const {
+    alias,
+    error,
+    restarts,
+    state,
+    installing,
+    transport,
+    dedicatedProcesses: more = 0,
+    sandbox,
+    pins,
+  } = server;
   const room = width === undefined ? undefined : width - 4;
   const lines: string[] = [];
   const add = (text: string, paint: Paint = (same) => same): void => {
@@ -121,13 +131,15 @@ function details(
   };
   if (configFile !== undefined)
     add(room === undefined ? configFile : cut(`config file ${configFile}`, room), colors.dim);
+  if (installing !== undefined)
+    add(
+      `The server is not ready yet: ${plainLine(installing.what, 200)} (began ${formatAge(now - Date.parse(installing.since))}). This can take minutes. Run portolan status again.`,
+    );
   if (error !== undefined) {
     add(`${plainLine(error.message, 500)} [${error.code}]`, statePaint(state, colors));
     if (error.hint !== "") add(`hint ${plainLine(error.hint, 500)}`);
-  } else if (state === "starting")
-    add(
-      "The server is not ready yet. Its first start can take minutes if Portolan installs its package. Run portolan status again.",
-    );
+  } else if (state === "starting" && installing === undefined)
+    add("The server is not ready yet. Run portolan status again.");
   const login = loginOf?.(alias);
   if (login !== undefined) add(plainLine(login, 300), colors.dim);
   const rights = rightsOf?.(alias);

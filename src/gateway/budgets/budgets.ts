@@ -5,7 +5,7 @@ import { toWildcard } from "../../base/text/wildcard.ts";
 import type { Report } from "../../errors/index.ts";
 import type { CallCheck, EventBus, Hub, RoutedCall, ViewTool } from "../../hub/index.ts";
 import type { BudgetAmount, GatewayBudget, GatewaySettings, JsonObject } from "../../model/index.ts";
-import { argumentDigest, type Decision } from "../../telemetry/index.ts";
+import { argumentDigest } from "../../telemetry/index.ts";
 import type { Call } from "../../upstream/index.ts";
 import { CounterFile } from "./counter-file.ts";
 import { type BudgetKind, type CounterName, Counters } from "./counters.ts";
@@ -49,7 +49,6 @@ export class Budgets {
   readonly #counters: Counters;
   readonly #loops: LoopBreaker;
   readonly #file: CounterFile | undefined;
-  readonly #refusals = new Map<string, { decision: Decision; value: number }>();
   #rules: readonly Rule[] = [];
   #settings: Pick<GatewaySettings, "budgets" | "loops"> = {};
   #isExempt: (tool: ViewTool) => boolean = () => false;
@@ -91,11 +90,6 @@ export class Budgets {
         return [{ budget, kind, caller, used, amount: amount.amount, periodMs: amount.periodMs, until }];
       })
       .toSorted((a, b) => b.used / b.amount - a.used / a.amount);
-  }
-
-  /** Number of refused calls, by rule. */
-  get refusals(): readonly { readonly decision: Decision; readonly value: number }[] {
-    return [...this.#refusals.values()];
   }
 
   async close(): Promise<void> {
@@ -188,7 +182,7 @@ export class Budgets {
     { call, tool }: RoutedCall,
   ): { readonly message: string; readonly retryAfterMs: number | undefined } {
     const { budget, kind, amount, used, until } = refusal;
-    this.#decide(call, { kind: "over_budget", rule: budget });
+    call.observation?.decide({ kind: "over_budget", rule: budget });
     if (this.#counters.isFirstRefusal({ budget, kind, caller }, amount))
       this.#options.events.emit({
         type: "gateway.budget_exceeded",
@@ -207,7 +201,7 @@ export class Budgets {
     const found = this.#loops.begin(counted, tool.annotations?.readOnlyHint === true, loops);
     if ("ended" in found) return found;
     const { calls, until, isFirst } = found;
-    this.#decide(call, { kind: "loop", rule: "loops" });
+    call.observation?.decide({ kind: "loop", rule: "loops" });
     if (isFirst)
       this.#options.events.emit({
         type: "gateway.loop_stopped",
@@ -217,14 +211,6 @@ export class Budgets {
     const now = this.#now();
     const text = loopText({ tool: tool.name, calls, until }, loops.withinMs, now);
     return { refusal: refusalResult("loop", text, until - now) };
-  }
-
-  #decide({ observation }: Call, decision: Decision): void {
-    observation?.decide(decision);
-    const key = `${decision.kind} ${decision.rule}`;
-    const known = this.#refusals.get(key);
-    if (known === undefined) this.#refusals.set(key, { decision, value: 1 });
-    else known.value += 1;
   }
 }
 

@@ -7,7 +7,6 @@ import type { PrometheusSettings } from "../../model/index.ts";
 import type { CallMetrics, Gauge } from "../../telemetry/index.ts";
 import type { AuthenticatedCaller } from "../access/types.ts";
 import type { Approvals } from "../approval/approvals.ts";
-import type { Budgets } from "../budgets/budgets.ts";
 import type { ConfigState } from "./config-state.ts";
 
 export interface MetricsPage {
@@ -19,8 +18,6 @@ export interface MetricsPage {
 
 /** Values of the gateway that are read at the time of a scrape. */
 export interface GatewayValues {
-  /** Calls that budgets and the loop breaker refused. */
-  readonly refusedCalls: Budgets["refusals"];
   readonly approvals: Approvals["counts"];
   readonly config: ConfigState;
 }
@@ -57,7 +54,7 @@ export function createMetricsPage({
 function gaugesOf(
   { hub, diagnostics }: OpenedWorkspace,
   refusals: ReadonlyMap<string, number>,
-  { refusedCalls, approvals, config }: GatewayValues,
+  { approvals, config }: GatewayValues,
 ): Gauge[] {
   const servers = hub.members.filter(({ config }) => config.enabled);
   const health = servers.map(healthOf);
@@ -97,15 +94,6 @@ function gaugesOf(
       help: "Requests that access control or a limit refused.",
       type: "counter",
       samples: [...refusals].map(([code, value]) => ({ labels: { code }, value })),
-    },
-    {
-      name: "portolan_refused_calls_total",
-      help: "Tool calls that a budget refused, or that the loop breaker refused because they repeat earlier calls.",
-      type: "counter",
-      samples: refusedCalls.map(({ decision: { kind, rule = "" }, value }) => ({
-        labels: { decision: kind, rule },
-        value,
-      })),
     },
     {
       name: "portolan_approvals_waiting",

@@ -44,13 +44,15 @@ export interface ServerHealth {
     /** Facts for programs, as in `PortolanError.data`; absent if there are none. */
     readonly data?: Readonly<Record<string, unknown>>;
   };
-  /** The last lines of stderr. */
+  /** What is being installed for the server, such as `installing weather@^2`, and since when (ISO time); absent if nothing is. */
+  readonly installing?: { readonly what: string; readonly since: string };
+  /** The last lines of stderr since the last start. While a failed server is started again without output: of the failed start. */
   readonly stderr?: string;
 }
 
 export function healthOf(member: Member): ServerHealth {
   const { alias, state, since, config, inventory } = member;
-  const { description, plan, restarts, dedicatedCount } = member.processes;
+  const { description, plan, restarts, dedicatedCount, installing } = member.processes;
   const { error: lastError, stderr } = member.lastError;
   const { latencyMs } = member;
   const failing = state !== "ready" && state !== "idle";
@@ -86,7 +88,8 @@ export function healthOf(member: Member): ServerHealth {
             hint: serverHint(member, lastError),
             data: filled(lastError.data),
           },
-    stderr: (stderr || lastError?.stderr) ?? undefined,
+    installing: installing && { what: installing.what, since: installing.since.toISOString() },
+    stderr: stderr || (failing ? lastError?.stderr : undefined) || undefined,
   };
 }
 

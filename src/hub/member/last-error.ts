@@ -27,7 +27,7 @@ const OF_A_PROCESS: ReadonlySet<string> = new Set(["SERVER_CRASHED", "SERVER_STA
 export class LastError {
   /** The last error about the server itself. */
   error: PortolanError | undefined;
-  /** The end of its stderr output. */
+  /** The end of the stderr output since the last start. */
   stderr = "";
   /** The server name in the errors of the open session, which another alias may have opened. */
   sessionName: string | undefined;
@@ -37,6 +37,11 @@ export class LastError {
   constructor(alias: string, redactor: Redactor) {
     this.#alias = alias;
     this.#redactor = redactor;
+  }
+
+  /** A process or session is opened: the output of an earlier one explains nothing about it. */
+  begins(): void {
+    this.stderr = "";
   }
 
   wrote(text: string): void {
@@ -59,7 +64,7 @@ export class LastError {
     if (error === undefined) return {};
     const exit = { code: error.data.exitCode, signal: error.data.signal };
     const line = OF_A_PROCESS.has(error.code)
-      ? explainingLine(this.stderr, exit)?.slice(0, REASON_CHARS)
+      ? explainingLine(error.stderr || this.stderr, exit)?.slice(0, REASON_CHARS)
       : undefined;
     // The message of a failed start may contain the line already.
     const isNew = line !== undefined && !error.message.includes(line);

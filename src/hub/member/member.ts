@@ -60,7 +60,6 @@ export interface MemberOptions extends ServerContext {
 }
 
 const EVENTS: Readonly<Record<LifecycleEvent, ServerEvent["type"]>> = {
-  started: "mcp.server_started",
   ready: "mcp.server_ready",
   restarted: "mcp.server_restarted",
   failed: "mcp.server_failed",
@@ -138,6 +137,7 @@ export class Member {
         this.since = new Date();
       },
       event: (event) => this.#report(event),
+      started: () => this.#emit("mcp.server_started"),
       checkLate: (call) => this.#calls.checkPins(call),
       isReadOnlyTool: (tool) =>
         this.inventory.tools.find(({ name }) => name === tool)?.annotations?.readOnlyHint,

@@ -21,8 +21,13 @@ test("a start is aborted when its last user has left", async () => {
   expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
 });
 
-test("a start is aborted when its user left before it began", async () => {
-  await expect(new ProcessPool().acquire("late", "one", endless, AbortSignal.abort(), heard)).rejects.toThrow(
-    "given up",
-  );
+test("nothing is started for a user that left before", async () => {
+  let opened = 0;
+  const open = (signal: AbortSignal): Promise<Upstream> => {
+    opened += 1;
+    return endless(signal);
+  };
+  const left = AbortSignal.abort(new Error("it left"));
+  await expect(new ProcessPool().acquire("late", "one", open, left, heard)).rejects.toThrow("it left");
+  expect(opened).toBe(0);
 });

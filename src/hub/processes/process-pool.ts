@@ -47,6 +47,8 @@ export class ProcessPool {
     leave: AbortSignal,
     listener: ProcessListener,
   ): Promise<SessionHandle> {
+    // After the close of a workspace, nothing may be installed or started.
+    leave.throwIfAborted();
     let shared = this.#entries.get(key);
     if (shared === undefined) {
       const abandoned = new AbortController();
@@ -104,9 +106,7 @@ export class ProcessPool {
       await own.opening.then((upstream) => upstream.close()).catch(() => {});
     };
     const left = (): void => void release();
-    // A signal that has aborted already fires no event.
-    if (leave.aborted) left();
-    else leave.addEventListener("abort", left, { once: true });
+    leave.addEventListener("abort", left, { once: true });
     try {
       return { upstream: await own.opening, release };
     } catch (error) {

@@ -49,6 +49,8 @@ export interface ProcessesOptions
   readonly stderrLog: StderrLog;
   readonly callRedactor: CallRedactor;
   readonly events: EventBus;
+  /** The process of the main instance was started; without a process of its own: its session was opened. */
+  readonly started: () => void;
   readonly log: (message: JsonObject) => void;
   readonly resourceUpdated: (uri: string) => void;
   /** A list of the server has changed. */
@@ -63,6 +65,8 @@ export class Processes {
   /** The instance that calls share. */
   readonly main: SupervisedUpstream;
   description: Description | undefined;
+  /** What is being installed for the next start, as its progress says it; undefined if nothing is. */
+  installing: { readonly what: string; readonly since: Date } | undefined;
   /** The process groups that were started, by id; some may have ended. */
   readonly groups = new Set<number>();
   /** The launch plans of the last starts: of the server, or of each driver of the contracts. */
@@ -100,11 +104,22 @@ export class Processes {
       name: config.alias,
       requestTimeoutMs: limits.requestTimeoutMs,
       open: async (signal, before) => {
+        lastError.begins();
+        const started = this.#once(signal);
+        const onProcess = (): void => {
+          // A server that died of the era probe is started again. Contracts have the output of all drivers.
+          if (config.endpoint.transport !== "contracts") lastError.begins();
+          started();
+        };
         try {
           await this.#after;
-          return await this.#open(signal, { knownLegacy: before?.era === "legacy" });
+          const handle = await this.#open(signal, { knownLegacy: before?.era === "legacy" }, onProcess);
+          started();
+          return handle;
         } catch (thrown) {
           throw lastError.note(thrown);
+        } finally {
+          this.installing = undefined;
         }
       },
       opened: (handle, isRenewed) => {
@@ -234,14 +249,35 @@ export class Processes {
     this.#placement.describe(this.description);
   }
 
-  #open(leave: AbortSignal, more: Pick<OpenTerms, "knownLegacy" | "dedicated">): Promise<SessionHandle> {
+  /** Reports one start once: a server that dies of the era probe has a second process. */
+  #once(signal: AbortSignal): () => void {
+    let isReported = false;
+    return () => {
+      if (isReported || signal.aborted) return;
+      isReported = true;
+      this.#options.started();
+    };
+  }
+
+  #open(
+    leave: AbortSignal,
+    more: Pick<OpenTerms, "knownLegacy" | "dedicated">,
+    onProcess: () => void = () => {},
+  ): Promise<SessionHandle> {
     const { limits } = this.#options;
+    const listener: ProcessListener = {
+      stderr: this.#listener.stderr,
+      launch: (news) => {
+        if (news.type === "started") onProcess();
+        this.#listener.launch(news);
+      },
+    };
     return openServerSession(
       { ...this.#options, onDeniedPath: this.#deniedPath },
       {
         limits,
         leave,
-        listener: this.#listener,
+        listener,
         launches: this.#launches,
         ...more,
       },
@@ -303,9 +339,12 @@ export class Processes {
       this.#options.stderrLog.write(text);
     },
     launch: (news) => {
+      if (news.type === "progress" && news.what !== this.installing?.what)
+        this.installing = { what: this.#options.redactor.redactText(news.what), since: new Date() };
       // The words of a plan contain resolved secrets, and other commands and the console show them.
       // A shared process was planned for the server that opened it.
       if (news.type === "planned") {
+        this.installing = undefined;
         const key = this.#options.config.endpoint.transport === "contracts" ? news.plan.server : this.#alias;
         this.#plans.set(key, { ...this.#options.redactor.redactValue(news.plan), server: this.#alias });
         // The diagnostics of its plan are reported for each server.

@@ -179,14 +179,32 @@ export class HubView implements Upstream {
 
   #attempt(call: Call): Promise<JsonObject> {
     try {
-      if (this.#source.closed)
-        throw new PortolanError("CONNECTION_CLOSED", `${this.name} is closed`, { server: this.name });
+      if (this.#source.closed) throw this.#closed(call);
       const { observation } = call;
       if (observation?.hasPhases !== true) return this.#dispatch(call);
       return trackPhase(observation.phase({ name: "hub", method: call.method }), () => this.#dispatch(call));
     } catch (error) {
       return Promise.reject(toPortolanError(error));
     }
+  }
+
+  /** Names the server of the tool or prompt, because the view itself is no server. */
+  #closed({ method, params }: Call): PortolanError {
+    const routes =
+      method === "tools/call"
+        ? this.table.toolRoutes
+        : method === "prompts/get"
+          ? this.table.promptRoutes
+          : undefined;
+    const name = String(params?.name);
+    const server = routes?.get(name)?.member.alias;
+    const what = server === undefined ? method : `${name} of ${server}`;
+    return new PortolanError("CONNECTION_CLOSED", `${what} was not called: ${this.name} was closed`, {
+      server,
+      tool: method === "tools/call" && server !== undefined ? name : undefined,
+      data: { neverRan: true },
+      hint: "If your program closed the workspace or stopped the bridge: open or start it again, and use its new tools.",
+    });
   }
 
   notify(method: string, params?: JsonObject): void {

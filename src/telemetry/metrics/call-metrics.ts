@@ -9,8 +9,9 @@ import {
   serverAttributes,
 } from "../attributes.ts";
 import type { CallObserver } from "../observers.ts";
-import type { CallRecord, Phase } from "../record.ts";
+import { type CallRecord, type Phase, workMs } from "../record.ts";
 import { CallerCounts } from "./caller-counts.ts";
+import { RefusalCounts } from "./refusal-counts.ts";
 import { type Gauge, Histogram, type HistogramSnapshot, writeGauge } from "./registry.ts";
 import { SeriesIndex } from "./series-index.ts";
 
@@ -29,7 +30,7 @@ const toName = (name: string): string => `${name.replaceAll(".", "_")}_seconds`;
 export function createCallMetrics(): CallMetrics {
   const server = new Histogram(
     toName(SERVER_DURATION),
-    "Duration of MCP requests of clients, as the gateway answered them.",
+    "Duration of MCP requests of clients, without the time in which a call waited for approval.",
     DURATION_BUCKETS,
   );
   const client = new Histogram(
@@ -38,6 +39,7 @@ export function createCallMetrics(): CallMetrics {
     DURATION_BUCKETS,
   );
   const callers = new CallerCounts();
+  const refused = new RefusalCounts();
   const ofRecords = new SeriesIndex<CallRecord>(server, {
     isSame: isSameSeries,
     nameOf: recordName,
@@ -54,8 +56,10 @@ export function createCallMetrics(): CallMetrics {
     server,
     client,
     ended: (record) => {
-      server.record(ofRecords.of(record), record.durationMs / 1_000);
-      if (record.method === "tools/call") callers.count(record.caller, record.outcome);
+      server.record(ofRecords.of(record), workMs(record) / 1_000);
+      if (record.method !== "tools/call") return;
+      callers.count(record.caller, record.outcome);
+      refused.count(record.decision);
     },
     phase: (phase) => {
       if (phase.name === "upstream") client.record(ofPhases.of(phase), phase.durationMs / 1_000);
@@ -65,6 +69,7 @@ export function createCallMetrics(): CallMetrics {
       server.write(lines);
       client.write(lines);
       writeGauge(callers.toGauge(), lines);
+      writeGauge(refused.toGauge(), lines);
       for (const gauge of gauges) writeGauge(gauge, lines);
       return `${lines.join("\n")}\n`;
     },

@@ -9,6 +9,7 @@ import {
   serverAttributes,
 } from "../attributes.ts";
 import type { CallObserver } from "../observers.ts";
+import { workMs } from "../record.ts";
 import type { OtelPlan } from "./plan.ts";
 import { createCallTracer } from "./tracer.ts";
 
@@ -64,7 +65,7 @@ export async function openOtel(plan: OtelPlan, { version, redact }: OtelOptions)
       ended:
         server === undefined
           ? undefined
-          : (record) => server.record(record.durationMs / 1_000, serverAttributes(record)),
+          : (record) => server.record(workMs(record) / 1_000, serverAttributes(record)),
     },
     flush: async () => sdk?.flush(),
     close: async () => sdk?.close(),

@@ -225,9 +225,17 @@ export class Peer {
   #called(given: RpcRequest | RpcNotification, origin: RequestId | undefined): void {
     const message = messageWithoutNulls(given);
     // Some libraries write a null id into notifications.
-    if ("id" in message && message.id != null) this.#events.request(message, origin);
-    else if (message.method === "notifications/progress") this.#progress(message.params);
+    if ("id" in message && message.id != null) {
+      if (this.#isEcho(message))
+        return this.#take(message.id)?.reject(echoError(this.server, message.method));
+      this.#events.request(message, origin);
+    } else if (message.method === "notifications/progress") this.#progress(message.params);
     else this.#events.notification(message, origin);
+  }
+
+  /** True for the first request of this side, which a server never sends: a program such as `cat` returned it. */
+  #isEcho({ id, method }: RpcRequest): boolean {
+    return FIRST_REQUESTS.has(method) && this.pending.get(id)?.request.method === method;
   }
 
   #noResult(method: string): PortolanError {
@@ -375,6 +383,20 @@ export class Peer {
 
 function cancelled(server: string, method: string, signal: AbortSignal): PortolanError {
   return new PortolanError("CANCELLED", `${method} was cancelled`, { server, cause: signal.reason });
+}
+
+const FIRST_REQUESTS: ReadonlySet<string> = new Set(["initialize", "server/discover"]);
+
+function echoError(server: string, method: string): PortolanError {
+  return new PortolanError(
+    "PROTOCOL_ERROR",
+    `${server} is not an MCP server: it sent back Portolan's own request (${method})`,
+    {
+      server,
+      data: { method },
+      hint: "The program returns its input, as cat does. Check the command and its arguments: they must start an MCP server.",
+    },
+  );
 }
 
 function sendError(error: unknown, server: string, method: string): PortolanError {

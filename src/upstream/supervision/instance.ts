@@ -85,7 +85,7 @@ export type Effect =
   | { readonly type: "sendWaiting" }
   | { readonly type: "rejectWaiting"; readonly reason: Fault | "closed" }
   | { readonly type: "timer"; readonly timer: Timer; readonly at: number }
-  | { readonly type: "emit"; readonly event: "started" | "ready" | "restarted" | "failed" | "stopped" };
+  | { readonly type: "emit"; readonly event: "ready" | "restarted" | "failed" | "stopped" };
 
 export type Step = readonly [Instance, readonly Effect[]];
 
@@ -171,10 +171,7 @@ function open(one: Instance, why: StartReason, retriesLeft: number): Step {
   const session = one.sessions + 1;
   return [
     { ...one, sessions: session, state: { kind: "starting", phase: "opening", why, session, retriesLeft } },
-    [
-      { type: "emit", event: "started" },
-      { type: "open", session },
-    ],
+    [{ type: "open", session }],
   ];
 }
 
