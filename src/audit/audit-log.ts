@@ -34,7 +34,7 @@ export interface AuditLogOptions {
 
 const MAX_BYTES = 64 * 1024 * 1024;
 /** A write waits for this long, so that one system call writes many lines under load. A killed process loses no more. */
-const WRITE_MS = 5;
+const WRITE_MS = 20;
 /** A flush waits for this long, or for this many lines, so that one flush serves them all. */
 const FLUSH_MS = 100;
 const FLUSH_LINES = 5_000;

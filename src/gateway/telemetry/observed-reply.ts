@@ -20,13 +20,15 @@ const HTTP: Peer = { transport: "http" };
 const CONTEXT_HEADERS = ["traceparent", "tracestate"] as const;
 const MAX_HEADER = 1_000;
 
+/** Details of the connection are only for traces. */
 export function peerOf(
   { headers, httpVersion, socket }: HttpRequest,
   transport: ClientTransport,
   traces: boolean,
 ): Peer {
+  if (!traces) return { transport };
   let ambient: Record<string, string> | undefined;
-  if (traces && headers.traceparent !== undefined)
+  if (headers.traceparent !== undefined)
     for (const name of CONTEXT_HEADERS) {
       const value = headers[name];
       if (typeof value === "string" && value.length <= MAX_HEADER) (ambient ??= {})[name] = value;
@@ -59,7 +61,11 @@ export function observe(
       client,
       era,
       revision,
-      ...peer,
+      transport: peer.transport,
+      httpVersion: peer.httpVersion,
+      address: peer.address,
+      port: peer.port,
+      ambient: peer.ambient,
     }),
   );
 }
