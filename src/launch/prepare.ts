@@ -28,6 +28,7 @@ import {
   type Certificates,
   validateSandbox,
   chooseMode,
+  MODE_SOURCES,
   type ChosenMode,
   type RuleProblem,
   createPathCheck,
@@ -315,20 +316,13 @@ function asSentence(remedy: string): string {
   return /^[a-z]/.test(remedy) ? `Run \`${remedy}\`.` : remedy.replace(/\.?$/, ".");
 }
 
-const OFF_BY: Readonly<Record<ChosenMode["by"], string>> = {
-  config: "its config",
-  "command line": "the option sandbox (on the command line: --sandbox)",
-  PORTOLAN_SANDBOX: "PORTOLAN_SANDBOX",
-  default: "the default",
-};
-
 /** Only the publisher of a package can say that it needs no sandbox. */
 function sandboxRequired({ server, package: from }: LaunchRequest, { mode, by }: ChosenMode): PortolanError {
   const name = from?.source.split(" ", 1)[0] ?? "";
   return new PortolanError(
     "SANDBOX_UNAVAILABLE",
     mode === "off"
-      ? `Server "${server}" was not started: its package ${name} requires a sandbox, but ${OFF_BY[by]} sets the sandbox mode to off.`
+      ? `Server "${server}" was not started: its package ${name} requires a sandbox, but ${MODE_SOURCES[by]} sets the sandbox mode to off.`
       : `Server "${server}" was not started: its package ${name} requires a sandbox, but no sandbox backend works on this machine.`,
     {
       server,

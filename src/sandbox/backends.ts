@@ -117,6 +117,14 @@ export interface ChosenMode {
   readonly by: "default" | "config" | "command line" | "PORTOLAN_SANDBOX";
 }
 
+/** The sources as parts of a sentence. */
+export const MODE_SOURCES: Readonly<Record<ChosenMode["by"], string>> = {
+  config: "its config",
+  "command line": "the option sandbox (on the command line: --sandbox)",
+  PORTOLAN_SANDBOX: "PORTOLAN_SANDBOX",
+  default: "the default",
+};
+
 /** The mode from the command line, the server config or PORTOLAN_SANDBOX; otherwise `enforce`. */
 export function chooseMode(settings: LaunchSettings | undefined, env: NodeJS.ProcessEnv): ChosenMode {
   if (settings?.sandboxOverride !== undefined) return { mode: settings.sandboxOverride, by: "command line" };

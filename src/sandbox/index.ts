@@ -1,6 +1,13 @@
 // Public exports of the sandbox room. The first server that needs a backend loads it.
 
-export { backendFor, backendNamed, chooseMode, type ChosenMode, usualBackends } from "./backends.ts";
+export {
+  backendFor,
+  backendNamed,
+  chooseMode,
+  type ChosenMode,
+  MODE_SOURCES,
+  usualBackends,
+} from "./backends.ts";
 export { type Certificates, findCertificates } from "./certificates.ts";
 export { type ConfigFiles, createConfigFiles } from "./policy/protected-paths.ts";
 export type { DockerSpawnable } from "./docker/backend.ts";

@@ -42,7 +42,10 @@ describe("commands beside a gateway", () => {
     expect(list.tools.map((tool) => tool.name)).toContain("mcp_good_echo");
     expect(await place.json("list", "good")).toMatchObject({ gateway: { pid: gateway.pid } });
     expect(await place.json("why", "good")).toMatchObject({ gateway: { pid: gateway.pid }, server: "good" });
-    expect(await place.json("why", "good.echo")).toMatchObject({ offered: true });
+    expect(await place.json("why", "good.echo")).toMatchObject({
+      gateway: { pid: gateway.pid },
+      offered: true,
+    });
     expect((await place.run("read", "good", "test://static-text")).code).toBe(0);
     expect((await place.run("events")).code).toBe(0);
     clearInterval(watch);

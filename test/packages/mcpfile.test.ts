@@ -15,7 +15,11 @@ it("an mcpfile becomes a server; it gets only the settings and hosts of the conf
   );
   const host = new URL(files.url).host;
   const folder = packageFolder();
-  const env = { XDG_DATA_HOME: join(folder, "data"), USER_TOKEN: "from-the-environment-1" };
+  const env = {
+    XDG_DATA_HOME: join(folder, "data"),
+    USER_TOKEN: "from-the-environment-1",
+    PORTOLAN_SANDBOX: "",
+  };
   const run = (...words: string[]): Promise<Ran> => portolan(words, { cwd: folder, env });
   writeFileSync(
     join(folder, "users.mcpfile.yaml"),
@@ -67,6 +71,8 @@ it(
     const folder = packageFolder();
     const env = { XDG_DATA_HOME: join(folder, "data"), PORTOLAN_SANDBOX: "" };
     const run = (...words: string[]): Promise<Ran> => portolan(words, { cwd: folder, env });
+    const call = (mode: string): Promise<Ran> =>
+      portolan(["call", "tiny.greet", "--json"], { cwd: folder, env: { ...env, PORTOLAN_SANDBOX: mode } });
     writeFileSync(join(folder, "greeting.txt"), "Hello from the package.");
     writeFileSync(
       join(folder, "greet.mcpfile.yaml"),
@@ -90,7 +96,13 @@ tools:
     document["security"].sandbox = { required: true, type: "process" };
     document["metadata"] = { license: "MIT", publishedAt: "2026-01-15T10:00:00Z" };
     await writePackageWorkspace(document, { folder });
+    // The variable counts as for every server whose config sets no mode.
+    for (const mode of ["off", "warn"])
+      expect(envelope(await call(mode))).toMatchObject({
+        code: "SANDBOX_UNAVAILABLE",
+        message: expect.stringContaining(`PORTOLAN_SANDBOX sets the sandbox mode to ${mode}`) as string,
+      });
     appendFileSync(join(folder, "portolan.yaml"), "    sandbox: { mode: enforce, exec: { spawn: true } }\n");
-    expect(resultText(await run("call", "tiny.greet", "--json"))).toContain("Hello from the package.");
+    for (const mode of ["", "off"]) expect(resultText(await call(mode))).toContain("Hello from the package.");
   },
 );

@@ -44,7 +44,7 @@ export async function whyTool(
   { alias, tool }: { readonly alias: string; readonly tool: string },
 ): Promise<number> {
   const open = { only: [alias], start: "eager", showsSource: true, hashesTools: true } as const;
-  return withServers(cli, source, open, async ({ workspace, callers }) => {
+  return withServers(cli, source, open, async ({ workspace, gateway, callers }) => {
     const pins = await workspace.pins();
     const [health] = workspace.health();
     if (health === undefined)
@@ -69,7 +69,7 @@ export async function whyTool(
     const definitions = callers.length === 0 ? [] : await workspace.toolDefinitions();
     const rules = await rulesFor(callers, definitions, workspace.toolNames(), source, tool);
     const report = toReport({ alias, tool, found, offered, findings, health, callers: rules });
-    if (cli.output.form === "json") cli.output.json(report);
+    if (cli.output.form === "json") cli.output.json({ gateway, ...report });
     else cli.output.print(describe(report, cli));
     return 0;
   });

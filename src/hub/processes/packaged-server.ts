@@ -12,6 +12,7 @@ import type {
   ServerConfig,
   StdioEndpoint,
 } from "../../model/index.ts";
+import { chooseMode, MODE_SOURCES } from "../../sandbox/index.ts";
 
 export interface PackagedServer {
   readonly server: InvokedServer;
@@ -31,15 +32,13 @@ export async function readPackagedServer(
   const found = await findPackagedMcpfile({ ...request, server: alias, endpoint, settings: launch });
   if (found === undefined) return undefined;
   const { file, name, env, sandboxRequired } = found;
-  const mode = launch?.sandboxOverride ?? launch?.sandbox?.mode ?? "enforce";
+  const { mode, by } = chooseMode(launch, process.env);
+  // Its commands start later, as programs that do not know this requirement: one could run without a sandbox in the mode `warn`.
   if (sandboxRequired && mode !== "enforce")
     throw new PortolanError(
       "SANDBOX_UNAVAILABLE",
-      `Server "${alias}" was not started: its package requires a sandbox, but its sandbox mode is ${mode}.`,
-      {
-        server: alias,
-        hint: `Remove the sandbox mode ${mode} from the config of the server, or from the option sandbox (on the command line: --sandbox).`,
-      },
+      `Server "${alias}" was not started: its package requires a sandbox, but ${MODE_SOURCES[by]} sets the sandbox mode to ${mode}.`,
+      { server: alias, hint: `Remove the sandbox mode ${mode} there. The default mode is enforce.` },
     );
   const text = (await readLimited(file, MAX_BYTES)).toString("utf8");
   const { servers, diagnostics } = parseMcpfile(text, file);

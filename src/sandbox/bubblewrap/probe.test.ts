@@ -82,6 +82,20 @@ test.each([
   expect(found.remedy).toContain(remedy);
 });
 
+test.each(["/.dockerenv", "/run/.containerenv"])(
+  "a container with %s cannot change its host",
+  (container) => {
+    const host: Record<string, string> = {
+      [container]: "",
+      "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1",
+    };
+    const { remedy } = explain("bwrap: it failed", "bwrap", (name) => host[name]);
+    expect(remedy).toMatch(/^Start the container with these options: `docker run /);
+    expect(remedy).toContain("on its host: `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`");
+    expect(remedy).not.toContain("/etc/apparmor.d");
+  },
+);
+
 test.each([
   ["ID=ubuntu\nID_LIKE=debian", "sudo apt-get install x"],
   ['ID="rocky"\nID_LIKE="rhel centos fedora"', "sudo dnf install x"],

@@ -22,22 +22,52 @@ export interface NamespaceProgram {
   readonly test: string;
 }
 
+interface Explanation {
+  readonly detail: string;
+  readonly remedy: string;
+}
+
 /** Derives the cause and the fix from the program's output and the kernel's settings. */
 export function explainNamespaces(
   said: string,
-  { name, file, profile, test }: NamespaceProgram,
+  program: NamespaceProgram,
   readSystem: ReadSystem,
-): { readonly detail: string; readonly remedy: string } {
+): Explanation {
+  const kernel = explainByKernel(program, readSystem);
+  if (readSystem("/.dockerenv") !== undefined || readSystem("/run/.containerenv") !== undefined) {
+    const options =
+      "Start the container with these options: `docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined …`";
+    return {
+      detail: `this container does not allow sandboxes inside of it (${said})`,
+      // A container has the settings of its host's kernel, and cannot change them.
+      remedy: kernel === undefined ? options : `${options}. Also run this on its host: \`${kernel.sysctl}\``,
+    };
+  }
+  return (
+    kernel ?? {
+      detail: said,
+      remedy: `Run this test, and remove the cause of its error: \`${program.test}\``,
+    }
+  );
+}
+
+/** `sysctl` changes the setting for all programs. */
+function explainByKernel(
+  { name, file, profile }: NamespaceProgram,
+  readSystem: ReadSystem,
+): (Explanation & { readonly sysctl: string }) | undefined {
   if (readSystem("/proc/sys/user/max_user_namespaces") === "0") {
+    const sysctl = "sudo sysctl -w user.max_user_namespaces=15000";
     return {
       detail: "this machine allows no user namespaces (user.max_user_namespaces is 0)",
-      remedy: "sudo sysctl -w user.max_user_namespaces=15000",
+      ...{ remedy: sysctl, sysctl },
     };
   }
   if (readSystem("/proc/sys/kernel/unprivileged_userns_clone") === "0") {
+    const sysctl = "sudo sysctl -w kernel.unprivileged_userns_clone=1";
     return {
       detail: "only root can create user namespaces here (kernel.unprivileged_userns_clone is 0)",
-      remedy: "sudo sysctl -w kernel.unprivileged_userns_clone=1",
+      ...{ remedy: sysctl, sysctl },
     };
   }
   if (readSystem("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") === "1") {
@@ -46,16 +76,10 @@ export function explainNamespaces(
     return {
       detail: `AppArmor does not let ${name} create user namespaces`,
       remedy: `echo '${text}' | sudo tee ${place} && sudo apparmor_parser -r ${place}`,
+      sysctl: "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
     };
   }
-  if (readSystem("/.dockerenv") !== undefined || readSystem("/run/.containerenv") !== undefined) {
-    return {
-      detail: `this container does not allow sandboxes inside of it (${said})`,
-      remedy:
-        "Start the container with these options: `docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined …`",
-    };
-  }
-  return { detail: said, remedy: `Run this test, and remove the cause of its error: \`${test}\`` };
+  return undefined;
 }
 
 /** Package managers by the distributions that use them; apt-get is the default. */
