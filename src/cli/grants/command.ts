@@ -32,17 +32,23 @@ export function addGrantCommands({ program, explain, run }: CommandHost): void {
         collect,
       )
       .option("--env <name>", "variable of your environment that the server gets (repeatable)", collect)
-      .option("--dry-run", "show the difference, and write nothing")
-      .action((words: string[], raw: Raw) => {
-        const { env: _, ...common } = raw;
-        return run(common, async (cli) => (await import("./grant.ts")).changeGrants(cli, verb, words, raw));
-      });
+      .option("--dry-run", "show the difference, and write nothing");
+    if (isGrant)
+      command.option(
+        "--data <folder>",
+        "folder for the data of a server that would write into its program folder, such as server-memory; Portolan creates the folder",
+      );
+    command.action((words: string[], raw: Raw) => {
+      const { env: _, ...common } = raw;
+      return run(common, async (cli) => (await import("./grant.ts")).changeGrants(cli, verb, words, raw));
+    });
     explain(command, {
       examples: isGrant
         ? [
             "portolan grant files --write ~/notes",
             "portolan grant weather --net api.weather.gov --read ./places.json",
             "portolan grant editor --env EDITOR --dry-run",
+            "portolan grant memory --data ~/server-memory",
           ]
         : ["portolan revoke files --write ~/notes", "portolan revoke weather --net api.weather.gov"],
       sections: [FILES, WORKSPACE, WORKSPACE_EXIT_CODES],

@@ -20,6 +20,7 @@ import { toServerFields } from "../workspace/server-fields.ts";
 import { findServer, loadSource, requireServer, type Source } from "../workspace/source.ts";
 
 export interface Declared extends Omit<SandboxPlace, "same"> {
+  readonly server: ServerConfig;
   readonly file: string;
   readonly syntax: SyntaxName;
   /** The text to change, if it is not the one of the file: portolan.yaml with a copy of the server. */
@@ -57,13 +58,13 @@ export async function findDeclared(cli: Cli, alias: string, options: FindOptions
   const { file, format } = server.origin;
   const syntax = syntaxOf(file);
   if (format === "workspace")
-    return { file, syntax, at: ["servers", server.alias, "sandbox"], places: SANDBOX_PLACES };
+    return { server, file, syntax, at: ["servers", server.alias, "sandbox"], places: SANDBOX_PLACES };
   const document = openDocument(syntax, await readFile(file, "utf8"));
   if (format === "mcpfile") {
     // A file outside of the workspace has the default profile, and none of its own yet.
     const isDefault = !JSON.stringify(document.value ?? "").includes('"sandbox"');
     if (document.get(["sandbox"]) !== undefined || (isDefault && document.get(["tools"]) !== undefined))
-      return { file, syntax, at: ["sandbox"], places: SANDBOX_PLACES };
+      return { server, file, syntax, at: ["sandbox"], places: SANDBOX_PLACES };
     throw new PortolanError(
       "USAGE",
       `${label(file)} has no sandbox section for the whole file, so nothing was changed.`,
@@ -78,10 +79,11 @@ export async function findDeclared(cli: Cli, alias: string, options: FindOptions
       ? list.findIndex((one) => isObject(one) && one.alias === server.alias)
       : -1;
     if (index >= 0)
-      return { file, syntax, at: ["config", "servers", index, "sandbox"], places: SANDBOX_PLACES };
+      return { server, file, syntax, at: ["config", "servers", index, "sandbox"], places: SANDBOX_PLACES };
   }
   const inVsCode = format === "vscode" ? vscodePath(server, (path) => document.get(path)) : undefined;
-  if (inVsCode !== undefined) return { file, syntax, at: [...inVsCode, "sandbox"], places: VSCODE_PLACES };
+  if (inVsCode !== undefined)
+    return { server, file, syntax, at: [...inVsCode, "sandbox"], places: VSCODE_PLACES };
   if (!options.copies)
     throw new PortolanError(
       "USAGE",
@@ -174,6 +176,7 @@ async function copied(cli: Cli, source: Source, server: ServerConfig): Promise<D
   );
   const at = ["servers", server.alias, "sandbox"];
   return {
+    server,
     file,
     syntax: "yaml",
     at,

@@ -1,7 +1,7 @@
 // `portolan grant` and `portolan revoke`: change what the sandbox of a server contains, in the file that declares it.
 
 import { statSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
 import {
   type GrantKind,
@@ -12,7 +12,13 @@ import {
   SANDBOX_PLACES,
   type SandboxEdit,
 } from "../../formats/clients/index.ts";
-import { parseNetworkRule } from "../../model/index.ts";
+import {
+  type KnownServer,
+  knownServer,
+  parseNetworkRule,
+  programWords,
+  type ServerConfig,
+} from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { networkOf } from "../options/sandbox.ts";
 import { takeOneWord, throwUsageErrors } from "../options/usage-error.ts";
@@ -22,6 +28,7 @@ import { shellWord } from "../../base/text/command-line.ts";
 import { type AppliedChange, applyToGateways } from "../control/apply.ts";
 import { changeFile } from "./change-file.ts";
 import { type Declared, findDeclared } from "./declared.ts";
+import { prepareData } from "./known-needs.ts";
 import { absolutePath, writtenPath } from "./paths.ts";
 
 export interface GrantOptions {
@@ -29,6 +36,8 @@ export interface GrantOptions {
   write?: string[];
   net?: string[];
   env?: string[];
+  /** Folder for the data of a known server, which Portolan creates. */
+  data?: string;
   dryRun?: boolean;
 }
 
@@ -45,16 +54,18 @@ export async function changeGrants(
   options: GrantOptions,
 ): Promise<number> {
   const { io } = cli;
-  const usage = `portolan ${verb} <server> --read <path> --write <path> --net <host> --env <name>`;
+  const usage = `portolan ${verb} <server> --read <path> --write <path> --net <host> --env <name>${verb === "grant" ? " --data <folder>" : ""}`;
   const alias = takeOneWord(words, { command: verb, noun: "server", hint: usage });
-  const asked = KINDS.some((kind) => (options[kind] ?? []).length > 0);
+  const asked = options.data !== undefined || KINDS.some((kind) => (options[kind] ?? []).length > 0);
   if (!asked)
     throw new PortolanError("USAGE", `portolan ${verb} ${alias} does not say what to ${verb}.`, {
       hint: `${usage}. To see the present rights of the server: portolan why --plan ${shellWord(alias)}`,
     });
-  const wanted = checkGrants(cli, verb, options);
+  const checked = checkGrants(cli, verb, options);
   const isDry = options.dryRun === true;
   const declared = await findDeclared(cli, alias, { verb, copies: verb === "grant", isDry });
+  const data = options.data === undefined ? undefined : dataFolder(cli, declared.server, options.data);
+  const wanted = data === undefined ? checked : { ...checked, write: [...checked.write, dirname(data.file)] };
   const noPlace = KINDS.filter((kind) => wanted[kind].length > 0 && declared.places[kind] === undefined);
   throwUsageErrors(
     noPlace.map(
@@ -64,7 +75,11 @@ export async function changeGrants(
   );
   const { home } = computerOf(io, io.cwd);
   let edit: SandboxEdit | undefined;
-  const { before, after } = await changeFile(cli, declared, isDry, (document) => {
+  if (data !== undefined && !isDry) await prepareData(data.known, { ...data, home });
+  const { before, after } = await changeFile(cli, declared, isDry, (found) => {
+    const variable = data && [...declared.at.slice(0, -1), "env", data.variable];
+    const document = variable === undefined ? found : found.set(variable, data?.file);
+    if (document === undefined) return undefined;
     const folder = dirname(declared.file);
     const place = {
       at: declared.at,
@@ -159,6 +174,37 @@ function report(
   if (verb === "grant" && wide !== undefined && changed.length > 0)
     output.note(`${output.noteColors.yellow("warning")} ${wideText}`);
   applied?.print();
+}
+
+interface DataFolder {
+  readonly known: KnownServer;
+  readonly variable: string;
+  readonly file: string;
+}
+
+/** The file for the data of a known server, in a folder that the user names. */
+function dataFolder({ io }: Cli, server: ServerConfig, folder: string): DataFolder {
+  const { alias, endpoint } = server;
+  const known = knownServer(programWords(server));
+  const { dataVariable: variable, dataFile = "data" } = known ?? {};
+  const byHand = `Set the variable or argument of the server that names its data file, and grant the folder of that file: portolan grant ${shellWord(alias)} --write <folder>`;
+  if (known === undefined || variable === undefined)
+    throw new PortolanError(
+      "USAGE",
+      `--data does not apply to ${alias}: Portolan does not know how this server is told where to keep its data.`,
+      { hint: byHand },
+    );
+  const present = endpoint.transport === "stdio" ? endpoint.env?.[variable] : undefined;
+  if (present !== undefined)
+    throw new PortolanError(
+      "USAGE",
+      `${alias} keeps its data in ${present} already: ${variable} is set in its config.`,
+      {
+        hint: `To let the server write there, grant the folder of that file: portolan grant ${shellWord(alias)} --write <folder>`,
+      },
+    );
+  const { home } = computerOf(io, io.cwd);
+  return { known, variable, file: join(absolutePath(folder, io.cwd, home), dataFile) };
 }
 
 /** Checks all values; a path must exist to be granted, because the server would not start without it. */

@@ -126,7 +126,8 @@ function hostsLabel(hosts: readonly string[]): string {
   return hosts.includes("*") ? "any host that a call names" : hosts.join(", ");
 }
 
-async function prepareData(known: KnownServer, { file, home }: DataNeed): Promise<void> {
+/** Creates the folder of the data file, with a copy of the data that the server has kept elsewhere. */
+export async function prepareData(known: KnownServer, { file, home }: DataNeed): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const old = await oldData(known, home);
   if (old !== undefined && !existsSync(file)) await copyFile(old, file);
@@ -171,7 +172,8 @@ export async function needHints(
   const known = knownServer(programWords(server));
   const { home } = computerOf(io, io.cwd);
   const data = dataFileAdvice(server, home, command);
-  const copy = await copyDataCommand({ io }, server, known);
+  // `grant --data` copies present data by itself.
+  const copy = command === undefined ? await copyDataCommand({ io }, server, known) : undefined;
   const hosts = missingHosts(server, known);
   const [how, option] = command === undefined ? ["", "--allow-net"] : [`${command} `, "--net"];
   return [

@@ -86,23 +86,23 @@ export function unsetDataFile(
 
 /** Message and hint about a known server that would write its data into its own program folder. */
 export function dataFileAdvice(
-  server: Pick<ServerConfig, "alias" | "endpoint" | "origin">,
+  server: Pick<ServerConfig, "alias" | "endpoint">,
   home: string,
   command: string | undefined,
 ): { readonly message: string; readonly hint: string } | undefined {
   const known = knownServer(programWords(server));
   const data = known && unsetDataFile(server, known, home);
   if (known === undefined || data === undefined) return undefined;
-  const { alias, origin } = server;
+  const { alias } = server;
   const [file, folder] = [shellWord(data.file), shellWord(dirname(data.file))];
-  const how =
+  const hint =
     command === undefined
-      ? `start the server with --env ${data.variable}=${file} --allow-write ${folder}`
+      ? `Keep the data in another folder. Create it: mkdir -p ${folder}. Then start the server with --env ${data.variable}=${file} --allow-write ${folder}`
       : command === IN_PROGRAM
-        ? `set env: { ${data.variable}: ${JSON.stringify(data.file)} } and sandbox: { fs: { write: [${JSON.stringify(dirname(data.file))}] } } of the server`
-        : `set ${data.variable} to ${file} in env of the server (${origin.file}:${origin.line}), and run: ${command} --write ${folder}`;
+        ? `Keep the data in another folder. Create it: mkdir -p ${folder}. Then set env: { ${data.variable}: ${JSON.stringify(data.file)} } and sandbox: { fs: { write: [${JSON.stringify(dirname(data.file))}] } } of the server`
+        : `Keep the data in another folder: ${command} --data ${folder}`;
   return {
     message: `The sandbox of server "${alias}" does not let the server write to its program folder. ${basename(known.package)} writes its data there unless ${data.variable} names another file, so tools that write will fail.`,
-    hint: `Keep the data in another folder. Create it: mkdir -p ${folder}. Then ${how}`,
+    hint,
   };
 }
