@@ -292,10 +292,7 @@ describe("connect", () => {
         "2 servers may need a change of their config. Without the change, some of their tools may fail:",
       );
     expect(last).toContain(`files: Grant it with: portolan grant files --write ${notes} (or --read`);
-    expect(last).toContain(
-      `memory: Keep the data in another folder. Create it: mkdir -p ${data}. Then set MEMORY_FILE_PATH`,
-    );
-    expect(last).toContain(`To keep the present data of the server: cp ${old} ${join(data, "memory.jsonl")}`);
+    expect(last).toContain(`memory: Keep the data in another folder: portolan grant memory --data ${data}`);
 
     put(join(data, "memory.jsonl"), "{}\n");
     const yaml = join(folder, "portolan.yaml");

@@ -201,31 +201,25 @@ describe("without a terminal", needs("bubblewrap"), () => {
   });
 
   it("a known server without a data file gets the whole fix from add, a failed call, why and status", async () => {
-    const { home, file, text, run } = setUp();
+    const { home, text, run } = setUp();
     const added = await run("add", "memory", "--", ...MEMORY.split(" "));
     expect(added.code).toBe(0);
     const data = join(home, "server-memory/memory.jsonl");
-    const fix = `set MEMORY_FILE_PATH to ${data} in its env (${file}:`;
-    const grant = `portolan grant memory --write ${join(home, "server-memory")}`;
+    const grant = `portolan grant memory --data ${join(home, "server-memory")}`;
     const failed = await run("call", "memory.create_entities", ENTITY);
     const why = await run("why", "memory", "--text");
     const status = await run("status", "--text");
     expect(failed.code).toBe(1);
     const { content } = JSON.parse(failed.out) as { content: { text: string }[] };
-    for (const shown of [
-      added.err,
-      failed.err,
-      content.at(-1)?.text ?? "",
-      why.out,
-      status.out + status.err,
-    ]) {
-      expect(shown.replaceAll(/\s+/g, " ")).toContain(fix);
+    for (const shown of [added.err, failed.err, content.at(-1)?.text ?? "", why.out, status.out + status.err])
       expect(shown.replaceAll(/\s+/g, " ")).toContain(grant);
-    }
     expect(why.out).not.toContain("No action needed");
-    mkdirSync(join(home, "server-memory"));
-    writeFileSync(file, text().replace(/^( +)(command: .*)$/m, `$1$2\n$1env: { MEMORY_FILE_PATH: ${data} }`));
+    const before = text();
+    expect((await run(...grant.split(" ").slice(1), "--dry-run")).code).toBe(0);
+    expect([text(), existsSync(data)]).toEqual([before, false]);
     expect((await run(...grant.split(" ").slice(1))).code).toBe(0);
+    expect(text()).toContain(`MEMORY_FILE_PATH: ${data}`);
+    expect(envelope(await run(...grant.split(" ").slice(1))).message).toContain("keeps its data in");
     const kept = await run("call", "memory.create_entities", ENTITY);
     expect({ code: kept.code, err: kept.err }).toEqual({ code: 0, err: "" });
     expect((await run("why", "memory", "--text")).out).toContain("No action needed");

@@ -4,7 +4,8 @@ import { type Diagnostic, ERROR_CODES, PortolanError } from "../../errors/index.
 import type { ServerHealth } from "../../hub/index.ts";
 import type { LintFinding } from "../../packages/index.ts";
 import type { ConfiguredEndpoint, ServerConfig } from "../../model/index.ts";
-import type { Cli, Words } from "../context.ts";
+import type { Cli, CliIo, Words } from "../context.ts";
+import { absolutePath } from "../grants/paths.ts";
 import { describeLogin, type LoginState, readLogins } from "../login/login-state.ts";
 import { takeOneWord } from "../options/usage-error.ts";
 import { describeDiagnostic } from "../output/diagnostic.ts";
@@ -15,7 +16,7 @@ import type { Paint } from "../terminal/colors.ts";
 import { count, renderRows, type Row, wrap } from "../terminal/layout.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
 import { contractsOf } from "../workspace/contracts.ts";
-import { pathLabeller } from "../workspace/folder.ts";
+import { computerOf, pathLabeller } from "../workspace/folder.ts";
 import { diagnosticsAbout } from "../workspace/left-out.ts";
 import {
   type GatewayField,
@@ -168,13 +169,16 @@ function adviceOn(
 }
 
 /** The paths and hosts that the config of a server grants. */
-function grantsLine({ config }: Source, alias: string, label: (path: string) => string): string {
+function grantsLine({ config }: Source, alias: string, io: CliIo): string {
   const own = config.servers.find((server) => server.alias === alias);
   if (own?.endpoint.transport !== "stdio") return "";
   const { fs, network = [] } = own.launch?.sandbox ?? {};
-  const list = (items: readonly string[]): string => items.join(", ") || "nothing";
-  const read = list((fs?.read ?? []).map(label));
-  const write = list((fs?.write ?? []).map(label));
+  const { folder = io.cwd } = config;
+  const { home } = computerOf(io, folder);
+  const label = pathLabeller(io);
+  const list = (paths: readonly string[] = []): string =>
+    paths.map((path) => label(absolutePath(path, folder, home))).join(", ") || "nothing";
+  const [read, write] = [list(fs?.read), list(fs?.write)];
   return plainLine(`may read ${read}; may write ${write}; network: ${network.join(", ") || "none"}`, 1_000);
 }
 
@@ -209,7 +213,7 @@ function describe(
   );
   if (sandbox !== undefined) add("sandbox", sandboxLabel(sandbox), sandboxPaint(sandbox.mode, colors));
   else add("sandbox", rightsIn(source)(server) ?? "");
-  if (sandbox !== undefined && sandbox.mode !== "off") add("grants", grantsLine(source, server, label));
+  if (sandbox !== undefined && sandbox.mode !== "off") add("grants", grantsLine(source, server, io));
   add("config", `${label(origin.file)}:${origin.line}:${origin.column} (${origin.format})`);
   add("protocol", era === undefined || own ? "" : `${plainLine(revision ?? "", 40)} (${era})`);
   add("tools", era === undefined && tools === 0 ? "" : String(tools));

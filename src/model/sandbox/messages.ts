@@ -93,24 +93,24 @@ export function pathGrant(
   if (grant === undefined) return undefined;
   const { path, isNew = false, isReadOnly = false } = denied;
   const word = shellWord(grant);
-  const first = isNew && grant === path ? "create it first, then " : "";
+  const last = isNew && grant === path ? `; create ${path} first` : "";
   const readsOnly = isOnlyRead(denied);
   if (command === IN_PROGRAM || command === IN_DRIVER) {
     const isGuess = !readsOnly && !needsWrite(denied);
     const place = command === IN_DRIVER ? ` ${DRIVER_PLACE}` : "";
     const other = isGuess ? " (or write in place of read, if the server writes it)" : "";
-    return `${first}${fieldInProgram(denied, grant)}${place}${other}`;
+    return `${fieldInProgram(denied, grant)}${place}${other}${last}`;
   }
   if (command !== undefined)
     return readsOnly
-      ? `${first}${command} --read ${word} (or --write, to write it, too)`
-      : `${first}${command} --write ${word}${isReadOnly ? "" : " (or --read, to read it only)"}`;
+      ? `${command} --read ${word} (or --write, to write it, too)${last}`
+      : `${command} --write ${word}${isReadOnly ? "" : " (or --read, to read it only)"}${last}`;
   const inYaml = word === grant ? grant : JSON.stringify(grant);
   if (readsOnly)
-    return `${first}--allow-read ${word}, or sandbox: { fs: { read: [${inYaml}] } } in its config.`;
+    return `--allow-read ${word}, or sandbox: { fs: { read: [${inYaml}] } } in its config${last}.`;
   const options = isReadOnly ? `--allow-write ${word}` : `--allow-read ${word} or --allow-write ${word}`;
   const only = isReadOnly ? "" : " (read: to read it only)";
-  return `${first}${options}, or sandbox: { fs: { write: [${inYaml}] } } in its config${only}.`;
+  return `${options}, or sandbox: { fs: { write: [${inYaml}] } } in its config${only}${last}.`;
 }
 
 /** Like `pathGrant`, without explanations: a command that a program can run, or the config that it can write. */

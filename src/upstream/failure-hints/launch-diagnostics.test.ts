@@ -145,7 +145,7 @@ test("a path that the config names and the sandbox hides is reported once, with 
     [
       "SANDBOX_DENIED",
       'The sandbox of server "web" hides /data/a/my notes, named in env.NOTES, which does not exist yet: the server can neither read nor write it.',
-      expect.stringContaining("create it first, then --allow-read '/data/a/my notes'") as string,
+      expect.stringContaining("; create /data/a/my notes first.") as string,
     ],
   ]);
 });
