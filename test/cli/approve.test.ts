@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { envelope, KEYS, MAIN, portolan, type Ran, temporaryFolder, terminal } from "../helpers/cli.ts";
+import { needs } from "../helpers/needs.ts";
 import { until } from "../helpers/connect.ts";
 import { RawModern, textOf } from "../helpers/raw-clients.ts";
 import { stdioCommand } from "../fixtures/processes.mjs";
@@ -101,7 +102,7 @@ describe("portolan approve", () => {
     expect(place.ran()).toBe(0);
     const unknown = await place.run("approve", "nosuchid");
     expect(unknown).toMatchObject({ code: 2 });
-    expect(envelope(unknown).hint).toContain("It was approved or denied already, ");
+    expect(envelope(unknown).hint).toContain("The call was approved or denied already, ");
     expect((await place.run("approve", id, "--for", "11m")).err).toContain("at most 600 seconds");
     expect(await place.run("approve", id, "--text")).toMatchObject({
       code: 0,
@@ -142,47 +143,51 @@ describe("portolan approve", () => {
     for (const words of wrong) expect((await place.run("approve", ...words)).code, words.join()).toBe(2);
   });
 
-  it("-f shows calls as they begin to wait, asks about each, and ends with Ctrl-C", async () => {
-    const place = setUp(RULE);
-    expect(await place.run("approve", "-f")).toMatchObject({ code: 3 });
-    const served = await place.serve();
-    expect(await place.run("approve", "-f", "someid")).toMatchObject({ code: 2 });
-    const agent = new RawModern(served.url, { token: AGENT });
-    const early = agent.post("tools/call", CALL);
-    const { id } = await place.firstWaiting();
-    const shown = terminal(`cd ${place.cwd}; portolan approve -f`, 120, place.env);
-    await shown.shows(`${id}: may main.give run?`);
-    // The first answer decides nothing.
-    await shown.shows("Decide later");
-    shown.press(`${KEYS.down}${KEYS.enter}`);
-    expect(textOf(await early.answer())).toBe("given");
-    const denied = agent.post("tools/call", CALL);
-    await shown.shows("main.give for agent · raw");
-    await shown.shows("Deny this call");
-    shown.press(`${KEYS.down}${KEYS.down}${KEYS.down}${KEYS.enter}`);
-    expect(textOf(await denied.answer())).toContain("a person denied the call in the terminal");
-    // Decided in another place.
-    const third = agent.post("tools/call", CALL);
-    await shown.shows("Deny this call");
-    const elsewhere = await place.firstWaiting();
-    await place.run("approve", elsewhere.id);
-    await shown.shows(`${elsewhere.id} waits no longer: it was approved.`);
-    expect(textOf(await third.answer())).toBe("given");
-    agent.post("tools/call", CALL);
-    await shown.shows("Deny this call");
-    shown.press(KEYS.ctrlC);
-    expect(await shown.done).toMatchObject({
-      code: 130,
-      screen: expect.stringContaining("No more calls are shown.") as string,
-    });
-    const [left] = await place.waiting();
-    // Between two calls, Ctrl-C is a signal. Without a terminal, the command only prints.
-    const printing = terminal(`cd ${place.cwd}; portolan approve -f --json < /dev/null`, 120, place.env);
-    await printing.shows(`"id":"${left?.id}"`);
-    printing.press(KEYS.ctrlC);
-    expect(await printing.done).toMatchObject({ code: 130 });
-    expect(place.ran()).toBe(2);
-  });
+  it(
+    "-f shows calls as they begin to wait, asks about each, and ends with Ctrl-C",
+    needs("a terminal"),
+    async () => {
+      const place = setUp(RULE);
+      expect(await place.run("approve", "-f")).toMatchObject({ code: 3 });
+      const served = await place.serve();
+      expect(await place.run("approve", "-f", "someid")).toMatchObject({ code: 2 });
+      const agent = new RawModern(served.url, { token: AGENT });
+      const early = agent.post("tools/call", CALL);
+      const { id } = await place.firstWaiting();
+      const shown = terminal(`cd ${place.cwd}; portolan approve -f`, 120, place.env);
+      await shown.shows(`${id}: may main.give run?`);
+      // The first answer decides nothing.
+      await shown.shows("Decide later");
+      shown.press(`${KEYS.down}${KEYS.enter}`);
+      expect(textOf(await early.answer())).toBe("given");
+      const denied = agent.post("tools/call", CALL);
+      await shown.shows("main.give for agent · raw");
+      await shown.shows("Deny this call");
+      shown.press(`${KEYS.down}${KEYS.down}${KEYS.down}${KEYS.enter}`);
+      expect(textOf(await denied.answer())).toContain("a person denied the call in the terminal");
+      // Decided in another place.
+      const third = agent.post("tools/call", CALL);
+      await shown.shows("Deny this call");
+      const elsewhere = await place.firstWaiting();
+      await place.run("approve", elsewhere.id);
+      await shown.shows(`${elsewhere.id} waits no longer: it was approved.`);
+      expect(textOf(await third.answer())).toBe("given");
+      agent.post("tools/call", CALL);
+      await shown.shows("Deny this call");
+      shown.press(KEYS.ctrlC);
+      expect(await shown.done).toMatchObject({
+        code: 130,
+        screen: expect.stringContaining("No more calls are shown.") as string,
+      });
+      const [left] = await place.waiting();
+      // Between two calls, Ctrl-C is a signal. Without a terminal, the command only prints.
+      const printing = terminal(`cd ${place.cwd}; portolan approve -f --json < /dev/null`, 120, place.env);
+      await printing.shows(`"id":"${left?.id}"`);
+      printing.press(KEYS.ctrlC);
+      expect(await printing.done).toMatchObject({ code: 130 });
+      expect(place.ran()).toBe(2);
+    },
+  );
 
   it("approves after a restart of the gateway, and the repeated call runs", async () => {
     const place = setUp(RULE);
@@ -194,7 +199,9 @@ describe("portolan approve", () => {
     await before.ended;
     const after = await place.serve();
     expect(await place.firstWaiting()).toMatchObject({ id, isConnected: false });
-    expect((await place.run("approve", id, "--text")).err).toContain("its next call with the same arguments");
+    expect((await place.run("approve", id, "--text")).err).toContain(
+      "the next call of the client with the same tool and arguments",
+    );
     const agent = new RawModern(after.url, { token: AGENT });
     expect(textOf(await agent.ask("tools/call", CALL))).toBe("given");
     expect(place.ran()).toBe(1);

@@ -248,7 +248,7 @@ describe("validate and secrets", () => {
     expect((await runWith(set, "secrets", "check")).code).toBe(0);
     const why = await runWith(set, "why", "api", "--text");
     expect(why.out).toMatch(/^runs +api 1\.2\.3: 2 HTTP requests to http:\/\/127\.0\.0\.1:1$/m);
-    expect(why.out).toMatch(/^needs +API_TOKEN$/m);
+    expect(why.out).toMatch(/^variables +API_TOKEN$/m);
     expect(why.out).not.toContain("s3cret");
     expect((await runWith(set, "status", "--text")).out).toMatch(/^api +ready +mcpfile +2 /m);
   });
