@@ -2,7 +2,13 @@
 
 export type { AuthOutcome } from "./auth/auth-machine.ts";
 export type { AuthState } from "./auth/auth-store.ts";
-export type { AuthPorts, PageResult, RunOptions, RunResult } from "./auth/login-steps.ts";
+export {
+  type AuthPorts,
+  isCheckProblem,
+  type PageResult,
+  type RunOptions,
+  type RunResult,
+} from "./auth/login-steps.ts";
 export { type Access, checkAccess, SecretGrants, type SecretSubject } from "./auth/secret-grants.ts";
 export {
   type CallContext,

@@ -24,6 +24,13 @@ describe("a version", () => {
     expect((await checkVersion({ command: "tool", parse, range }, program, says(said))).ok).toBe(ok);
   });
 
+  test("with a range that is none, the error names the key", async () => {
+    const check = { command: "tool", parse: "v(\\S+)", range: "banana" };
+    await expect(checkVersion(check, program, says("v1.0.0"))).rejects.toThrow(
+      'version_check.range "banana"',
+    );
+  });
+
   test("is looked for in stdout, then in stderr", async () => {
     const check = { command: "tool", parse: "v(\\S+)", range: "*" };
     expect((await checkVersion(check, program, says("v1.0.0", "v2.0.0"))).version).toBe("1.0.0");

@@ -32,9 +32,13 @@ export async function checkVersion(
 ): Promise<Checked> {
   const range = parseRange(check.range);
   if (range === undefined)
-    throw new PortolanError("CONFIG_INVALID", `"${check.range}" is not a range of versions.`, {
-      hint: "Write it as npm does, such as >=1.2 or ^2.0.0.",
-    });
+    throw new PortolanError(
+      "CONFIG_INVALID",
+      `version_check.range ${JSON.stringify(check.range)} is not a range of versions.`,
+      {
+        hint: "Write it as npm does, such as >=1.2 or ^2.0.0.",
+      },
+    );
   const find = await compile(check.parse);
   const timeoutMs = check.timeoutMs ?? TIMEOUT_MS;
   const begun = performance.now();

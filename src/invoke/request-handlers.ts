@@ -131,7 +131,11 @@ export class RequestHandlers {
     throw new PortolanError(
       "FORBIDDEN",
       `${what.slice(0, 200)} needs ${missing.length === 1 ? "the scope" : "the scopes"} ${missing.join(", ")}, which the caller's token does not have`,
-      { server: this.#server, data: { requiredScopes: required, missingScopes: missing } },
+      {
+        server: this.#server,
+        data: { requiredScopes: required, missingScopes: missing },
+        hint: `Request a token with ${missing.length === 1 ? "this scope" : "these scopes"} at the authorization server of the gateway, or ask the operator of the gateway.`,
+      },
     );
   }
 }

@@ -146,6 +146,7 @@ test("scopes: all that are required, where there is such a notion", async () => 
   await expect(call({}, { caller: caller(["read"]) })).rejects.toMatchObject({
     code: "FORBIDDEN",
     message: "it needs the scope write, which the caller's token does not have",
+    hint: expect.stringContaining("the operator of the gateway") as string,
   });
   await expect(call({}, { caller: caller([]) })).rejects.toMatchObject({ code: "FORBIDDEN" });
 });

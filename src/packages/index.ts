@@ -16,6 +16,7 @@ export {
   addAgain,
   lockProblem,
   readLockedPackage,
+  restoreHint,
 } from "./sources/check-lock.ts";
 export { incompleteLockHint } from "./sources/document-checks.ts";
 export { keepDocument, MAX_DOCUMENT_BYTES, readDocument } from "./sources/documents.ts";

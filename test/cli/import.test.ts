@@ -302,7 +302,7 @@ describe("export", () => {
     );
     if (commandsOnly)
       expect(err).toContain(
-        "note remote: Claude Desktop does not support http servers: this server is left out",
+        "note remote: Claude Desktop does not support http servers: this server is left out. To use it there, connect the client to the gateway: portolan connect claude-desktop",
       );
     expect(parsed?.servers[0]?.endpoint).toMatchObject({ command: "npx", args: ["-y", "server-github"] });
     expect(readdirSync(at.home)).toEqual([]);

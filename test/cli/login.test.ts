@@ -92,6 +92,26 @@ test("errors: no terminal, an unknown driver, no driver, no login needed", async
   expect([none.code, none.out]).toEqual([0, "who-mcp needs no login.\n"]);
 });
 
+test("a check whose program is missing: another login does not help, and the hint says so", async () => {
+  const { folder } = made(
+    `{ cmd: "${process.execPath} login.mjs me", completes_when: { cmd: "no-such-program whoami" } }`,
+  );
+  const { env } = person();
+  const failed = envelope(await portolan(["login", "who-mcp", "-w", folder], { env }));
+  expect(failed.message).toContain('cannot check whether "no-such-program whoami" exits with code 0');
+  expect(failed.hint).toMatch(/Install the program of the check "no-such-program whoami".*DRIVER\.md/);
+});
+
+test.each(["login", "logout"])("%s with an empty --user is refused", async (command) => {
+  const { folder } = made(silent);
+  const { env } = person();
+  for (const words of [["who-mcp", "-w", folder], ["https://mcp.example.com/mcp"]])
+    expect(envelope(await portolan([command, ...words, "--user", ""], { env }))).toMatchObject({
+      code: "USAGE",
+      message: "--user is empty.",
+    });
+});
+
 describe("on a terminal", needs("a terminal"), () => {
   test.each(["off", "enforce"])(
     "a command asks, and is answered there (sandbox %s)",

@@ -395,6 +395,15 @@ describe("convert", () => {
     expect(await wrong("ftp://example.com/api.json")).toContain("must be https");
   });
 
+  it("mcpfile: an older file without servers says where they belong", async () => {
+    const { run } = setUp({ "old.yaml": 'mcpFileVersion: "0.0.1"\nservers: []\n' });
+    expect(envelope(await run("convert", "mcpfile", "old.yaml"))).toMatchObject({
+      code: "FILE_INVALID",
+      message: "old.yaml has no servers.",
+      hint: expect.stringContaining("lists its servers under servers") as string,
+    });
+  });
+
   it("mcpfile: an older file as new ones that mean the same", async () => {
     const { run, cwd } = setUp({ "old.yaml": TWO, "mcpfile.yaml": ONE, "bad.yaml": "mcpFileVersion: 9\n" });
     const single = await run("convert", "mcpfile", "mcpfile.yaml");

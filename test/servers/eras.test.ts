@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
+import { connectMcp } from "../../src/index.ts";
 import { startHttpServer } from "../fixtures/http-server.mjs";
 import { connectStdio, connectUrl, failure, serverStats, started } from "../helpers/connect.ts";
 
@@ -122,5 +123,40 @@ describe("HTTP", () => {
         "io.modelcontextprotocol/clientCapabilities": { elicitation: { form: {}, url: {} }, roots: {} },
       });
     }
+  });
+});
+
+describe("answers that no revision follows from", () => {
+  const answering = (answer: string): string[] => [
+    "-e",
+    `require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+      const { id } = JSON.parse(line);
+      if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, ${answer} }));
+    });`,
+  ];
+  const refusal = (answer: string): Promise<unknown> =>
+    connectMcp({
+      ...{ transport: "stdio", command: process.execPath, args: answering(answer), era: "legacy" },
+      ...{ name: "fixture", sandbox: "off", onDiagnostic: () => {} },
+    }).then(
+      (mcp) => mcp.close(),
+      (error: unknown) => error,
+    );
+
+  it("initialize answered with the modern revision, with none, or with an error without a message", async () => {
+    expect(await refusal('result: { protocolVersion: "2026-07-28" }')).toMatchObject({
+      code: "VERSION_UNSUPPORTED",
+      message: expect.stringMatching(
+        /answered initialize with the MCP revision 2026-07-28; after initialize, Portolan supports 2025-11-25/,
+      ) as string,
+      hint: expect.stringContaining("era: auto") as string,
+    });
+    expect(await refusal("result: {}")).toMatchObject({
+      message: expect.stringContaining("answered initialize without a protocolVersion") as string,
+    });
+    expect(await refusal("error: { code: -32000 }")).toMatchObject({
+      message: expect.stringContaining("the error code -32000, and the server sent no message") as string,
+      hint: expect.stringContaining("log of the server") as string,
+    });
   });
 });

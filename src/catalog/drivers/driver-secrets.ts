@@ -180,7 +180,7 @@ export interface RefKind {
 const AUTH_REF: RefKind = {
   field: "auth.ref",
   name: "SECRETS.md",
-  move: "Move the SECRETS.md into the workspace. It lists secrets, but does not contain their values.",
+  move: "Move the SECRETS.md into the workspace, and write its new path in auth.ref. The file lists secrets, but does not contain their values.",
 };
 
 /** Finds a referenced file in the driver's folder or in the workspace, and never outside of it. */

@@ -11,7 +11,7 @@ type SkillPrompt = Extract<DriverPrompt, { readonly integrateAs: "skill_block" }
 const SKILL_REF: RefKind = {
   field: "skill_ref",
   name: "SKILL.md",
-  move: "Move the SKILL.md into the workspace.",
+  move: "Move the SKILL.md into the workspace, and write its new path in skill_ref.",
 };
 
 export async function withSkills(

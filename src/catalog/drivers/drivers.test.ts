@@ -278,6 +278,11 @@ describe("auth.ref", () => {
     expect(found.secrets).toEqual([]);
   });
 
+  test("the hint about a file outside of the workspace says that auth.ref changes too", async () => {
+    const { diagnostics } = await findDrivers(workspace(withRef("../../../SECRETS.md")), {}, new Map());
+    expect(diagnostics.map(({ hint }) => hint).join("\n")).toContain("write its new path in auth.ref");
+  });
+
   test("what is not there yet is watched", async () => {
     const folder = workspace(withRef("./sec/SECRETS.md"));
     const { missing } = await findDrivers(folder, {}, new Map());

@@ -109,7 +109,7 @@ function checkOne(
       ? [
           findingAt(server, "document-invalid", "error", {
             message: `The registry's metadata of ${name}@${version} does not match portolan.lock.`,
-            hint: "The metadata of a published version must not change. Ask the operator of the registry.",
+            hint: "The registry or the lock file was changed. Compare portolan.lock with version control. If it is unchanged, ask the operator of the registry: the metadata of a published version must not change.",
           }),
         ]
       : []),

@@ -100,7 +100,7 @@ export async function convertMcpfile(
     throw errors.length > 0
       ? configError(errors, cli, "The mcpfile cannot be converted", "Correct these lines of the file.")
       : new PortolanError("FILE_INVALID", `${file} has no servers.`, {
-          hint: "Check that the file is an mcpfile with tools, prompts or resources.",
+          hint: "A file with mcpFileVersion 0.0.1 lists its servers under servers. Add a server there, or check that this is the right file.",
         });
   const written = await deliver(files, cli, options, { files, diagnostics });
   noteDiagnostics(diagnostics, cli);

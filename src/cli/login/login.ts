@@ -2,7 +2,13 @@
 
 import { stat } from "node:fs/promises";
 import { shellWord } from "../../base/text/command-line.ts";
-import { type AuthState, type Contracts, hasLogin, LOCAL_USER } from "../../contracts/index.ts";
+import {
+  type AuthState,
+  type Contracts,
+  hasLogin,
+  isCheckProblem,
+  LOCAL_USER,
+} from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Person } from "../../hub/index.ts";
 import type { ContractsEndpoint, Driver } from "../../model/index.ts";
@@ -23,6 +29,7 @@ export type LoginOptions = ServerLoginOptions;
 
 export async function login(cli: Cli, words: readonly string[], options: LoginOptions): Promise<number> {
   const name = theName(words, "login");
+  refuseEmptyUser(options);
   const server = await findUrlServer(cli, name);
   if (server !== undefined) return loginAtServer(cli, server, options);
   const { user } = options;
@@ -47,6 +54,7 @@ export async function login(cli: Cli, words: readonly string[], options: LoginOp
 
 export async function logout(cli: Cli, words: readonly string[], options: LoginOptions): Promise<number> {
   const name = theName(words, "logout");
+  refuseEmptyUser(options);
   const server = await findUrlServer(cli, name);
   if (server !== undefined) return logoutAtServer(cli, server, options);
   const { user } = options;
@@ -123,8 +131,15 @@ function remoteServer({ id, endpoint, auth, origin }: Driver): UrlServer | undef
   return { alias: id, endpoint, file: origin.file };
 }
 
+/** An empty name, such as of an unset shell variable, would mean the own login of the user. */
+function refuseEmptyUser({ user }: LoginOptions): void {
+  if (user === "")
+    throw new PortolanError("USAGE", "--user is empty.", {
+      hint: "Name a caller of the gateway, or omit --user for your own login.",
+    });
+}
+
 function contextOf(user: string | undefined): { readonly userId?: string } {
-  if (user === "") throw new PortolanError("USAGE", "--user is empty: it must name a caller of the gateway.");
   return user === undefined ? {} : { userId: user };
 }
 
@@ -211,10 +226,11 @@ function refused(
   user: string | undefined,
   { code, message }: { readonly code: string; readonly message: string },
 ): PortolanError {
-  const { command, url } = driver.auth?.login ?? {};
+  const { command, url, completesWhen } = driver.auth?.login ?? {};
   const words = driverWords(driver.id, user);
-  const how =
-    command !== undefined
+  const how = isCheckProblem(message)
+    ? `Another login does not help. Install the program of the check ${JSON.stringify(completesWhen?.command ?? "")}, or correct auth.login.completes_when in ${driver.origin.file}.`
+    : command !== undefined
       ? `Log in again at a terminal: portolan login ${words}. It runs this command: ${command}`
       : url !== undefined
         ? `Log in again on a machine with a browser: portolan login ${words}. It opens ${url}`

@@ -163,7 +163,7 @@ async function ask(
   for (let problem = ""; ;) {
     const text = orCancelled(
       await prompter.text({
-        message: problem === "" ? message : `${message} - the value ${problem}`,
+        message: problem === "" ? message : `${message} (your value was not accepted: it ${problem})`,
         initial: "",
         check: (given) => (given === "" && required ? "A value is needed; Ctrl-C cancels." : undefined),
         signal,

@@ -109,7 +109,7 @@ function toServer(request: TrialRequest, lock: string): ServerConfig {
     const problem = diagnostics.find(({ severity }) => severity === "error");
     throw new PortolanError(
       "FILE_INVALID",
-      `The server ${alias} cannot be written to portolan.yaml: ${problem?.message ?? ""}`,
+      `The server ${alias} cannot be written to portolan.yaml: ${problem?.message ?? "the changed file would not contain it"}`,
       {
         hint: problem?.hint,
       },

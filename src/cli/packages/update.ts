@@ -9,6 +9,7 @@ import { changeServer, parseWorkspace, type ServerFields } from "../../formats/w
 import { parsePackageReference, type SandboxConfig, type ServerConfig } from "../../model/index.ts";
 import {
   addAgain,
+  restoreHint,
   compareWithRemembered,
   keepDocument,
   type Lock,
@@ -191,7 +192,7 @@ function toTarget(server: ServerConfig, lock: Lock, isNamed: boolean): Target[] 
   const entry = Object.hasOwn(lock.servers, alias) ? lock.servers[alias] : undefined;
   if (entry?.package === undefined)
     throw new PortolanError("VERSION_MISMATCH", `portolan.lock has no entry for ${alias}.`, {
-      hint: `Restore portolan.lock from version control, or add the package again: ${addAgain(alias, endpoint.package)}`,
+      hint: restoreHint(alias, endpoint.package),
     });
   return [{ server, entry, locked: entry.package, written: endpoint.package, env: endpoint.env ?? {} }];
 }

@@ -57,15 +57,19 @@ export async function chooseTools(
   const approved: LintedTool[] = [];
   const refused: { tool: LintedTool; reason: string }[] = [];
   for (const tool of tools) {
-    const [critical] = criticalFindings(tool);
+    const [critical, ...others] = criticalFindings(tool);
+    const more =
+      others.length === 0
+        ? ""
+        : ` (and ${others.length} more critical ${others.length === 1 ? "finding" : "findings"})`;
     if (tool.hash === undefined)
       refused.push({ tool, reason: "its definition is malformed, or the server lists its name twice" });
     else if (critical === undefined || allowFindings) approved.push(tool);
     else if (canAsk(cli) && !yes) {
-      const message = `${plainLine(server, 60)}: ${plainLine(tool.name, 100)} ${plainLine(critical.message, 200)}. Approve it nevertheless?`;
+      const message = `${plainLine(server, 60)}: ${plainLine(tool.name, 100)}: ${plainLine(critical.path, 100)} ${plainLine(critical.message, 200)}${more}. Approve the tool nevertheless?`;
       if (await confirm(cli, message)) approved.push(tool);
       else refused.push({ tool, reason: "you did not approve it" });
-    } else refused.push({ tool, reason: `${critical.path} ${critical.message}` });
+    } else refused.push({ tool, reason: `${critical.path} ${critical.message}${more}` });
   }
   return { approved, refused };
 }

@@ -29,7 +29,13 @@ export async function readPackageSettings(cli: Cli): Promise<PackageSettings> {
   for (const file of files) {
     const text = await readFile(file, "utf8").catch((thrown: NodeJS.ErrnoException) => {
       if (thrown.code === "ENOENT") return undefined;
-      throw new PortolanError("FILE_FAILED", `${file} cannot be read (${thrown.code}).`, { cause: thrown });
+      throw new PortolanError("FILE_FAILED", `${file} cannot be read (${thrown.code}).`, {
+        cause: thrown,
+        hint:
+          thrown.code === "EISDIR"
+            ? "It is a folder. Rename the folder, or name the workspace with -w."
+            : "Check the permissions of the file: you must be allowed to read it.",
+      });
     });
     if (text === undefined) continue;
     const { settings, diagnostics } = parseWorkspace(text, file);

@@ -75,7 +75,7 @@ function withheldIn(health: readonly ServerHealth[], name: string): PortolanErro
     const why = found === undefined ? pins.problem : { message: found.reason, hint: found.hint };
     if (why === undefined) continue;
     const tool = found?.tool ?? name;
-    const text = `${JSON.stringify(tool.slice(0, 200))} is withheld: ${why.message}`;
+    const text = `Portolan withholds the tool ${JSON.stringify(tool.slice(0, 200))}: ${why.message}`;
     return new PortolanError("TOOL_WITHHELD", text, { server: alias, tool, hint: why.hint });
   }
   return undefined;

@@ -122,6 +122,13 @@ async function showPage(url: string, options: RunOptions, ports: AuthPorts): Pro
   throw new PortolanError("AUTH_FAILED", `the login page failed: ${why}`, { server });
 }
 
+const CANNOT_CHECK = "Portolan cannot check whether";
+
+/** True for the message of a login whose check in `completes_when` could not run. */
+export function isCheckProblem(message: string): boolean {
+  return message.includes(CANNOT_CHECK);
+}
+
 /** True when the login could not even begin. */
 export function isNotPossible(result: LoginResult): boolean {
   return !result.ok && result.message?.startsWith(NOT_POSSIBLE) === true;
@@ -144,9 +151,7 @@ async function untilCompleted(one: AuthCase, ports: AuthPorts): Promise<LoginRes
     } catch (error) {
       // A check that fails now fails later too; only one that was too slow may be faster the next time.
       if (login.completesWhen.command !== undefined && !isLate(error))
-        return failed(
-          `Portolan cannot check whether ${sign}: ${error instanceof Error ? error.message : String(error)}`,
-        );
+        return failed(`${CANNOT_CHECK} ${sign}: ${error instanceof Error ? error.message : String(error)}`);
     }
     if (one.signal.aborted)
       return failed(`the login was cancelled or timed out before it was complete (expected: ${sign})`);

@@ -338,9 +338,13 @@ test("a secret has an id, too", () => {
   expect(defineSecret({ slug: "api-key", name: "Key", description: "A key." }).id).toBe("api-key");
 });
 
-test("a contract without schemas is refused with the name of the field", () => {
+test("a contract without schemas is refused with the names of the contract and the field", () => {
   const without = { id: "greet", description: "Greets.", version: "1.0.0", inputs: {} };
   expect(() => defineTool(without as never)).toThrow(
-    "inputSchema of the contract is missing, or is not a schema",
+    "inputSchema of the contract greet is missing, or is not a schema",
+  );
+  const unknown = { ...without, inputSchema: {}, outputSchema: { "~standard": { version: 1 } } };
+  expect(() => defineTool(unknown as never)).toThrow(
+    "outputSchema of the contract greet cannot be converted to JSON Schema",
   );
 });

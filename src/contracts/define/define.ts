@@ -147,12 +147,13 @@ function toBinding({ tool, version, ...rest }: BindingDefinition): JsonObject {
  */
 export function defineTool(definition: ToolContractDefinition): ToolHandle {
   const { inputSchema, outputSchema, contextSchema, metadata, name, version = "0.0.0", ...rest } = definition;
+  const { id } = definition;
   const text = toFrontmatter({
     ...rest,
-    name: name ?? definition.id,
+    name: name ?? id,
     version,
-    inputs: toJsonSchema(inputSchema, "input"),
-    outputs: toJsonSchema(outputSchema, "output"),
+    inputs: toJsonSchema(inputSchema, "input", id),
+    outputs: toJsonSchema(outputSchema, "output", id),
     ...(metadata === undefined && contextSchema === undefined
       ? {}
       : {
@@ -160,12 +161,12 @@ export function defineTool(definition: ToolContractDefinition): ToolHandle {
             ...metadata,
             ...(contextSchema === undefined
               ? {}
-              : { contextSchema: toJsonSchema(contextSchema, "input", "contextSchema") }),
+              : { contextSchema: toJsonSchema(contextSchema, "input", id, "contextSchema") }),
           },
         }),
   });
-  const { contract, diagnostics } = parseTool(text, `${definition.id}/tool.ts`);
-  if (contract === undefined) throw invalid(`tool ${definition.id}`, diagnostics);
+  const { contract, diagnostics } = parseTool(text, `${id}/tool.ts`);
+  if (contract === undefined) throw invalid(`tool ${id}`, diagnostics);
   return { kind: "tool", id: contract.id, contract };
 }
 

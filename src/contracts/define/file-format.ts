@@ -95,13 +95,18 @@ function renameUnder(key: string, value: unknown): unknown {
 export function toJsonSchema(
   schema: AnySchema,
   side: "input" | "output",
+  contract: string,
   field: string = `${side}Schema`,
 ): JsonSchema {
   // Programs without types may give no schema at all, or the field of a TOOL.md by its name there.
   if (!isObject(schema) && typeof schema !== "function")
-    throw new PortolanError("CONFIG_INVALID", `${field} of the contract is missing, or is not a schema.`, {
-      hint: `Write a JSON Schema, such as ${field}: { type: "object" }, or a schema of a library such as Zod 4.`,
-    });
+    throw new PortolanError(
+      "CONFIG_INVALID",
+      `${field} of the contract ${contract} is missing, or is not a schema.`,
+      {
+        hint: `Write a JSON Schema, such as ${field}: { type: "object" }, or a schema of a library such as Zod 4.`,
+      },
+    );
   const standard = (schema as { readonly "~standard"?: unknown })["~standard"];
   if (!isObject(standard)) return schema;
   const { jsonSchema } = standard;
@@ -111,9 +116,13 @@ export function toJsonSchema(
   const own = (schema as { readonly toJSONSchema?: unknown }).toJSONSchema;
   if (typeof own === "function")
     return toPlain((own as (options: object) => unknown).call(schema, { target: SCHEMA_TARGET, io: side }));
-  throw new PortolanError("CONFIG_INVALID", `${field} of a contract cannot be converted to JSON Schema.`, {
-    hint: "Give a JSON Schema, or a schema of a library that supports Standard JSON Schema, such as Zod 4.",
-  });
+  throw new PortolanError(
+    "CONFIG_INVALID",
+    `${field} of the contract ${contract} cannot be converted to JSON Schema.`,
+    {
+      hint: "Give a JSON Schema, or a schema of a library that supports Standard JSON Schema, such as Zod 4.",
+    },
+  );
 }
 
 function toPlain(value: unknown): JsonSchema {

@@ -350,9 +350,12 @@ export class ControlSession {
       throw new PortolanError(
         "INPUT_INVALID",
         "a decision needs the id of a call, and must be approve or deny",
+        { hint: 'Send the params { "id": "<id of the call>", "decision": "approve" }, or "deny".' },
       );
     if (forMs !== undefined && (typeof forMs !== "number" || !Number.isSafeInteger(forMs) || forMs <= 0))
-      throw new PortolanError("INPUT_INVALID", "forMs must be a whole number of milliseconds, at least 1");
+      throw new PortolanError("INPUT_INVALID", "forMs must be a whole number of milliseconds, at least 1", {
+        hint: "Omit forMs to decide about this call only.",
+      });
     const verdict = {
       ...{ id, approve: decision === "approve", forMs },
       reason: typeof reason === "string" && reason.trim() !== "" ? reason.trim() : undefined,

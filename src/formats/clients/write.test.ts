@@ -69,7 +69,7 @@ test.each<[ClientId, string, string[]]>([
 `,
     [
       "fs: Claude Desktop does not expand ${TOKEN} here, and uses it as literal text",
-      "github: Claude Desktop does not support http servers: this server is left out",
+      "github: Claude Desktop does not support http servers: this server is left out. To use it there, connect the client to the gateway: portolan connect claude-desktop",
     ],
   ],
   [
@@ -216,13 +216,13 @@ test("what a client cannot have is left out with a note, and never written as if
   const { text, notes } = renderFor("cursor", odd);
   expect(JSON.parse(text)).toEqual({ mcpServers: { picky: { command: "x" } } });
   expect(notes.map(({ server: alias, message }) => `${alias}: ${message}`)).toEqual([
-    "ws: Cursor does not support websocket servers: this server is left out",
+    "ws: Cursor does not support websocket servers: this server is left out. To use it there, connect the client to the gateway: portolan connect cursor",
     "off: Cursor cannot disable a server in its config file: this disabled server is left out",
     "picky: Cursor does not support a folder to start in, a time limit for the start, a list of tools to offer: these settings are left out",
     "picky: Cursor does not have the settings era, max_pages of Portolan: these settings are left out",
   ]);
   expect(renderFor("codex", odd).notes.map(({ server: alias, message }) => `${alias}: ${message}`)).toEqual([
-    "ws: Codex does not support websocket servers: this server is left out",
+    "ws: Codex does not support websocket servers: this server is left out. To use it there, connect the client to the gateway: portolan connect codex",
     "picky: Codex does not support * in names of tools: it reads * literally",
     "picky: Codex does not have the settings era, max_pages of Portolan: these settings are left out",
   ]);

@@ -105,6 +105,9 @@ function withToken(caller: AuthenticatedCaller, tokenHash: string): Authenticate
   return { ...caller, fingerprint: hashToken(`${caller.fingerprint} ${tokenHash}`) };
 }
 
+const RESOURCE_HINT =
+  "Set gateway.oauth.resource in portolan.yaml (in a program: settings.oauth.resource of openGateway()) to the URL that clients use, such as https://tools.example.com/mcp.";
+
 function createIssuer(options: AccessControlOptions, now: () => number): OAuthIssuer | undefined {
   const { settings, boundHost, url, report } = options;
   const { oauth } = settings;
@@ -113,20 +116,17 @@ function createIssuer(options: AccessControlOptions, now: () => number): OAuthIs
     throw new PortolanError(
       "CONFIG_INVALID",
       "gateway.oauth.resource is missing; a gateway that listens at every address needs it",
-      {
-        hint: "Set gateway.oauth.resource to the URL that clients use, such as https://tools.example.com/mcp.",
-      },
+      { hint: RESOURCE_HINT },
     );
+  let isReported = false;
   const resource = (): string => {
     const found = oauth.resource ?? url();
     if (found !== undefined) return found;
-    throw new PortolanError(
-      "CONFIG_INVALID",
-      "gateway.oauth.resource is missing; a gateway inside of another HTTP server needs it",
-      {
-        hint: "Set gateway.oauth.resource to the URL that clients use, such as https://tools.example.com/mcp.",
-      },
-    );
+    const message = "gateway.oauth.resource is missing; a gateway inside of another HTTP server needs it";
+    // The error answers the client, which cannot change the settings.
+    if (!isReported) report({ code: "CONFIG_INVALID", severity: "error", message, hint: RESOURCE_HINT });
+    isReported = true;
+    throw new PortolanError("CONFIG_INVALID", message, { hint: RESOURCE_HINT });
   };
   return createOAuthIssuer({ settings, oauth, resource, now, report });
 }

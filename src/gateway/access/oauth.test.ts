@@ -248,6 +248,25 @@ test("a gateway that listens everywhere needs its URL in the settings", () => {
   );
 });
 
+test("a gateway inside of another HTTP server reports once that it needs its URL", () => {
+  const reported: Diagnostic[] = [];
+  const access = createAccessControl({
+    ...{ token: undefined, boundHost: "127.0.0.1", url: () => undefined },
+    settings: { oauth: { issuer } },
+    report: (diagnostic) => void reported.push(diagnostic),
+  });
+  for (const path of ["", "/mcp"])
+    expect(() => access.resourceMetadata(`/.well-known/oauth-protected-resource${path}`)).toThrow(
+      "resource is missing",
+    );
+  expect(reported).toMatchObject([
+    {
+      severity: "error",
+      hint: expect.stringContaining("settings.oauth.resource of openGateway()") as string,
+    },
+  ]);
+});
+
 test("a new key of the issuer is found, an old one is no longer trusted", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const access = open();

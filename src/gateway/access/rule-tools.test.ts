@@ -24,7 +24,7 @@ test("a misspelt tool of a known server is reported with the nearest name, in th
     ],
     [
       'gateway.approval[0] names the tool "files.qqq", but the server files has no such tool',
-      "To see the tools: portolan list files",
+      "A rule names a tool as files.<tool>. To see the tools: portolan list files",
     ],
   ]);
 });

@@ -64,7 +64,7 @@ export function unknownRuleTools(
         message: `${rule} names the tool ${JSON.stringify(name)}, but the server ${alias} has no such tool`,
         hint:
           nearest === undefined
-            ? `To see the tools: portolan list ${alias}`
+            ? `A rule names a tool as ${alias}.<tool>. To see the tools: portolan list ${alias}`
             : `Did you mean ${JSON.stringify(`${prefix}${nearest}`)}?`,
       },
     ];
@@ -92,21 +92,20 @@ function namedTools({ callers = [], approval = [], budgets = {}, loops }: Gatewa
 
 function serversOf(hub: Hub): RuleServer[] {
   const offered = [...hub.toolNames()].map(([, { server, name }]) => ({ server, name }));
-  return hub.members
-    .filter(({ config }) => config.enabled)
-    .map(({ alias, config, inventory, state }) => {
-      const own = new Set([
-        // A rule may name a tool that the server's config leaves out.
-        ...inventory.tools.map(({ name }) => name),
-        // Resources and prompts may be tools, too.
-        ...offered.flatMap(({ server, name }) => (server === alias ? [name] : [])),
-      ]);
-      // The list of the last run may be outdated.
-      const isKnown = state === "ready" || (state !== "starting" && own.size > 0);
-      const names = [...own].flatMap((name) => [`${alias}.${name}`, hub.fullToolName(alias, name)]);
-      // The names of contracts do not begin with the name of a server.
-      const isContracts = config.endpoint.transport === "contracts";
-      const prefixes = isContracts ? [""] : [`${alias}.`, hub.fullToolName(alias, "")];
-      return { alias, prefixes, tools: isKnown ? names : undefined };
-    });
+  return hub.members.map(({ alias, config, inventory, state }) => {
+    const own = new Set([
+      // A rule may name a tool that the server's config leaves out.
+      ...inventory.tools.map(({ name }) => name),
+      // Resources and prompts may be tools, too.
+      ...offered.flatMap(({ server, name }) => (server === alias ? [name] : [])),
+    ]);
+    // The list of the last run may be outdated.
+    // A disabled server lists none, but a rule may name its tools: they do not belong to another server.
+    const isKnown = config.enabled && (state === "ready" || (state !== "starting" && own.size > 0));
+    const names = [...own].flatMap((name) => [`${alias}.${name}`, hub.fullToolName(alias, name)]);
+    // The names of contracts do not begin with the name of a server.
+    const isContracts = config.endpoint.transport === "contracts";
+    const prefixes = isContracts ? [""] : [`${alias}.`, hub.fullToolName(alias, "")];
+    return { alias, prefixes, tools: isKnown ? names : undefined };
+  });
 }

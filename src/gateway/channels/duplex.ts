@@ -1,7 +1,7 @@
 // Client on a two-way channel (stdio, WebSocket, HTTP+SSE). It may use either protocol era, or both.
 
 import { randomUUID } from "node:crypto";
-import { hasMethod, RPC, type RequestId, type RpcMessage, type RpcRequest } from "../../model/index.ts";
+import { hasMethod, META, RPC, type RequestId, type RpcMessage, type RpcRequest } from "../../model/index.ts";
 import { declaresRevision } from "../common/envelope.ts";
 import { LegacySession, type LegacyOptions } from "../legacy/session.ts";
 import { toRpcError, writeError } from "../common/messages.ts";
@@ -99,8 +99,7 @@ export class Duplex {
     reply.end(
       writeError(message.id, {
         code: RPC.INVALID_PARAMS,
-        message:
-          "Send initialize before this request, or declare the protocol revision in _meta of the request",
+        message: `Send initialize before this request, or declare the protocol revision in _meta of the request, as ${META.PROTOCOL_VERSION}`,
       }),
     );
   }

@@ -6,13 +6,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { readLimited } from "../../base/files/limited-read.ts";
 import { isHttpUrl } from "../../base/net/urls.ts";
-import {
-  type Integrity,
-  integrityOf,
-  parseIntegrity,
-  sameIntegrity,
-  toSri,
-} from "../../base/text/integrity.ts";
+import { integrityOf, parseIntegrity, sameIntegrity, toSri } from "../../base/text/integrity.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { type McpbManifest, mcpbProgram, mcpbSettings, parseMcpbManifest } from "../../formats/mcpb/index.ts";
 import {
@@ -28,6 +22,7 @@ import type { Certificate } from "../provenance/certificate.ts";
 import { checkMcpbSignature, type McpbSignatureCheck, subjectOf } from "../provenance/mcpb-signature.ts";
 import type { RememberedProofs } from "../provenance/proof.ts";
 import { type DocumentOptions, keepDocument } from "./documents.ts";
+import { requireIntegrity } from "./check-lock.ts";
 import type { VerifyOptions } from "./install-package.ts";
 import type { PackageContext } from "./types.ts";
 
@@ -124,7 +119,7 @@ export async function installBundle(
 ): Promise<string | undefined> {
   const { label, location, folder } = source;
   const root = context.root ?? (await defaultStoreRoot());
-  const integrity = requireIntegrity(source);
+  const integrity = requireIntegrity(source.integrity, `the bundle ${label}`, context.server);
   const slice = (bytes: Buffer): Buffer => {
     const check = checkMcpbSignature(bytes, { trusted: [], now: new Date() });
     if (check.state === "invalid") throw bundleError(label, check.reason);
@@ -147,7 +142,11 @@ export async function verifyBundle(
   { root, discard }: VerifyOptions,
 ): Promise<Verified | undefined> {
   return verifyFile({
-    ...{ integrity: requireIntegrity(source), root: root ?? (await defaultStoreRoot()), discard },
+    ...{
+      integrity: requireIntegrity(source.integrity, `the bundle ${source.label}`),
+      root: root ?? (await defaultStoreRoot()),
+      discard,
+    },
     content: { kind: "bundle", program: MANIFEST_NAME },
   });
 }
@@ -214,14 +213,6 @@ export function missingSettings(server: string, problems: readonly string[]): Po
   return new PortolanError("CONFIG_INVALID", `Server "${server}" cannot start: ${text}`, {
     server,
     hint: "Set the named settings under env of the server in portolan.yaml.",
-  });
-}
-
-function requireIntegrity({ integrity, label }: Pick<BundleSource, "label" | "integrity">): Integrity {
-  const parsed = parseIntegrity(integrity);
-  if (parsed !== undefined) return parsed;
-  throw new PortolanError("INSTALL_FAILED", `portolan.lock has no valid hash of the bundle ${label}.`, {
-    hint: "Restore portolan.lock from version control: git checkout portolan.lock.",
   });
 }
 

@@ -1,7 +1,7 @@
 // Compares the packages that portolan.yaml names with the entries of portolan.lock.
 
 import { shellWord } from "../../base/text/command-line.ts";
-import { parseIntegrity } from "../../base/text/integrity.ts";
+import { type Integrity, parseIntegrity } from "../../base/text/integrity.ts";
 import { parseRange, satisfies } from "../../base/text/versions.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { PackageReference } from "../../model/index.ts";
@@ -33,9 +33,35 @@ export async function readLockedPackage({
 }
 
 /** The commands that approve a package anew: `portolan update` changes only packages that have another version. */
-export function addAgain(server: string | undefined, written: string): string {
+export function addAgain(server: string | undefined, written: string | undefined): string {
   const alias = server === undefined ? "<server>" : shellWord(server);
-  return `portolan remove ${alias}; portolan add ${shellWord(written)} --name ${alias}`;
+  const what = written === undefined ? "<package>" : shellWord(written);
+  return `portolan remove ${alias}; portolan add ${what} --name ${alias}`;
+}
+
+/** The hint about a damaged entry. The lock file in version control may be missing or damaged, too. */
+export function restoreHint(server: string | undefined, written?: string): string {
+  return `Restore portolan.lock from version control, or add the package again: ${addAgain(server, written)}`;
+}
+
+/** The hash of an entry of the lock file. */
+export function requireIntegrity(integrity: string, label: string, server?: string): Integrity {
+  const parsed = parseIntegrity(integrity);
+  if (parsed !== undefined) return parsed;
+  throw new PortolanError("INSTALL_FAILED", `portolan.lock has no valid hash of ${label}.`, {
+    server,
+    hint: restoreHint(server),
+  });
+}
+
+function nameOf(reference: PackageReference): string {
+  return reference.kind === "mcpb" ? `mcpb:${reference.location}` : reference.name;
+}
+
+/** The package as portolan.yaml names it. */
+function writtenAs(reference: PackageReference): string {
+  const name = nameOf(reference);
+  return reference.kind === "mcpb" || reference.range === undefined ? name : `${name}@${reference.range}`;
 }
 
 /** Why the lock entry does not fit what the config says; undefined if it does. */
@@ -44,14 +70,13 @@ export function lockProblem(
   locked: LockedPackage | undefined,
   server?: string,
 ): { readonly message: string; readonly hint: string } | undefined {
-  const name = reference.kind === "mcpb" ? `mcpb:${reference.location}` : reference.name;
-  const written =
-    reference.kind === "mcpb" || reference.range === undefined ? name : `${name}@${reference.range}`;
+  const name = nameOf(reference);
+  const written = writtenAs(reference);
   const again = addAgain(server, written);
   if (locked === undefined)
     return {
       message: `portolan.lock has no entry for ${name}.`,
-      hint: `Restore portolan.lock from version control, or add the package again: ${again}`,
+      hint: restoreHint(server, written),
     };
   if (reference.kind === "mcpb") {
     if (locked.source === name) return undefined;
@@ -90,7 +115,7 @@ export function compareWithLock(
 ): LockDifference[] {
   const found = [...references].flatMap(([server, reference]) => {
     const locked = Object.hasOwn(servers, server) ? servers[server]?.package : undefined;
-    const problem = lockProblem(reference, locked, server) ?? hashProblem(locked);
+    const problem = lockProblem(reference, locked, server) ?? hashProblem(reference, locked, server);
     return problem === undefined ? [] : [{ server, ...problem }];
   });
   const others = Object.entries(servers).flatMap(([server, { package: locked }]) =>
@@ -107,11 +132,15 @@ export function compareWithLock(
   return isAll ? [...found, ...others] : found;
 }
 
-function hashProblem(locked: LockedPackage | undefined): Omit<LockDifference, "server"> | undefined {
+function hashProblem(
+  reference: PackageReference,
+  locked: LockedPackage | undefined,
+  server: string,
+): Omit<LockDifference, "server"> | undefined {
   const hashes = [locked?.integrity, locked?.metadata ?? locked?.integrity];
   if (hashes.every((hash) => hash !== undefined && parseIntegrity(hash) !== undefined)) return undefined;
   return {
     message: `portolan.lock has no valid hash of ${locked?.name}@${locked?.version}.`,
-    hint: "Restore portolan.lock from version control: git checkout portolan.lock.",
+    hint: restoreHint(server, writtenAs(reference)),
   };
 }

@@ -5,7 +5,7 @@ import { satisfies } from "../../base/text/versions.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { type PackageMetadata, sandboxFromPermissions } from "../../formats/package/index.ts";
 import type { LockedPackage } from "../lock/schema.ts";
-import { addAgain } from "./check-lock.ts";
+import { restoreHint } from "./check-lock.ts";
 
 export function changedDocument(label: string): PortolanError {
   return new PortolanError(
@@ -20,7 +20,7 @@ export function changedDocument(label: string): PortolanError {
 
 /** For an entry of the lock file that lacks a field: `portolan update` changes only packages that have a newer version. */
 export function incompleteLockHint(server: string | undefined, { name, version }: LockedPackage): string {
-  return `Restore portolan.lock from version control, or add the package again: ${addAgain(server, `${name}@${version}`)}`;
+  return restoreHint(server, `${name}@${version}`);
 }
 
 /** The lock file repeats facts of the document. A difference means that one of them was changed by hand. */
@@ -53,7 +53,7 @@ export function changedLock({ name, version }: LockedPackage, field: string, ser
     `The ${field} of ${name}@${version} in portolan.lock differs from the ${field} in its metadata.`,
     {
       server,
-      hint: "The lock file was changed. Restore it from version control: git checkout portolan.lock.",
+      hint: `The lock file was changed. ${restoreHint(server)}`,
       data: { reason: "LOCK_CHANGED", field },
     },
   );

@@ -1,7 +1,7 @@
 // Installs the files of a package into the store: from npm, or from a URL with a hash. A failure leaves nothing behind.
 
 import { extname } from "node:path";
-import { parseIntegrity, type Integrity } from "../../base/text/integrity.ts";
+import type { Integrity } from "../../base/text/integrity.ts";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import {
   defaultStoreRoot,
@@ -15,6 +15,7 @@ import {
   type Verified,
 } from "../../install/index.ts";
 import type { LockedPackage } from "../lock/schema.ts";
+import { requireIntegrity } from "./check-lock.ts";
 import type { InstalledPackage, PackageContext, PackageSource } from "./types.ts";
 
 /** An exact version of a package, as the source of a package names it. */
@@ -40,7 +41,7 @@ export async function findPackageFile(
   context: PackageContext = {},
 ): Promise<InstalledPackage | undefined> {
   const root = context.root ?? (await defaultStoreRoot());
-  const integrity = requireIntegrity(source);
+  const integrity = requireIntegrity(source.integrity, source.url, context.server);
   const found = await findFile({ integrity, root, content: contentOf(source) });
   return found && toInstalled(source, found);
 }
@@ -52,7 +53,12 @@ export async function verifyPackageFiles(
 ): Promise<Verified | undefined> {
   const root = context.root ?? (await defaultStoreRoot());
   if (source.type === "npm") return verifyNpm({ ...toNpmProgram(source), dependencies, root, discard });
-  return verifyFile({ integrity: requireIntegrity(source), content: contentOf(source), root, discard });
+  return verifyFile({
+    integrity: requireIntegrity(source.integrity, source.url),
+    content: contentOf(source),
+    root,
+    discard,
+  });
 }
 
 /** The npm packages that a package of npm is installed with, for the lock file. Undefined for other packages. */
@@ -77,7 +83,7 @@ export function toNpmProgram(source: PackageSource): {
   readonly integrity: Integrity;
   readonly bin: string;
 } {
-  const integrity = requireIntegrity(source);
+  const integrity = requireIntegrity(source.integrity, source.url);
   const [, name, version] = NPM_URL.exec(source.url) ?? [];
   if (name !== undefined && version !== undefined)
     return { spec: `${name}@${version}`, integrity, bin: source.executable };
@@ -104,7 +110,7 @@ async function fromNpm(source: PackageSource, context: PackageContext): Promise<
 async function fromFile(source: PackageSource, context: PackageContext): Promise<InstalledPackage> {
   const { signal, onProgress, mirrors, token } = context;
   const root = context.root ?? (await defaultStoreRoot());
-  const integrity = requireIntegrity(source);
+  const integrity = requireIntegrity(source.integrity, source.url, context.server);
   const urls = [source.url, ...(mirrors?.(source.integrity) ?? [])];
   const content = contentOf(source);
   const found = await installFile({
@@ -127,12 +133,4 @@ async function toInstalled(
   if (isPython) return { ...found, command: "python3", args: [file] };
   const { command, args } = await interpreterOf(file, runtime === "node" || /^\.[cm]?js$/.test(extension));
   return { ...found, command, args };
-}
-
-function requireIntegrity({ integrity, url }: PackageSource): Integrity {
-  const parsed = parseIntegrity(integrity);
-  if (parsed !== undefined) return parsed;
-  throw new PortolanError("INSTALL_FAILED", `portolan.lock has no valid hash of ${url}.`, {
-    hint: "Restore portolan.lock from version control: git checkout portolan.lock.",
-  });
 }

@@ -1,7 +1,10 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { filePackage, writePackageWorkspace } from "../../../test/helpers/packages.ts";
 import type { Loose } from "../../../test/helpers/registry.ts";
 import { type PackageReference, parsePackageReference } from "../../model/index.ts";
+import type { Lock } from "../lock/schema.ts";
+import { compareWithLock } from "./check-lock.ts";
 import { openLockedPackage } from "./locked-program.ts";
 
 test("defaults of settings are texts in the form that portolan add writes", async () => {
@@ -30,4 +33,25 @@ test("defaults of settings are texts in the form that portolan add writes", asyn
   expect(env).toEqual({
     ...{ HOSTS: "a.example,b.example", NAMES: '["Doe, Jane"]', DEPTH: "3", VERBOSE: "false", TITLE: "a,b" },
   });
+});
+
+test("a hash that is no hash has a hint that works without version control", async () => {
+  const document = filePackage("https://example.com/server.js", "// A server.");
+  const { root, lock } = await writePackageWorkspace(document);
+  writeFileSync(lock, readFileSync(lock, "utf8").replace(/"integrity": "[^"]+"/, '"integrity": "none"'));
+  const reference = parsePackageReference(String(document["name"])) as PackageReference;
+  const hint = /or add the package again: portolan remove tiny; portolan add .+ --name tiny$/;
+  await expect(
+    openLockedPackage(
+      { server: "tiny", reference, lock: { file: lock, server: "tiny" } },
+      { root },
+      {
+        install: false,
+      },
+    ),
+  ).rejects.toMatchObject({ hint: expect.stringMatching(hint) as string });
+  const { servers } = JSON.parse(readFileSync(lock, "utf8")) as Lock;
+  expect(
+    compareWithLock(new Map([["tiny", reference]]), { lockfileVersion: 1, servers }, { isAll: true }),
+  ).toMatchObject([{ server: "tiny", hint: expect.stringMatching(hint) as string }]);
 });

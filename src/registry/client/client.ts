@@ -5,7 +5,7 @@ import { stat } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 import { integrityOf, parseIntegrity, sameIntegrity } from "../../base/text/integrity.ts";
 import { isHttpUrl, parseUrl, publicPart } from "../../base/net/urls.ts";
-import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { type Diagnostic, didYouMean, PortolanError } from "../../errors/index.ts";
 import { type PackageMetadata, parsePackage } from "../../formats/package/index.ts";
 import { isObject, type JsonObject } from "../../model/index.ts";
 import { advisoriesFor } from "../catalog/advisory.ts";
@@ -188,11 +188,7 @@ export function openRegistry(settings: RegistrySettings, options: RegistryOption
     search: async (query, search) => createSearch(await index()).search(query, search),
     publish: async (text, { tag, file } = {}) => {
       const { draft, diagnostics } = parsePackage(text, file ?? "package.json", { mode: "draft" });
-      if (draft.name === undefined)
-        throw new PortolanError("FILE_INVALID", diagnostics[0]?.message ?? "The package has no name.", {
-          hint: "Write @user/name in lower case, such as @alice/github-mcp.",
-          data: { diagnostics },
-        });
+      if (draft.name === undefined) throw withoutName(diagnostics);
       const query = new URLSearchParams({
         ...(tag === undefined ? {} : { tag }),
         ...(file === undefined ? {} : { file }),
@@ -307,4 +303,15 @@ export function toRegistryUrl(written: string): URL {
       },
     );
   return pathToFileURL(written);
+}
+
+/** The error about the name, or else the first one: without a name, there is no address to publish at. */
+function withoutName(diagnostics: readonly Diagnostic[]): PortolanError {
+  const errors = diagnostics.filter(({ severity }) => severity === "error");
+  const found = errors.find(({ path }) => path === "/name") ?? errors[0];
+  const place = found?.file === undefined ? "" : `${found.file}:${found.line ?? 1}:${found.column ?? 1} `;
+  return new PortolanError("FILE_INVALID", `${place}${found?.message ?? "The package has no name."}`, {
+    hint: found?.hint ?? "Write @user/name in lower case, such as @alice/github-mcp.",
+    data: { diagnostics },
+  });
 }

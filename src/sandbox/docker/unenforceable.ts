@@ -77,10 +77,11 @@ export function unenforceableRules(
 function wideningProblem(option: DockerOption, policy: SandboxPolicy, cwd: string): RuleProblem | undefined {
   const problem = problemOf(option, policy, cwd);
   if (problem === undefined) return undefined;
+  const text = option.name === "env" ? `--env ${option.value?.split("=", 1)[0]}` : option.text;
   return {
-    rule: `args: ${option.name === "env" ? `--env ${option.value?.split("=", 1)[0]}` : option.text}`,
+    rule: `args: ${text}`,
     problem: problem.why,
-    remedy: problem.remedy ?? "Remove the option.",
+    remedy: problem.remedy ?? `Remove ${text} from args.`,
   };
 }
 

@@ -144,6 +144,27 @@ describe("a keyring that does not", () => {
     expect(await keyring.check()).toEqual({ ok: false, note: "it did not respond within 0.02 s" });
   });
 
+  test("hangs during a write: the error says that the value may still be saved", async () => {
+    let isHanging = false;
+    const load = async (): Promise<KeyringModule> => {
+      const { AsyncEntry, findCredentialsAsync } = await fakeKeyring().load();
+      return {
+        AsyncEntry: class extends AsyncEntry {
+          override setPassword(value: string): Promise<void> {
+            return isHanging ? new Promise(() => {}) : super.setPassword(value);
+          }
+        },
+        findCredentialsAsync,
+      };
+    };
+    const keyring = createKeyring({ report: () => {}, load, waitMs: 500 });
+    await keyring.check();
+    isHanging = true;
+    await expect(keyring.set("portolan", "A", "x")).rejects.toThrow(
+      "The system's keyring did not confirm within 0.5 s that it saved A; it may still save it.",
+    );
+  });
+
   test("may work later: it is tried again after a while, and not before", async () => {
     let locked = true;
     let time = 0;

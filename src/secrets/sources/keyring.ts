@@ -125,16 +125,24 @@ export function createKeyring(options: KeyringOptions): Keyring {
       const probed = await open();
       if (!("module" in probed))
         throw keyringError(service, `Nothing was saved. The system's keyring cannot be used: ${probed.why}.`);
+      let isPending = true;
       try {
         const { AsyncEntry } = probed.module;
+        const saving = new AsyncEntry(service, account, PINNED).setPassword(value);
         await withDeadline(
-          new AsyncEntry(service, account, PINNED).setPassword(value),
+          saving.finally(() => (isPending = false)),
           waitMs,
           "it did not respond",
         );
       } catch (cause) {
         // The account of other services is the path of a file or folder.
         const what = service === SERVICE ? account : "the value";
+        if (isPending)
+          throw keyringError(
+            service,
+            `The system's keyring did not confirm within ${waitMs / 1_000} s that it saved ${what}; it may still save it.`,
+            cause,
+          );
         throw keyringError(service, `The system's keyring did not save ${what}: ${reason(cause)}.`, cause);
       }
     },

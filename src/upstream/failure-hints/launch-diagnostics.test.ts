@@ -193,6 +193,11 @@ test("a rule that is not enforced is reported once, with its reason and the sett
   onLaunch(planned("config", "sandbox"));
   const other = setUp();
   other.onLaunch(planned("command line", "limits.memory"));
+  const option = setUp();
+  option.onLaunch(planned("config", "args: --gpus all"));
+  expect(option.reported[0]?.message).toBe(
+    'The option --gpus all weakens the sandbox of server "web": bubblewrap is not installed. Portolan keeps the option because its config says `sandbox: warn`.',
+  );
   expect([...reported, ...other.reported].map(({ message, hint }) => [message, hint])).toEqual([
     [
       'Sandbox not enforced for server "web": bubblewrap is not installed. The server runs unsandboxed because its config says `sandbox: warn`.',

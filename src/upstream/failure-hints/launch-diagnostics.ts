@@ -292,7 +292,11 @@ export function createLaunchDiagnostics(
           : backend === "none"
             ? ["Sandbox not enforced", "unsandboxed"]
             : ["Sandbox not fully enforced", "nevertheless"];
-      const message = `${fact} for server "${server}": ${problem}. The server runs ${how} because ${WARN_SET_BY[by]}.`;
+      const option = /^args: (.*)$/s.exec(rule)?.[1];
+      const message =
+        option === undefined
+          ? `${fact} for server "${server}": ${problem}. The server runs ${how} because ${WARN_SET_BY[by]}.`
+          : `The option ${option} weakens the sandbox of server "${server}": ${problem}. Portolan keeps the option because ${WARN_SET_BY[by]}.`;
       report({ code: "SANDBOX_UNAVAILABLE", severity: "warning", server, message, hint: remedy });
     }
   }

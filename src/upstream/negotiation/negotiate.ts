@@ -193,8 +193,7 @@ async function initialize(peer: Peer, options: NegotiateOptions): Promise<Descri
     signal,
   });
   const revision = typeof result.protocolVersion === "string" ? result.protocolVersion : "";
-  if (!LEGACY_REVISIONS.includes(revision))
-    throw unsupported(definition.name, revision === "" ? [] : [revision]);
+  if (!LEGACY_REVISIONS.includes(revision)) throw unsupportedAnswer(definition, revision);
   return {
     era: "legacy",
     revision,
@@ -210,11 +209,35 @@ function proposedRevision({ revision }: ServerDefinition): string {
   return revision !== undefined && LEGACY_REVISIONS.includes(revision) ? revision : LEGACY_REVISION;
 }
 
+/** `initialize` can agree on a legacy revision only, so that the list of all revisions would contradict the error. */
+function unsupportedAnswer({ name: server, era }: ServerDefinition, revision: string): PortolanError {
+  const fact =
+    revision === ""
+      ? `${server} answered initialize without a protocolVersion`
+      : `${server} answered initialize with the MCP revision ${revision}`;
+  return new PortolanError(
+    "VERSION_UNSUPPORTED",
+    `${fact}; after initialize, Portolan supports ${LEGACY_REVISIONS.join(", ")}`,
+    {
+      server,
+      data: { theirs: revision === "" ? [] : [revision], ours: [...LEGACY_REVISIONS] },
+      hint:
+        revision === ""
+          ? "The server must name its protocolVersion. Report this to its author."
+          : era === "legacy" && revision === MODERN_REVISION
+            ? 'Set "era: auto" in its config (on the command line: --era auto).'
+            : undefined,
+    },
+  );
+}
+
 function unsupported(server: string, theirs: string[]): PortolanError {
   const ours = [MODERN_REVISION, ...LEGACY_REVISIONS];
   return new PortolanError(
     "VERSION_UNSUPPORTED",
-    `${server} supports MCP ${theirs.join(", ") || "in an unknown revision"}; Portolan supports ${ours.join(", ")}`,
+    theirs.length === 0
+      ? `${server} refused the MCP revision ${MODERN_REVISION}, and named no revision that it supports`
+      : `${server} supports MCP ${theirs.join(", ")}; Portolan supports ${ours.join(", ")}`,
     {
       server,
       data: { theirs, ours },

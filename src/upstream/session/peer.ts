@@ -410,10 +410,10 @@ function sendError(error: unknown, server: string, method: string): PortolanErro
 
 export function rpcError(server: string, method: string, error: unknown): PortolanError {
   const { code, message, data }: JsonObject = isObject(error) ? error : { message: error };
-  const text =
-    typeof message === "string" && message !== ""
-      ? message
-      : `${method} failed, and the server gave no reason`;
+  const isExplained = typeof message === "string" && message !== "";
+  const text = isExplained
+    ? message
+    : `${method} failed with ${typeof code === "number" ? `the error code ${code}` : "an error without a code"}, and the server sent no message`;
   // -32021 is about a capability that the caller did not declare, so it has its own code.
   return new PortolanError(code === RPC.MISSING_CAPABILITY ? "CAPABILITY_MISSING" : "RPC_ERROR", text, {
     server,
@@ -422,5 +422,7 @@ export function rpcError(server: string, method: string, error: unknown): Portol
       rpcCode: typeof code === "number" ? code : 0,
       rpcData: data,
     },
+    // The default hint refers to the message of the server.
+    hint: isExplained ? undefined : "Look for the reason in the log of the server, or ask its author.",
   });
 }

@@ -67,7 +67,7 @@ export function toPlainEntry(
   const can = ABILITIES[writer.client as PlainClient];
   const type = can.types[endpoint.transport];
   if (type === undefined) {
-    writer.note(`does not support ${endpoint.transport} servers: this server is left out`);
+    writer.noteUnsupported(endpoint.transport);
     return undefined;
   }
   if (writer.client === "windsurf" && endpoint.transport === "sse") writer.note("detects HTTP+SSE by itself");

@@ -59,6 +59,12 @@ export class EntryWriter {
     this.#notes.add(`${CLIENT_TITLES[this.client]} ${rest}`);
   }
 
+  noteUnsupported(transport: string): void {
+    this.note(
+      `does not support ${transport} servers: this server is left out. To use it there, connect the client to the gateway: portolan connect ${this.client}`,
+    );
+  }
+
   notes(): ExportNote[] {
     return [...this.#notes].map((message) => ({ server: this.#server.alias, message }));
   }

@@ -66,7 +66,7 @@ function toCodexEntry(
   endpoint: Endpoint,
 ): Readonly<Record<string, unknown>> | undefined {
   if (endpoint.transport === "sse" || endpoint.transport === "websocket") {
-    writer.note(`does not support ${endpoint.transport} servers: this server is left out`);
+    writer.noteUnsupported(endpoint.transport);
     return undefined;
   }
   const start = writer.take("startTimeoutMs");
@@ -133,7 +133,7 @@ function toOpencodeEntry(
   second: boolean,
 ): Readonly<Record<string, unknown>> | undefined {
   if (endpoint.transport === "websocket") {
-    writer.note("does not support websocket servers: this server is left out");
+    writer.noteUnsupported(endpoint.transport);
     return undefined;
   }
   if (endpoint.transport === "sse") writer.note("detects HTTP+SSE by itself");
@@ -182,6 +182,6 @@ function toAxleEntry(writer: EntryWriter, endpoint: Endpoint): Readonly<Record<s
       url: writer.value(endpoint.url),
       headers: writer.map(endpoint.headers),
     });
-  writer.note(`does not support ${endpoint.transport} servers: this server is left out`);
+  writer.noteUnsupported(endpoint.transport);
   return undefined;
 }
