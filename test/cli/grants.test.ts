@@ -162,7 +162,7 @@ describe("without a terminal", needs("bubblewrap"), () => {
   });
 
   it("nothing is granted silently; --strict adds nothing and ends with 2", async () => {
-    const { notes, file, text, run } = setUp();
+    const { home, notes, file, text, run } = setUp();
     const words = FILES(notes).split(" ");
     const strict = await run("add", "files", "--strict", "--", ...words);
     expect(strict.code).toBe(2);
@@ -176,8 +176,10 @@ describe("without a terminal", needs("bubblewrap"), () => {
     expect(envelope(once).hint).not.toContain("config of the server");
     const added = await run("add", "files", "--", ...words);
     expect(added.code).toBe(0);
-    const dry = await run("grant", "files", "--write", "/", "--dry-run", "--text");
-    expect(dry.err).toContain("files could then change every file of /.");
+    const whole = await run("grant", "files", "--write", "/");
+    expect(envelope(whole).message).toContain("--write / is the whole file system");
+    const dry = await run("grant", "files", "--write", home, "--dry-run", "--text");
+    expect(dry.err).toContain("files could then change every file of ");
     expect(dry.err).not.toContain("portolan revoke");
     expect(added.err).toContain(`portolan grant files --write ${notes}`);
     expect(JSON.parse(added.out)).toMatchObject({ needsGrant: [{ server: "files" }] });

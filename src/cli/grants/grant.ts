@@ -107,7 +107,7 @@ export async function changeGrants(
   const { changed = [], unchanged = [] } = edit ?? {};
   // Also without a change of the file: the running gateway may not have applied an earlier one yet.
   const applied = isDry ? undefined : await applyToGateways(cli);
-  const wide = wanted.write.find((path) => path === home || path === "/");
+  const wide = wanted.write.find((path) => path === home);
   report({ alias, verb, declared, changed, unchanged, before, after, isDry, applied, wide }, cli);
   return applied?.code ?? 0;
 }
@@ -122,7 +122,7 @@ interface Report {
   readonly after: string;
   readonly isDry: boolean;
   readonly applied: AppliedChange | undefined;
-  /** The home folder or `/`, if the server may write it now. */
+  /** The home folder, if the server may write it now. */
   readonly wide: string | undefined;
 }
 
@@ -218,6 +218,10 @@ function checkGrants(
   const paths = (flag: string, written: readonly string[]): string[] =>
     written.map((text) => {
       const path = absolutePath(text, io.cwd, home);
+      if (verb === "grant" && flag === "--write" && path === "/")
+        problems.push(
+          "--write / is the whole file system, which no sandbox grants for writing; name a folder",
+        );
       if (verb === "grant" && statSync(path, { throwIfNoEntry: false }) === undefined)
         problems.push(`${flag} ${text} does not exist; create it first: ${creation(path)}`);
       return path;
