@@ -215,6 +215,76 @@ describe("connect", () => {
     expect(text).not.toContain("portolan");
   });
 
+  test("a second connect looks only at the servers in the files now; disconnect restores the first ones", async () => {
+    const own = (...names: string[]): string =>
+      names.map((name) => `    "${name}": { "command": "node", "args": ["${name}.js"] }`).join(",\n");
+    const cursorBefore = `{\n  "mcpServers": {\n${own("files", "jira")}\n  }\n}\n`;
+    // The same name, but other arguments: it is imported as another server.
+    const claudeBefore = `{\n  "mcpServers": {\n    "files": { "command": "node", "args": ["b.js"] },\n${own("pylint")}\n  }\n}\n`;
+    const { home, folder, run } = place({ ".cursor/mcp.json": cursorBefore, ".claude.json": claudeBefore });
+    const [cursor, claude] = [join(home, ".cursor/mcp.json"), join(home, ".claude.json")];
+    const both = ["connect", "cursor", "claude-code"];
+    expect((await run(...both, "--import", "--yes")).code).toBe(0);
+    expect((await run("remove", "files", "jira", "pylint")).code).toBe(0);
+    const yaml = read(folder, "portolan.yaml");
+    const written = [read(cursor), read(claude)];
+
+    // Nothing is new in the files, so there is nothing to do, also with --import.
+    for (const more of [[], ["--import"]]) {
+      const again = JSON.parse((await run(...both, ...more, "--yes")).out) as object;
+      expect(again).toMatchObject({
+        written: false,
+        clients: [
+          { changed: false, servers: [] },
+          { changed: false, servers: [] },
+        ],
+      });
+    }
+    expect([read(cursor), read(claude)]).toEqual(written);
+    expect(read(folder, "portolan.yaml")).toBe(yaml);
+
+    writeFileSync(claude, read(claude).replace('"mcpServers": {', `"mcpServers": {\n${own("time")},`));
+    const left = (await run(...both, "--yes", "--text")).out;
+    expect(left).toMatch(/= time +stays: it is not in this workspace/);
+    expect(left.match(/stays/g)).toHaveLength(1);
+    const namesIn = (file: string): string[] =>
+      Object.keys((JSON.parse(read(file)) as { mcpServers: object }).mcpServers).toSorted();
+    expect(namesIn(cursor)).toEqual(["portolan"]);
+    expect(namesIn(claude)).toEqual(["portolan", "time"]);
+
+    const imported = JSON.parse((await run(...both, "--import", "--yes")).out) as object;
+    expect(imported).toMatchObject({
+      imported: { servers: [{ alias: "time" }], skipped: [] },
+      clients: [{ servers: [] }, { servers: [{ alias: "time", change: "replaced" }] }],
+    });
+    expect(namesIn(claude)).toEqual(["portolan"]);
+    for (const removed of ["jira", "pylint", "files.js"])
+      expect(read(folder, "portolan.yaml")).not.toContain(removed);
+
+    // Cursor's file is as before the first connect; the later server of Claude Code comes back too.
+    expect((await run("disconnect", "cursor", "claude-code")).code).toBe(0);
+    expect(read(cursor)).toBe(cursorBefore);
+    expect(namesIn(claude)).toEqual(["files", "pylint", "time"]);
+  });
+
+  test("a client that is connected to another workspace still gets its first servers back", async () => {
+    const { home, folder, env, run } = place({ ".cursor/mcp.json": CURSOR });
+    const file = join(home, ".cursor/mcp.json");
+    expect((await run("connect", "cursor", "--import", "--secrets", "keep", "--yes")).code).toBe(0);
+    const other = temporaryFolder();
+    writeFileSync(join(other, "portolan.yaml"), `servers:\n  echo: ${echo}\n`);
+    const moved = await portolan(["connect", "cursor", "--yes"], { cwd: other, env });
+    expect(JSON.parse(moved.out)).toMatchObject({ written: true, clients: [{ servers: [] }] });
+    expect(read(file)).toContain(other);
+    expect(read(file)).not.toContain(folder);
+    // The file was changed since, so the servers are added again from the saved file.
+    writeFileSync(file, read(file).replace("[1,   2]", "[3]"));
+    expect((await run("disconnect", "cursor", "--yes")).code).toBe(0);
+    expect(read(file)).toContain("[3]");
+    for (const name of ['"echo"', '"search"', SECRET]) expect(read(file)).toContain(name);
+    expect(read(file)).not.toContain("portolan");
+  });
+
   test("links and permissions stay; a file that did not exist goes again", async () => {
     const { home, run } = place({ ".cursor/mcp.json": CURSOR, ".codex/x": "" });
     const [file, real] = [join(home, ".cursor/mcp.json"), join(home, "dotfiles.json")];

@@ -95,6 +95,33 @@ function filesWith(text: string, ...folders: string[]): string[] {
 }
 
 describe("secrets", () => {
+  test("portolan remove names the stored secrets that only the removed servers used", async () => {
+    const at = place({
+      "portolan.yaml": `servers:
+  notes: { command: node, args: [n.js, "\${UNSET:-x}"], env: { A: "\${NOTES_TOKEN}", B: "\${SHARED}", C: "\${CALLER}" } }
+  web: { url: "https://mcp.example.com/mcp", headers: { Authorization: "Bearer \${WEB_TOKEN}" } }
+  off: { command: node, enabled: false, env: { B: "\${SHARED}" } }
+gateway:
+  callers: [{ name: ci, token: "\${CALLER}" }]
+`,
+    });
+    for (const name of ["NOTES_TOKEN", "WEB_TOKEN", "SHARED", "CALLER"])
+      expect((await at.run(["set", name, "--to", "vault"], `${CANARY}\n`)).code).toBe(0);
+    // The names of a locked vault can be read: remove needs no passphrase.
+    const { PORTOLAN_VAULT_PASSPHRASE_FILE: _file, ...env } = at.env as Record<string, string>;
+    const remove = (...words: string[]): Promise<Ran> =>
+      portolan(["remove", ...words], { cwd: at.folder, env });
+    const { out, err, code } = await remove("notes", "--text");
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toContain(
+      "No other server of this workspace uses this stored secret: NOTES_TOKEN. To remove it: portolan secrets rm NOTES_TOKEN\n",
+    );
+    expect(JSON.parse((await remove("web", "off", "--purge")).out)).toMatchObject({
+      secrets: { purged: [], left: ["SHARED", "WEB_TOKEN"] },
+    });
+    expect((await at.run(["rm", "NOTES_TOKEN", "SHARED", "WEB_TOKEN"])).code).toBe(0);
+  });
+
   test("set, list, check and rm with a vault; the value shows up nowhere", async () => {
     const at = place({ "portolan.yaml": PORTOLAN_YAML, ".env": "FROM_DOTENV=d0tenv-value\n" });
     const before = await at.run(["check"]);

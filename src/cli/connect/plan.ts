@@ -16,6 +16,7 @@ import {
   type Replacement,
   replaceServers,
   restoreServers,
+  samePlace,
 } from "../../formats/clients/index.ts";
 import { GATEWAY_DEFAULTS, type ServerConfig, toCommandLine } from "../../model/index.ts";
 import { endpointLabel } from "../output/endpoint-label.ts";
@@ -51,6 +52,7 @@ export interface FilePlan extends Target {
   readonly replacement: Replacement;
   readonly after: string;
   readonly runs: string;
+  /** The servers in the file now. */
   readonly servers: readonly PlannedServer[];
   /** The servers that can be imported. */
   readonly missing: readonly ClientServer[];
@@ -73,16 +75,23 @@ export async function planFile({ client, file }: Target, context: PlanContext): 
   const real = await realFile(file);
   const text = await readClientText(real);
   const record = await records.find(real, text === undefined ? undefined : hashOf(text));
-  const base = record === undefined ? text : await withoutConnection(record, text, records);
+  const { base, replaced } =
+    record === undefined ? { base: text, replaced: [] } : await withoutConnection(record, text, records);
   const elsewhere = await declaredElsewhere(declared, real);
-  const entries = listEntries(base ?? "", real, client, computer);
+  // A server that an earlier connection took out is not in the file now: only `disconnect` brings it back.
+  const entries = listEntries(base ?? "", real, client, computer).filter(
+    (entry) => !replaced.some((place) => samePlace(place, entry.place)),
+  );
   const server = gatewayServer(client, place);
   const planned = entries.map((entry) => planEntry(entry, elsewhere, place));
   const removed = planned.flatMap(({ change }, index) =>
     change === "replaced" ? [(entries[index] as ClientEntry).place] : [],
   );
   const name = freeName(entries, removed);
-  const replacement = planReplacement(client, base ?? "", { ...server, name, alias: name }, removed);
+  const replacement = planReplacement(client, base ?? "", { ...server, name, alias: name }, [
+    ...replaced,
+    ...removed,
+  ]);
   if (replacement === undefined)
     throw new PortolanError(
       "NOT_SUPPORTED",
@@ -120,16 +129,18 @@ export async function readClientText(file: string): Promise<string | undefined> 
   }
 }
 
-/** The text as `disconnect` would leave it. */
+/** The text as `disconnect` would leave it, and the servers in it that are not in the file now. */
 async function withoutConnection(
   record: ConnectionRecord,
   text: string | undefined,
   records: Records,
-): Promise<string | undefined> {
-  if (text === undefined || hashOf(text) === record.before) return text;
+): Promise<{ readonly base: string | undefined; readonly replaced: readonly EntryPlace[] }> {
+  if (text === undefined || hashOf(text) === record.before) return { base: text, replaced: [] };
   const before = await records.readBefore(record);
-  if (hashOf(text) === record.after) return record.before === undefined ? undefined : before;
-  return named(() => restoreServers(record.client, text, before, record).text, record.file);
+  if (hashOf(text) === record.after)
+    return { base: record.before === undefined ? undefined : before, replaced: record.removed };
+  const done = named(() => restoreServers(record.client, text, before, record), record.file);
+  return { base: done.text, replaced: done.restored };
 }
 
 /** An error about a text gets the name of its file. */

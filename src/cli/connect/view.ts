@@ -55,7 +55,7 @@ function describePlan(
   const { colors, width } = output;
   const { client, file, text, after, servers, replacement, runs, notes } = plan;
   const head = `${colors.bold(clientTitle(client))} ${pathLabeller(io)(file)}`;
-  if (text === after) return `${head}\n  ${colors.dim("already connected; nothing to change")}`;
+  const isSame = text === after;
   const { name } = replacement.entry;
   const column = Math.min(24, Math.max(...[name, ...servers.map((own) => own.alias)].map(displayWidth)));
   const line = (mark: string, alias: string, about: string): string => {
@@ -71,13 +71,18 @@ function describePlan(
           : cut(about, room);
     return `  ${mark} ${colors.cyan(shown)}  ${text}`;
   };
+  const listed = isSame ? servers.filter(({ change }) => change !== "replaced") : servers;
   return [
     head,
-    line(colors.green("+"), name, plainLine(runs, 1_000)),
-    ...servers.map((server) =>
+    isSame
+      ? `  ${colors.dim("already connected; nothing to change")}`
+      : line(colors.green("+"), name, plainLine(runs, 1_000)),
+    ...listed.map((server) =>
       line(markOf(server, output), server.alias, aboutServer(server, whyNotCopied(server, file, copy))),
     ),
-    ...notes.map(({ message }) => wrap(`  ${colors.yellow("note")} ${plainLine(message, 500)}`, width, 4)),
+    ...(isSame ? [] : notes).map(({ message }) =>
+      wrap(`  ${colors.yellow("note")} ${plainLine(message, 500)}`, width, 4),
+    ),
   ].join("\n");
 }
 

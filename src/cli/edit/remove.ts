@@ -3,10 +3,11 @@
 import { dirname } from "node:path";
 import { PortolanError, unknownServer } from "../../errors/index.ts";
 import { parseWorkspace, removeServer } from "../../formats/workspace/index.ts";
-import { parseReferences, type ServerConfig } from "../../model/index.ts";
 import { lockFileOf, readLock } from "../../packages/index.ts";
+import { createSecretStore } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
 import { applyToGateways } from "../control/apply.ts";
+import { findNeeds, type NeedingConfig } from "../secrets/needs.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { loadSource, type Source } from "../workspace/source.ts";
 import { editWorkspaceFile, type WorkspaceFile } from "./workspace-file.ts";
@@ -25,9 +26,10 @@ export async function remove(cli: Cli, words: readonly string[], options: Remove
     });
   const dryRun = options.dryRun === true;
   const source = await loadSource(cli).catch(() => undefined);
-  let secrets: readonly string[] = [];
+  const elsewhere = source?.config.servers.filter(({ origin }) => origin.format !== "workspace") ?? [];
+  let config: NeedingConfig = { servers: elsewhere };
   const change = (own: WorkspaceFile): string => {
-    const servers = own.text === undefined ? [] : parseWorkspace(own.text, own.file).servers;
+    const { servers, settings } = parseWorkspace(own.text ?? "", own.file);
     const names = servers.map((server) => server.alias);
     for (const alias of aliases)
       if (!names.includes(alias))
@@ -37,7 +39,8 @@ export async function remove(cli: Cli, words: readonly string[], options: Remove
           declaredElsewhere(cli, alias, source) ??
             (names.length === 0 ? `${own.label} has no servers.` : undefined),
         );
-    secrets = packageSecrets(servers, aliases);
+    const { gateway, registries } = settings;
+    config = { servers: [...servers, ...elsewhere], gateway, registries };
     return aliases.reduce(removeServer, own.text ?? "");
   };
   const planned = await editWorkspaceFile(cli, true, change);
@@ -45,13 +48,15 @@ export async function remove(cli: Cli, words: readonly string[], options: Remove
   // A lock file that cannot be read must not lose its pins, so it is an error before anything changes.
   const lock = await readLock(lockFileOf(dirname(file)));
   const locked = aliases.filter((alias) => Object.hasOwn(lock.servers, alias));
+  const secrets = await storedOnlyFor(cli, config, aliases);
   let purged: readonly string[] = [];
   if (!dryRun) {
     if (locked.length > 0) {
       const { saveDecision } = await import("../packages/save.ts");
       await saveDecision(cli, { change, entries: new Map(locked.map((alias) => [alias, undefined])) });
     } else await editWorkspaceFile(cli, false, change);
-    if (options.purge === true && secrets.length > 0) purged = await purge(cli, secrets);
+    const ofPackages = secrets.filter(isOfPackage);
+    if (options.purge === true && ofPackages.length > 0) purged = await purge(cli, ofPackages);
   }
   const applied = dryRun ? undefined : await applyToGateways(cli);
   const left = secrets.filter((name) => !purged.includes(name));
@@ -71,26 +76,44 @@ export async function remove(cli: Cli, words: readonly string[], options: Remove
     if (purged.length > 0) output.print(`Removed ${whose} secrets: ${purged.join(", ")}.`);
     if (left.length > 0)
       output.print(
-        `${aliases.length === 1 ? "Its" : "Their"} secrets are still stored: ${left.join(", ")}. To remove them: ${left.map((name) => `portolan secrets rm ${name}`).join("; ")}`,
+        `No other server of this workspace uses ${left.length === 1 ? "this stored secret" : "these stored secrets"}: ${left.join(", ")}. To remove ${left.length === 1 ? "it" : "them"}: portolan secrets rm ${left.join(" ")}`,
       );
     applied?.print();
   }
   return applied?.code ?? 0;
 }
 
-/** Secrets that `add` stored for the packages of these servers, and that no other server uses. */
-function packageSecrets(servers: readonly ServerConfig[], aliases: readonly string[]): readonly string[] {
-  const of = (server: ServerConfig): string[] =>
-    server.endpoint.transport === "stdio"
-      ? Object.values(server.endpoint.env ?? {}).flatMap((text) =>
-          parseReferences(text).parts.flatMap((part) =>
-            part.kind === "secret" && part.name.startsWith("package.") ? [part.name] : [],
-          ),
-        )
-      : [];
-  const others = new Set(servers.filter((server) => !aliases.includes(server.alias)).flatMap(of));
-  const own = servers.filter((server) => aliases.includes(server.alias)).flatMap(of);
-  return [...new Set(own)].filter((name) => !others.has(name)).sort();
+/** Names of secrets in the keyring or the vault that these servers use, and nothing else in the workspace. */
+async function storedOnlyFor(
+  { io }: Cli,
+  config: NeedingConfig,
+  aliases: readonly string[],
+): Promise<readonly string[]> {
+  // A disabled server may be enabled again, so its secrets count.
+  const servers = config.servers.map((server) => ({ ...server, enabled: true }));
+  const namesFor = async (some: typeof servers): Promise<string[]> => {
+    const needs = await findNeeds({ ...config, servers: some }, { get: async () => undefined });
+    return needs.flatMap(({ kind, name }) => (kind === "name" ? [name] : []));
+  };
+  // A server of the same name in another file stays.
+  const rest = servers.filter(
+    ({ alias, origin }) => origin.format !== "workspace" || !aliases.includes(alias),
+  );
+  const others = new Set(await namesFor(rest));
+  const own = (await namesFor(servers)).filter((name) => !others.has(name));
+  if (own.length === 0) return [];
+  // Without a prompt: the names of a locked vault can be read, and a store that does not work has no note.
+  const stored = await createSecretStore({ env: io.env, report: () => undefined }).list();
+  return own.filter(
+    (name) =>
+      isOfPackage(name) ||
+      stored.some((one) => one.name === name && (one.source === "keyring" || one.source === "vault")),
+  );
+}
+
+/** `add` itself stored the secret. */
+function isOfPackage(name: string): boolean {
+  return name.startsWith("package.");
 }
 
 async function purge(cli: Cli, names: readonly string[]): Promise<readonly string[]> {

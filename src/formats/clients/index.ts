@@ -13,6 +13,7 @@ export {
   type Replacement,
   replaceServers,
   restoreServers,
+  samePlace,
 } from "./replace.ts";
 export { type WriteOptions, writeClientFile, type WrittenFile } from "./save.ts";
 export type {

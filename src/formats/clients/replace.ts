@@ -164,7 +164,7 @@ function edited(document: TextDocument, changes: readonly Change[], client: Clie
   );
 }
 
-function samePlace(a: EntryPlace, b: EntryPlace): boolean {
+export function samePlace(a: EntryPlace, b: EntryPlace): boolean {
   return a.name === b.name && sameValue(a.container, b.container);
 }
 
