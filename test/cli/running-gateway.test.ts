@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { envelope, portolan, start } from "../helpers/cli.ts";
+import { envelope, portolan, type Ran, start, temporaryFolder } from "../helpers/cli.ts";
 import { until } from "../helpers/connect.ts";
 import { isRunning } from "../helpers/workspace.ts";
 import {
@@ -69,6 +69,31 @@ describe("commands beside a gateway", () => {
     expect(bad.out).toMatch(
       /^bad \w+: .*\[SERVER_START_FAILED\]\n {2}hint .*\nMore about this error: portolan why bad$/m,
     );
+  });
+
+  it("add in another folder, and a call of a server that the folder does not have, name the gateway's workspace", async () => {
+    const place = setUp();
+    await place.serve("--no-auth");
+    const cwd = temporaryFolder();
+    const here = (...words: string[]): Promise<Ran> => portolan(words, { cwd, env: place.env });
+    const program = ["--", process.execPath, SERVER, "--era=modern"];
+    const note =
+      "A gateway runs for the workspace ~/project, which does not have the new server. To add the server there: portolan add -w ~/project more …\n";
+    expect((await here("add", "more", "--dry-run", ...program)).err).not.toContain("A gateway runs");
+    const added = await here("add", "more", "--text", ...program);
+    expect(added).toMatchObject({ code: 0, err: expect.stringContaining(note) as string });
+    // The file is not new any more, or the user has chosen the folder.
+    expect((await here("add", "second", ...program)).err).not.toContain("A gateway runs");
+    const chosen = temporaryFolder();
+    expect((await here("add", "more", "-w", chosen, ...program)).err).not.toContain("A gateway runs");
+    const unknown = envelope(await here("call", "good.echo", "text=x"));
+    expect(unknown).toMatchObject({
+      code: "TARGET_INVALID",
+      hint: expect.stringContaining(
+        "A gateway runs for another workspace. To use it, add -w ~/project. Servers here: more, second.",
+      ) as string,
+    });
+    expect((await here("call", "good.echo", "text=x", "-w", place.cwd)).code).toBe(0);
   });
 
   it("serve --daemon names the console, whose link says how long it works", async () => {

@@ -17,7 +17,7 @@ import { notAllowed, refuseBothSides, throwUsageErrors } from "../options/usage-
 import type { UrlServer } from "../login/url-server.ts";
 import type { RawPackageOptions } from "../packages/add.ts";
 import { hasScheme, splitWords } from "../target/target.ts";
-import { optionFor } from "../workspace/elsewhere.ts";
+import { addedHereNote, optionFor } from "../workspace/elsewhere.ts";
 import { findWorkspace } from "../workspace/folder.ts";
 import { loadSource } from "../workspace/source.ts";
 import { editWorkspaceFile } from "./workspace-file.ts";
@@ -50,7 +50,7 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
   const command = [program, ...(typed.args ?? [])].map(shellWord).join(" ");
   const again = (flags: string): string => `portolan add ${alias} ${flags} -- ${command}`;
   const isNew = options.strict === true || options.dryRun === true;
-  const { folder } = await findWorkspace(cli.io, { workspace: cli.options.workspace });
+  const { folder, path } = await findWorkspace(cli.io, { workspace: cli.options.workspace });
   const { fields, prepare } = await withNoticedFields(cli, {
     ...{ alias, fields: typed, folder, strict: options.strict === true, asks: options.dryRun !== true },
     how: isNew ? again : undefined,
@@ -95,6 +95,10 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
   }
   for (const { message, hint } of warnings)
     output.note(`${output.noteColors.yellow("warning")} ${message}. ${hint ?? ""}`.trim());
+  // With -w, the user has chosen the workspace.
+  const isChosen = cli.options.workspace !== undefined || options.dryRun === true;
+  const note = text === undefined && !isChosen ? await addedHereNote(cli.io, path, alias) : undefined;
+  if (note !== undefined) output.note(output.noteColors.yellow(note));
   printOpenGrants(cli, grants);
   if (output.form === "text" && added !== undefined && login !== undefined)
     await offerLogin(cli, added, login);

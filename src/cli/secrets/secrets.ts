@@ -10,6 +10,7 @@ import {
 } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
 import { createPassphrasePrompt, readSecretValue } from "../input/secret-input.ts";
+import { applyToGateways } from "../control/apply.ts";
 import { noteOutdated } from "../control/outdated.ts";
 import { notAllowed } from "../options/usage-error.ts";
 import { diagnosticLine } from "../output/diagnostic.ts";
@@ -41,18 +42,18 @@ export async function setSecret(
   const value = await readSecretValue(cli, name);
   const source = await store.set(name, value, { to });
   noteAll(diagnostics, cli);
-  if (cli.output.form === "json") cli.output.json({ name, source });
-  else cli.output.print(`${name} was stored in the ${source}.`);
-  await noteUsers(cli, options, { config, name });
-  return 0;
+  const isUsed = (await findUsers(config, name)).length > 0;
+  const applied = isUsed ? await applyToGateways(inWorkspace(cli, options)) : undefined;
+  if (cli.output.form === "json") cli.output.json({ name, source, ...applied?.fields });
+  else {
+    cli.output.print(`${name} was stored in the ${source}.`);
+    applied?.print();
+  }
+  return applied?.code ?? 0;
 }
 
-/** A running gateway has read the value when it started its servers. It reads the tokens of registries with each use. */
-async function noteUsers(
-  cli: Cli,
-  { workspace }: SecretsOptions,
-  { config, name, isRemoved }: { config: NeedingConfig; name: string; isRemoved?: boolean },
-): Promise<void> {
+/** The servers and settings whose secrets a gateway reads when it starts them. It reads the tokens of registries with each use. */
+async function findUsers(config: NeedingConfig, name: string): Promise<readonly string[]> {
   const needs = await findNeeds(config, { get: async () => undefined });
   const users = needs.find((need) => need.kind === "name" && need.name === name)?.neededBy ?? [];
   const drivers = config.servers.flatMap(({ endpoint }) =>
@@ -62,20 +63,24 @@ async function noteUsers(
   const names = users.flatMap(({ server, where }) =>
     server === "gateway" ? [where] : known.has(server) ? [server] : [],
   );
-  if (names.length === 0) return;
-  const shown = [...new Set(names)].map((one) => plainLine(one, 80)).join(", ");
-  const at = { ...cli, options: { ...cli.options, workspace } };
-  if (isRemoved === true)
-    await noteOutdated(
-      at,
-      `may still use the removed value (affected: ${shown}). To stop the gateway`,
-      "stop",
-    );
-  else
-    await noteOutdated(
-      at,
-      `has not read the new value yet (affected: ${shown}). To make the gateway use the value now`,
-    );
+  return [...new Set(names)];
+}
+
+function inWorkspace(cli: Cli, { workspace }: SecretsOptions): Cli {
+  return { ...cli, options: { ...cli.options, workspace } };
+}
+
+/** A reload does not help: a gateway whose secret is missing keeps the earlier value. */
+async function noteRemoved(
+  cli: Cli,
+  options: SecretsOptions,
+  { config, name }: { config: NeedingConfig; name: string },
+): Promise<void> {
+  const users = await findUsers(config, name);
+  if (users.length === 0) return;
+  const shown = users.map((one) => plainLine(one, 80)).join(", ");
+  const what = `may still use the removed value (affected: ${shown}). To stop the gateway`;
+  await noteOutdated(inWorkspace(cli, options), what, "stop");
 }
 
 export async function removeSecret(
@@ -101,7 +106,7 @@ export async function removeSecret(
   } else
     for (const { name, removed } of gone)
       cli.output.print(`${name} was removed from the ${removed.join(" and the ")}.`);
-  for (const { name } of gone) await noteUsers(cli, options, { config, name, isRemoved: true });
+  for (const { name } of gone) await noteRemoved(cli, options, { config, name });
   if (missing.length === 0) return 0;
   const what = missing.length === 1 ? `a secret ${first}` : `the secrets ${missing.join(", ")}`;
   throw new PortolanError("SECRET_MISSING", `Neither the keyring nor the vault has ${what}.`, {

@@ -3,7 +3,7 @@
 import { didYouMean, PortolanError } from "../../errors/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { contractsOf, findContract } from "../workspace/contracts.ts";
-import { withElsewhere } from "../workspace/elsewhere.ts";
+import { elsewhereHint, withElsewhere } from "../workspace/elsewhere.ts";
 import { explainLeftOut, leftOutOf, noteLeftOut } from "../workspace/left-out.ts";
 import { loadSourceOrRunning } from "../workspace/running.ts";
 import { findServer, type Source } from "../workspace/source.ts";
@@ -173,7 +173,11 @@ async function lookUp(
     noteLeftOut(cli, leftOutOf(source));
     const { servers, naming = DEFAULT_NAMING } = source.config;
     const aliases = servers.map(({ alias }) => alias);
-    throw isUnknownTarget(thrown) ? withElsewhere(unknown(thrown, name, aliases, naming), source) : thrown;
+    if (!isUnknownTarget(thrown)) throw thrown;
+    // With -w, the user has chosen the workspace.
+    const isChosen = cli.options.workspace !== undefined;
+    const elsewhere = source.elsewhere ?? (isChosen ? undefined : await elsewhereHint(cli.io, source.path));
+    throw withElsewhere(unknown(thrown, name, aliases, naming), { elsewhere });
   }
 }
 

@@ -285,6 +285,8 @@ describe("in a folder without a config file", () => {
       expect(`${out}${err}`).toContain(hint);
     }
     expect((await portolan(["status", "--text"], two)).out).not.toContain("Your clients");
+    const { err } = await portolan(["call", "notes.x"], two);
+    expect(err).toContain(`${hint} Servers here: a, a_b.`);
     expect((await portolan(["status", "--text"], { elsewhere })).out).not.toContain("Your clients");
   });
 

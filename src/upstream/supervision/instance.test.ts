@@ -203,6 +203,27 @@ describe("transitions", () => {
     expect(delays).toEqual([4_000, 8_000, 16_000, 30_000, 30_000]);
   });
 
+  test.each([
+    [0, 30_000],
+    [1, 60_000],
+    [2, 120_000],
+    [4, 480_000],
+    [5, 600_000],
+    [50, 600_000],
+  ])(
+    "after %i failures, a package that its registry does not have is tried again after %i ms",
+    (failures, delay) => {
+      const fault = toFault(
+        new PortolanError("INSTALL_FAILED", "no such package", { data: { reason: "E404", permanent: true } }),
+      );
+      const [failed] = reduceInstance(at(STARTING, { failures }), openFailed(fault), FACTS, EAGER);
+      expect(failed.state).toMatchObject({ kind: "blocked", retryAt: FACTS.now + delay });
+      // A restart by the user does not wait.
+      const [retried] = reduceInstance(failed, { type: "recheck" }, FACTS, EAGER);
+      expect(retried.state).toMatchObject({ kind: "starting", phase: "opening" });
+    },
+  );
+
   it("replaces a forgotten session at once, and does not count it as a crash", () => {
     const event: InstanceEvent = { type: "lost", session: 1, fault: FORGOTTEN };
     const [next, effects] = reduceInstance(at(READY, { crashes: [1, 2, 3, 4] }), event, FACTS, EAGER);

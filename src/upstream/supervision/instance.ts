@@ -95,6 +95,8 @@ const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
 /** The first delay until a missing secret is looked up again. It doubles, because a function of the program may look it up. */
 const SECRET_RECHECK_MS = 4_000;
+/** The longest delay for a package that cannot be installed, for instance because its registry does not have it. */
+const MAX_INSTALL_DELAY_MS = 600_000;
 export const MAX_WAITING = 1_000;
 
 const NOTHING: readonly Effect[] = [];
@@ -298,9 +300,11 @@ function isNotRunning({ kind }: InstanceState): boolean {
   return kind === "idle" || kind === "failed" || kind === "blocked";
 }
 
-function recheckMs({ error: { code } }: Fault, failures: number): number {
-  const isSecret = code === "SECRET_MISSING" || code === "SECRET_STORE_FAILED";
-  return isSecret ? backoffMs(failures - 1, SECRET_RECHECK_MS, MAX_DELAY_MS) : MAX_DELAY_MS;
+function recheckMs({ error: { code, data } }: Fault, failures: number): number {
+  if (code === "SECRET_MISSING" || code === "SECRET_STORE_FAILED")
+    return backoffMs(failures - 1, SECRET_RECHECK_MS, MAX_DELAY_MS);
+  const isPermanent = code === "INSTALL_FAILED" && data.permanent === true;
+  return isPermanent ? backoffMs(failures - 1, MAX_DELAY_MS, MAX_INSTALL_DELAY_MS) : MAX_DELAY_MS;
 }
 
 function backOff(count: number): number {
