@@ -48,6 +48,8 @@ export interface HubOptions {
   readonly secrets?: SecretStore;
   /** True for a gateway: each of its callers has an own login at servers with `per_caller`. */
   readonly servesCallers?: boolean;
+  /** True when a program opened the hub: no command shows the output of its servers. */
+  readonly ofProgram?: boolean;
   /** Logins at servers behind OAuth. Default: those of this user. */
   readonly logins?: CredentialStore;
   /** State of the starts of its servers. Default: one of its own. */
@@ -146,6 +148,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     },
     changed: () => hub.changed(),
     servesCallers: options.servesCallers,
+    ofProgram: options.ofProgram,
     resourceUpdated: (from: Member, uri: string) => hub.resourceUpdated(from, uri),
     log: (from: Member, message: JsonObject) => hub.logged(from, message),
   };

@@ -39,6 +39,7 @@ import {
   createPolicy,
   type NamedPath,
   programFolders,
+  workspaceFolders,
   scriptWord,
   type SandboxBackend,
   writableByServers,
@@ -231,19 +232,17 @@ async function policyFor(
   // An image contains everything that its program needs.
   const given = { config, roots, keptHome, homedir: homedir() };
   const words = ownArgs ?? (isAbsent ? [] : args);
-  const own =
-    docker === undefined
-      ? await programFolders(file, words, cwd, {
-          writable: await writableFolders(given),
-        })
-      : [];
+  const writable = await writableFolders(given);
+  const own = docker === undefined ? await programFolders(file, words, cwd, { writable }) : [];
+  const shared = await workspaceFolders(own, { writable });
   const { configFiles, servers } = request.context ?? createLaunchContext();
   const made = await createPolicy({
     program: { file, args, cwd, env: { ...configuredEnvironment(request), PATH: process.env.PATH ?? "" } },
     script: scriptWord(file, words),
     ...given,
     programFolders: [...folders, ...own, ...more],
-    inferredFolders: own,
+    workspaceFolders: shared,
+    inferredFolders: [...own, ...shared],
     certificates: certificates.paths,
     configFiles,
     writableByServers: await writableByServers(servers),

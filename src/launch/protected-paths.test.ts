@@ -187,6 +187,26 @@ for (const [name, as] of BACKENDS_AND_USERS)
       expect(await shell("", { ...wish, sandbox: { fs: { read: [at("app/.env")] } } })).toBe("hushdata");
     });
 
+    test("but the packages of its workspace are there, without their .env files", async () => {
+      createFile("mono/package.json", JSON.stringify({ workspaces: ["packages/*"] }));
+      createFile("mono/secret", "hush");
+      createFile("mono/node_modules/dep/index.js", 'module.exports = "dep";');
+      createFile("mono/packages/lib/package.json", "{}");
+      createFile("mono/packages/lib/index.js", 'module.exports = "lib";');
+      createFile("mono/packages/lib/.env", "hush");
+      symlinkSync("../packages/lib", at("mono/node_modules/lib"));
+      createFile("mono/packages/srv/package.json", JSON.stringify({ dependencies: { dep: "1", lib: "1" } }));
+      const program = createFile(
+        "mono/packages/srv/server.mjs",
+        `import dep from "dep"; import lib from "lib"; import { readFileSync } from "node:fs";
+         console.log(dep, lib);
+         for (const path of ["secret", "packages/lib/.env"])
+           try { console.log(readFileSync("${at("mono")}/" + path, "utf8")); } catch {}`,
+      );
+      const endpoint = { command: process.execPath, args: [program] };
+      expect(await shell("", { as, sandbox: {}, endpoint })).toBe("dep lib");
+    });
+
     test("but its own program and its own kept home are there", async () => {
       vi.stubEnv("XDG_DATA_HOME", at("home/data"));
       createFile("home/data/portolan/homes/other/secret", "hush");

@@ -17,7 +17,7 @@ export { readOnlyPaths } from "./paths/read-only-paths.ts";
 export { createPathCheck, type PathCheck, type PathProblem } from "./paths/path-check.ts";
 export { createPolicy, type CreatedPolicy } from "./policy/create-policy.ts";
 export { writableFolders } from "./policy/grants.ts";
-export { programFolders, scriptWord } from "./policy/program-folders.ts";
+export { programFolders, scriptWord, workspaceFolders } from "./policy/program-folders.ts";
 export { type Guarantee, GUARANTEES } from "./types.ts";
 export type {
   BackendReport,

@@ -8,6 +8,8 @@ import type { Program, Spawnable } from "../process/index.ts";
 export type MountReason =
   | "system"
   | "own"
+  /** Packages of its npm, pnpm or Yarn workspace that its program uses. */
+  | "workspace"
   | "cwd"
   | "declared"
   | "root"

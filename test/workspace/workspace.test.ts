@@ -183,6 +183,19 @@ describe("the table of errors", () => {
     ]);
   });
 
+  it("a crash names the field with the output, because portolan logs shows gateways only", async () => {
+    const { workspace } = await open(declare([stdio("process")]));
+    expect((await failure(workspace.callTool("process.crash", {}))).code).toBe("SERVER_CRASHED");
+    expect(workspace.health()[0]?.error?.hint).toBe(
+      "Portolan is starting the server again. See the output of the server: the field stderr in workspace.health()",
+    );
+    const late = await failure(workspace.callTool("process.echo", { text: "x" }, { timeoutMs: 50 }));
+    expect(late).toMatchObject({ code: "TIMEOUT", data: { neverRan: true } });
+    expect(late.message).toMatch(
+      /^process: the call was not sent: the server crashed \(.+\), and Portolan was/,
+    );
+  });
+
   it("a connection lost in a call is an error for its caller only, whatever the transport", async () => {
     const http = await started(startHttpServer({ era: "modern", answer: "sse" }));
     const sse = await started(startSseServer());

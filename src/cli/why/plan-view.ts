@@ -25,6 +25,7 @@ type RuleProblem = Sandbox["missing"][number];
 const REASONS: Readonly<Record<Mount["reason"], string>> = {
   system: "the system",
   own: "its own program",
+  workspace: "packages of its workspace that its program uses",
   cwd: "its working directory",
   declared: "from its config",
   root: "granted as a root",

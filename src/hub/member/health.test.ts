@@ -11,14 +11,15 @@ function memberWith(
   state: string,
   error: PortolanError,
   unavailable?: PortolanError,
-  format?: string,
+  isOfProgram = false,
 ): Member {
   const lastError = new LastError("files", createRedactor());
   lastError.wrote("starting\nError: the disk is full\n");
   lastError.note(error);
   return {
     ...{ alias: "files", state, unavailable, lastError, since: new Date(0), inventory: { tools: [] } },
-    config: { origin: { format }, endpoint: { transport: "stdio" } },
+    isOfProgram,
+    config: { origin: {}, endpoint: { transport: "stdio" } },
     processes: { restarts: 4, dedicatedCount: 0 },
     pins: { state: { mode: "off" } },
   } as unknown as Member;
@@ -40,7 +41,7 @@ test("a crash has the last line of stderr, the next try and the command that sho
 });
 
 test("a program gets the place of the output, not a command", () => {
-  expect(healthOf(memberWith("reconnecting", CRASH, undefined, "program")).error?.hint).toBe(
+  expect(healthOf(memberWith("reconnecting", CRASH, undefined, true)).error?.hint).toBe(
     "Portolan is starting the server again. See the output of the server: the field stderr in workspace.health()",
   );
 });

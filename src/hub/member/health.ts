@@ -95,7 +95,7 @@ export function healthOf(member: Member): ServerHealth {
 
 /** The hint of a lost server is about the call that it interrupted. Its health says when it is started again instead. */
 export function serverHint(
-  { alias, config, state, unavailable, user }: Member,
+  { alias, config, state, unavailable, user, isOfProgram }: Member,
   { code, hint }: PortolanError,
 ): string {
   const ofCall = ERROR_CODES[code].hint;
@@ -112,13 +112,10 @@ export function serverHint(
     );
   else if (state === "reconnecting" || state === "starting")
     parts.push("Portolan is starting the server again.");
-  if (code === "SERVER_CRASHED") parts.push(`See the output of the server: ${outputOf(alias, config)}`);
+  // `portolan logs` shows the servers of gateways.
+  const place = isOfProgram ? "the field stderr in workspace.health()" : `portolan logs ${alias}`;
+  if (code === "SERVER_CRASHED") parts.push(`See the output of the server: ${place}`);
   return parts.filter((part) => part !== "").join(" ");
-}
-
-/** No command finds the server that a program declares. */
-function outputOf(alias: string, { origin }: Member["config"]): string {
-  return origin.format === "program" ? "the field stderr in workspace.health()" : `portolan logs ${alias}`;
 }
 
 /** True when the server runs, is idle, or is disabled. */

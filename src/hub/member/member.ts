@@ -51,6 +51,8 @@ export interface MemberOptions extends ServerContext {
   readonly stderrLogs: StderrLogs;
   /** True in a gateway: servers with `per_caller` have a member for each of its callers. */
   readonly servesCallers?: boolean;
+  /** True when a program opened the hub: no command shows the output of its servers. */
+  readonly ofProgram?: boolean;
   /** Replaces the member of a user by one with new connections. */
   readonly renew?: () => Promise<void>;
   /** The inventory changed, or whether the member can be used. */
@@ -399,6 +401,11 @@ export class Member {
     // A server is ready when its lists are fetched, so that event is emitted later.
     if (event === "ready") this.#isReadyUnannounced = true;
     else this.#emit(EVENTS[event]);
+  }
+
+  /** True when a program declares the server, or opened the workspace of its config file. */
+  get isOfProgram(): boolean {
+    return this.#options.ofProgram === true || this.config.origin.format === "program";
   }
 
   #notRunning(): PortolanError {

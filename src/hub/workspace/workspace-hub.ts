@@ -194,6 +194,8 @@ export async function openWorkspaceHub(
     launchContext,
     naming,
     descriptionPrefix,
+    // Commands show failed servers themselves.
+    ofProgram: options.servesCallers !== true && options.reportsFailures !== false,
     onDiagnostic: report,
     forget: (isOver) => kept.forget(isOver),
   });

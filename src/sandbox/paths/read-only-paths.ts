@@ -9,6 +9,7 @@ import { expandHome, isInside } from "./paths.ts";
 const PROTECTED: Partial<Record<MountReason, string>> = {
   "config file": "a config file that can contain sandbox rules",
   own: "a part of the server's own program",
+  workspace: "a package that the server's program uses",
 };
 
 /** Of these paths, those that the policy grants for reading only. The system's own files are not reported. */

@@ -23,6 +23,8 @@ export interface PolicyRequest {
   readonly roots: readonly string[];
   /** The folders of the program itself; see `programFolders`. */
   readonly programFolders: readonly string[];
+  /** The folders of the packages that the program uses; see `workspaceFolders`. Default: none. */
+  readonly workspaceFolders?: readonly string[];
   /** The program folders that Portolan inferred. The sandbox hides the `.env` files in them. Default: none. */
   readonly inferredFolders?: readonly string[];
   /** Certificates that the server's variables name. Default: none. */
@@ -182,7 +184,14 @@ async function systemMounts(
 
 /** The program's folders, the working folder and the kept HOME. */
 async function ownMounts(
-  { program, programFolders, certificates = [], keptHome, cwdGranted = true }: PolicyRequest,
+  {
+    program,
+    programFolders,
+    workspaceFolders = [],
+    certificates = [],
+    keptHome,
+    cwdGranted = true,
+  }: PolicyRequest,
   { writable, linkable }: { readonly writable: readonly string[]; readonly linkable: readonly string[] },
   homes: readonly string[],
 ): Promise<Part> {
@@ -200,6 +209,7 @@ async function ownMounts(
   };
   for (const folder of programFolders) await add(folder, "read", "own");
   await add(program.file, "read", "own");
+  for (const folder of workspaceFolders) await add(folder, "read", "workspace");
   for (const path of certificates) await add(path, "read", "certificates");
   if (program.cwd !== undefined && cwdGranted) {
     if (!(await add(program.cwd, "read", "cwd"))) {

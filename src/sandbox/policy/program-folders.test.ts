@@ -5,7 +5,7 @@ import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { resolveShim } from "../../process/index.ts";
-import { interpretersOf, programFolders, scriptWord } from "./program-folders.ts";
+import { interpretersOf, programFolders, scriptWord, workspaceFolders } from "./program-folders.ts";
 
 let folder = "";
 const at = (name: string): string => join(folder, name);
@@ -58,6 +58,79 @@ test("the outermost node_modules, through the link in its .bin", async () => {
   expect(await programFolders(at("project/node_modules/.bin/inner"), [], undefined)).toEqual([
     at("project/node_modules"),
   ]);
+});
+
+describe("a package of a workspace", () => {
+  const run = async (script: string, writable: string[] = []): Promise<string[]> =>
+    workspaceFolders(await programFolders("/usr/bin/node", [at(script)], undefined, { writable }), {
+      writable,
+    });
+
+  function createPackage(name: string, dependencies: string[] = []): void {
+    const versions = Object.fromEntries(dependencies.map((one) => [one, "*"]));
+    createFile(`${name}/package.json`, JSON.stringify({ dependencies: versions }));
+    createFile(`${name}/server.mjs`);
+  }
+
+  function link(path: string, target: string): void {
+    mkdirSync(dirname(at(path)), { recursive: true });
+    symlinkSync(target, at(path));
+  }
+
+  test("brings the hoisted node_modules, and the packages of the workspace that it depends on", async () => {
+    createFile("mono/package.json", JSON.stringify({ workspaces: ["packages/*"] }));
+    createFile("mono/node_modules/dep/index.js");
+    createPackage("mono/packages/srv", ["dep", "@mono/a", "outside", "whole"]);
+    createPackage("mono/packages/a", ["b", "srv"]);
+    createPackage("mono/packages/b");
+    createPackage("mono/packages/unused");
+    createPackage("elsewhere");
+    link("mono/node_modules/@mono/a", "../../packages/a");
+    for (const name of ["srv", "b", "unused"]) link(`mono/node_modules/${name}`, `../packages/${name}`);
+    link("mono/node_modules/outside", at("elsewhere"));
+    link("mono/node_modules/whole", "..");
+    const expected = ["node_modules", "packages/a", "packages/b"].map((one) => at(`mono/${one}`));
+    expect(await run("mono/packages/srv/server.mjs")).toEqual(expected);
+    expect(await run("mono/node_modules/srv/server.mjs")).toEqual(expected);
+    // Run by its first line instead of an interpreter.
+    const own = await programFolders(at("mono/packages/srv/server.mjs"), [], undefined);
+    expect(own).toEqual([at("mono/packages/srv")]);
+    expect(await workspaceFolders(own)).toEqual(expected);
+  });
+
+  test("of pnpm: its own links lead to the packages", async () => {
+    createFile("pnpm/pnpm-workspace.yaml", "packages: [packages/*]\n");
+    createFile("pnpm/node_modules/.pnpm/dep@1.0.0/node_modules/dep/package.json", "{}");
+    createPackage("pnpm/packages/srv", ["dep", "lib"]);
+    createPackage("pnpm/packages/lib");
+    link("pnpm/packages/srv/node_modules/dep", "../../../node_modules/.pnpm/dep@1.0.0/node_modules/dep");
+    link("pnpm/packages/srv/node_modules/lib", "../../lib");
+    expect(await run("pnpm/packages/srv/server.mjs")).toEqual([
+      ...[at("pnpm/node_modules"), at("pnpm/packages/lib")],
+    ]);
+  });
+
+  test("brings nothing from a home, through links, or from folders that the server may write", async () => {
+    createPackage("single/packages/srv");
+    createFile("single/package.json", "{}");
+    createFile("single/node_modules/dep/index.js");
+    expect(await run("single/packages/srv/server.mjs")).toEqual([]);
+    createFile("house/package.json", JSON.stringify({ workspaces: ["*"] }));
+    createFile("house/node_modules/dep/index.js");
+    createPackage("house/srv");
+    vi.stubEnv("HOME", at("house"));
+    expect(await run("house/srv/server.mjs")).toEqual([]);
+    vi.unstubAllEnvs();
+    createFile("linked/package.json", JSON.stringify({ workspaces: ["*"] }));
+    createPackage("linked/srv");
+    link("linked/node_modules", at("house"));
+    expect(await run("linked/srv/server.mjs")).toEqual([]);
+    createFile("steered/package.json", JSON.stringify({ workspaces: ["*"] }));
+    createPackage("steered/srv", ["private"]);
+    createPackage("steered/private");
+    link("steered/node_modules/private", "../private");
+    expect(await run("steered/srv/server.mjs", [at("steered/node_modules")])).toEqual([]);
+  });
 });
 
 test("a script without a package brings its neighbours, but not a whole home", async () => {

@@ -71,6 +71,22 @@ export async function programFolders(
   if (INTERPRETER.test(basename(file)) || INTERPRETER.test(basename(real))) {
     for (const one of await ofScriptAmong(args, cwd ?? process.cwd(), ground)) found.add(one);
   }
+  return outermost(found);
+}
+
+/** The folders, outside of these program folders, with the packages of a workspace that the program uses. Read-only. */
+export async function workspaceFolders(
+  programs: readonly string[],
+  { writable = [] }: Pick<OwnOptions, "writable"> = {},
+): Promise<string[]> {
+  const ground: Ground = { homes: await withRealPaths([homedir()]), writable };
+  const found = (await Promise.all(programs.map((folder) => ofWorkspace(folder, ground)))).flat();
+  const ofSystem = await Promise.all(found.map((path) => isSystem(path)));
+  const others = found.filter((_, index) => ofSystem[index] !== true);
+  return outermost(new Set([...programs, ...others])).filter((path) => !programs.includes(path));
+}
+
+function outermost(found: ReadonlySet<string>): string[] {
   return [...found].filter((path) => ![...found].some((other) => other !== path && isInside(path, other)));
 }
 
@@ -200,6 +216,58 @@ async function packageOf(file: string, homes: readonly string[]): Promise<string
     for (const mark of MARKS) if (await exists(join(folder, mark))) return folder;
   }
   return undefined;
+}
+
+/**
+ * The packages that a package of an npm, pnpm or Yarn workspace uses: the node_modules folder of the workspace, and the
+ * packages of the workspace among its dependencies, to which node_modules has links only.
+ */
+async function ofWorkspace(folder: string, ground: Ground): Promise<string[]> {
+  const root = (await exists(join(folder, "package.json"))) ? await workspaceOf(folder, ground) : undefined;
+  if (root === undefined) return [];
+  const shared = join(root, "node_modules");
+  const siblings = new Set([folder]);
+  for (const one of siblings) {
+    for (const name of await dependenciesOf(one)) {
+      for (const modules of [join(one, "node_modules"), shared]) {
+        const resolved = await resolveLinks(join(modules, name));
+        if (resolved === undefined || isSteered(resolved, ground.writable)) continue;
+        const { real } = resolved;
+        const isSibling = isInside(real, root) && !isInside(folder, real) && !real.includes("/node_modules/");
+        if (isSibling && (await exists(join(real, "package.json")))) siblings.add(real);
+      }
+    }
+  }
+  siblings.delete(folder);
+  const resolved = await resolveLinks(shared);
+  const isKnown = resolved?.links.length === 0 && !isSteered(resolved, ground.writable);
+  return isKnown ? [shared, ...siblings] : [...siblings];
+}
+
+/** The nearest folder above that declares a workspace. */
+async function workspaceOf(folder: string, { homes }: Ground): Promise<string | undefined> {
+  for (let root = dirname(folder); !isTooWide(root, homes); root = dirname(root)) {
+    const isRoot =
+      "workspaces" in (await manifestOf(root)) || (await exists(join(root, "pnpm-workspace.yaml")));
+    if (isRoot) return root;
+  }
+  return undefined;
+}
+
+async function dependenciesOf(folder: string): Promise<string[]> {
+  const manifest = await manifestOf(folder);
+  return ["dependencies", "optionalDependencies", "peerDependencies"].flatMap((field) =>
+    Object.keys(manifest[field] ?? {}),
+  );
+}
+
+async function manifestOf(folder: string): Promise<Record<string, object | null | undefined>> {
+  try {
+    const manifest: unknown = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+    return typeof manifest === "object" && manifest !== null ? { ...manifest } : {};
+  } catch {
+    return {};
+  }
 }
 
 /** The user's home, the folders above it, and shared folders. */

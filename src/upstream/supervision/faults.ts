@@ -58,7 +58,8 @@ export function mayRepeat({ data }: PortolanError, call: Call): boolean {
 
 /** True when a request that failed in one process may be sent to another one. */
 export function mayRepeatElsewhere(thrown: unknown, call: Call): boolean {
-  if (!isPortolanError(thrown)) return false;
+  // A call that waited too long for one process has no time left for another one.
+  if (!isPortolanError(thrown) || thrown.code === "TIMEOUT") return false;
   return (isServerFailure(thrown) || thrown.data.neverRan === true) && mayRepeat(thrown, call);
 }
 
@@ -72,6 +73,24 @@ export function neverSentError(server: string): PortolanError {
     server,
     hint: "If Portolan still runs, call again.",
     data: { neverRan: true },
+  });
+}
+
+/** The error of a call whose time ended before the server had started. `fault` is why Portolan starts it again. */
+export function lateStartError(late: PortolanError, server: string, fault: Fault | undefined): PortolanError {
+  const data = { ...late.data, neverRan: true };
+  if (fault === undefined) return changedError(late, { data });
+  const last = renamedError(fault.error, server);
+  const failed = last.code === "SERVER_CRASHED" ? "crashed" : "failed";
+  // The hint of a lost server begins with advice about the call that it interrupted; this call was not sent.
+  const ofCall = ERROR_CODES[last.code].hint;
+  const more = last.hint.startsWith(ofCall) ? last.hint.slice(ofCall.length).trim() : last.hint;
+  return changedError(late, {
+    message: `${server}: the call was not sent: the server ${failed} (${last.message}), and Portolan was still restarting it after ${String(late.data.timeoutMs)} ms`,
+    stderr: last.stderr,
+    data,
+    hint: `${more} Call again when the server has started.`.trimStart(),
+    cause: last,
   });
 }
 

@@ -1,10 +1,10 @@
 // Instance runner: keeps the state of one instance and carries out the effects of its reducer. It opens and closes sessions,
 // sets timers, and lets callers wait for a start.
 
-import { PortolanError, toPortolanError } from "../../errors/index.ts";
+import { isPortolanError, PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { Call, Upstream } from "../upstream.ts";
 import { timerMs, within } from "../waiting.ts";
-import { closedError, neverSentError, toFault, unavailableError } from "./faults.ts";
+import { closedError, lateStartError, neverSentError, toFault, unavailableError } from "./faults.ts";
 import {
   type Effect,
   type Facts,
@@ -133,7 +133,18 @@ export class InstanceRunner {
     if (this.live !== undefined) return Promise.resolve(this.live);
     const { name: server, requestTimeoutMs } = this.#options;
     const ms = call?.timeoutMs ?? requestTimeoutMs;
-    return within(this.#waitForStart(), { server, what: "starting", ms, signal: call?.signal });
+    const limit = { server, what: "starting", ms, signal: call?.signal };
+    // A failed start rejects with the error of the server, which may be a TIMEOUT of the server's own.
+    let isOver = false;
+    const started = this.#waitForStart().finally(() => {
+      isOver = true;
+    });
+    return within(started, limit).catch((thrown: unknown) => {
+      if (isOver || !isPortolanError(thrown) || thrown.code !== "TIMEOUT") throw thrown;
+      const { state } = this;
+      const isAgain = state.kind === "starting" && (state.why !== "first" || this.isDown);
+      throw lateStartError(thrown, server, isAgain ? this.lastFault : undefined);
+    });
   }
 
   /** Finishes the calls in flight and rejects others. Resolves when the instance has stopped. */

@@ -7,7 +7,7 @@ import type { Upstream, UpstreamEvents } from "../upstream.ts";
 import type { Policy } from "./instance.ts";
 import { SupervisedUpstream } from "./supervised-upstream.ts";
 
-const CRASH = new PortolanError("SERVER_CRASHED", "it was ended by SIGKILL");
+const CRASH = new PortolanError("SERVER_CRASHED", "it was ended by SIGKILL", { stderr: "out of memory" });
 
 class FakeSession {
   readonly emitter = new Emitter<UpstreamEvents>();
@@ -144,6 +144,25 @@ test("calls wait for one restart; when it fails they fail, and so do later ones 
     message: "fake is not available: there is no program fake",
   });
   failsWith(undefined);
+  await vi.advanceTimersByTimeAsync(600);
+  expect(await upstream.request({ method: "tools/call" })).toEqual({ session: 2 });
+  await upstream.close();
+});
+
+test("a call whose time ends during a restart says why the server is restarted, and that it was not sent", async () => {
+  const { sessions, upstream } = setUp();
+  await upstream.start();
+  sessions[0]?.crash();
+  const late = upstream.request({ method: "tools/call", timeoutMs: 100 }).catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(await late).toMatchObject({
+    code: "TIMEOUT",
+    message:
+      "fake: the call was not sent: the server crashed (it was ended by SIGKILL), and Portolan was still restarting it after 100 ms",
+    hint: "Call again when the server has started.",
+    stderr: CRASH.stderr,
+    data: { timeoutMs: 100, neverRan: true },
+  });
   await vi.advanceTimersByTimeAsync(600);
   expect(await upstream.request({ method: "tools/call" })).toEqual({ session: 2 });
   await upstream.close();
