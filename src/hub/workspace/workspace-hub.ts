@@ -38,7 +38,7 @@ import { hasDriverOrContract } from "../views/naming.ts";
 /** The options of `openWorkspace()`. */
 export interface WorkspaceOptions extends Omit<
   HubOptions,
-  "secrets" | "naming" | "descriptionPrefix" | "name" | "forget" | "roots"
+  "secrets" | "naming" | "descriptionPrefix" | "name" | "forget" | "roots" | "ofProgram"
 > {
   /** Only the servers with these aliases. */
   readonly only?: readonly string[];
