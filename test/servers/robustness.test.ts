@@ -491,5 +491,5 @@ it("a server may speak before the handshake is over, and one that only echoes is
   const script = `${early} process.stdin.on("data", () => process.exit(4));`;
   const config = { transport: "stdio", command: process.execPath, args: ["-e", script] } as const;
   expect((await failure(connectMcp(config))).code).toBe("SERVER_START_FAILED");
-  expect((await failure(connectMcp({ transport: "stdio", command: "cat" }))).code).toBe("RPC_ERROR");
+  expect((await failure(connectMcp({ transport: "stdio", command: "cat" }))).code).toBe("PROTOCOL_ERROR");
 });
