@@ -223,7 +223,9 @@ test("a damaged audit log is in the message of a start, until it is moved away w
   writeFileSync(file, `${lines.slice(0, -1).join("\n")}\n`);
   const damaged = await serve();
   expect(damaged.code).toBe(0);
-  expect(damaged.err).toMatch(/warning something other than Portolan changed the audit log .*is missing at its end\n hint .*audit calls --verify/);
+  expect(damaged.err).toMatch(
+    /warning something other than Portolan changed the audit log .*is missing at its end\n hint .*audit calls --verify/,
+  );
   await run("stop");
   renameSync(folder, join(top, "old-log"));
   renameSync(anchors, join(top, "old-anchors"));
