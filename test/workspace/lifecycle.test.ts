@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { openGateway } from "../../src/gateway/index.ts";
 import { type HubEvent, openWorkspace, type Workspace } from "../../src/hub/index.ts";
 import { type Registry, startRegistry } from "../fixtures/npm-registry.mjs";
 import { stdioCommand } from "../fixtures/processes.mjs";
@@ -315,4 +316,24 @@ process.exit(3);`;
   expect(starts).toBeGreaterThan(1);
   expect(health?.stderr?.trim()).toMatch(/^start \d+$/);
   expect(health?.error?.message).toMatch(/: start \d+$/);
+});
+
+test("a reload tries a blocked server again at once", async () => {
+  let value: string | undefined;
+  const { command, args } = stdioCommand();
+  const server = { command, args: [...args], env: { KEY: "${KEY}" }, sandbox: "off" } as const;
+  const gateway = await openGateway(
+    { servers: { one: server } },
+    { snapshots: false, onDiagnostic: () => {}, secrets: () => value, settings: { auth: "none" } },
+  );
+  onTestFinished(() => gateway.close());
+  await gateway.settled();
+  // Looked up twice without a value: the third look-up comes many seconds later.
+  await gateway.reload();
+  await gateway.settled();
+  expect(gateway.health()).toMatchObject([{ alias: "one", state: "blocked" }]);
+  value = "set";
+  await gateway.reload();
+  expect(gateway.health()[0]?.state).not.toBe("blocked");
+  await expect.poll(() => gateway.health()[0]?.state).toBe("ready");
 });

@@ -147,6 +147,10 @@ export class Members {
     });
     const restarted = (await Promise.all(checked)).flat().toSorted();
     await Promise.all(restarted.map((alias) => this.restart(alias, "with new secrets")));
+    // The cause of a failed start may be gone, such as a missing secret or folder: its next try is not awaited.
+    for (const member of this.#hub.members)
+      if (!restarted.includes(member.alias) && (member.state === "failed" || member.state === "blocked"))
+        void this.#track(member.retry());
     return { restarted, problems };
   }
 
