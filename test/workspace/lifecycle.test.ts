@@ -318,22 +318,19 @@ process.exit(3);`;
   expect(health?.error?.message).toMatch(/: start \d+$/);
 });
 
-test("a reload tries a blocked server again at once", async () => {
-  let value: string | undefined;
-  const { command, args } = stdioCommand();
-  const server = { command, args: [...args], env: { KEY: "${KEY}" }, sandbox: "off" } as const;
+test("a reload tries a server again at once whose package did not exist before", async () => {
+  const registry = await slowRegistry();
   const gateway = await openGateway(
-    { servers: { one: server } },
-    { snapshots: false, onDiagnostic: () => {}, secrets: () => value, settings: { auth: "none" } },
+    { servers: { one: { npm: "late-server@1.0.0" } } },
+    { snapshots: false, onDiagnostic: () => {}, settings: { auth: "none" } },
   );
   onTestFinished(() => gateway.close());
   await gateway.settled();
-  // Looked up twice without a value: the third look-up comes many seconds later.
+  // The next try comes after 30 seconds.
+  expect(gateway.health()).toMatchObject([
+    { alias: "one", state: "blocked", error: { code: "INSTALL_FAILED" } },
+  ]);
+  registry.publish({ name: "late-server", version: "1.0.0", bin: "server.js", files: { "server.js": "" } });
   await gateway.reload();
-  await gateway.settled();
-  expect(gateway.health()).toMatchObject([{ alias: "one", state: "blocked" }]);
-  value = "set";
-  await gateway.reload();
-  expect(gateway.health()[0]?.state).not.toBe("blocked");
-  await expect.poll(() => gateway.health()[0]?.state).toBe("ready");
+  expect(gateway.health()[0]?.state).toBe("starting");
 });
