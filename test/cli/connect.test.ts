@@ -212,7 +212,7 @@ describe("connect", () => {
     const text = read(file);
     for (const kept of ["// mine", '"other": [3], // changed', '"more": {}', SECRET])
       expect(text).toContain(kept);
-    expect(text).not.toContain("portolan");
+    expect(text).not.toContain('"portolan"');
   });
 
   test("a second connect looks only at the servers in the files now; disconnect restores the first ones", async () => {
@@ -282,7 +282,7 @@ describe("connect", () => {
     expect((await run("disconnect", "cursor", "--yes")).code).toBe(0);
     expect(read(file)).toContain("[3]");
     for (const name of ['"echo"', '"search"', SECRET]) expect(read(file)).toContain(name);
-    expect(read(file)).not.toContain("portolan");
+    expect(read(file)).not.toContain('"portolan"');
   });
 
   test("links and permissions stay; a file that did not exist goes again", async () => {
