@@ -110,7 +110,7 @@ describe("secrets check", () => {
     const denied = await withValue.run("secrets", "check", "--text");
     expect(denied.code).toBe(1);
     expect(denied.out.replaceAll(/\s+/g, " ")).toContain(
-      "for other-mcp (env.API_KEY); not granted to other-mcp for t1: only tool:t9 may bind api-key",
+      "needed by other-mcp (env.API_KEY); not granted to other-mcp for t1: only tool:t9 may bind api-key",
     );
   });
 });
