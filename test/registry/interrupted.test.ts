@@ -98,7 +98,7 @@ it("publish, install and registry serve stop without leftovers, and the next com
   const held = npm.hold(/tiny/);
   const installing = await interrupted(["install", "--frozen"], { cwd, env: other }, held.seen);
   expect(installing.code).toBe(130);
-  expect(installing.err).toContain("Interrupted. Packages that were installed completely stay");
+  expect(installing.err).toContain("Interrupted. Packages that were already installed completely stay");
   const store = join(folder, "other", "portolan", "store", "npm");
   for (const part of ["entries", "specs"]) expect(readdirSync(join(store, part))).toEqual([]);
   expect(readdirSync(join(store, "work")).filter((name) => !name.endsWith(".lock"))).toEqual([]);
