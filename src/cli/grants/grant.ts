@@ -191,7 +191,7 @@ function dataFolder({ io }: Cli, server: ServerConfig, folder: string): DataFold
   if (known === undefined || variable === undefined)
     throw new PortolanError(
       "USAGE",
-      `--data does not apply to ${alias}: Portolan does not know how this server is told where to keep its data.`,
+      `--data does not apply to ${alias}: Portolan does not know which variable names the data file of this server.`,
       { hint: byHand },
     );
   const present = endpoint.transport === "stdio" ? endpoint.env?.[variable] : undefined;

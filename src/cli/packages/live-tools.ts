@@ -24,7 +24,7 @@ export interface ComparedTools {
   readonly pins: Readonly<Record<string, string>>;
   /** Live, but not declared. They are withheld until a person approves them. */
   readonly undeclared: readonly string[];
-  /** Those of `undeclared` whose definition has no canonical form, so that nobody can approve it. */
+  /** The tools of `undeclared` whose definition has no canonical form, so that nobody can approve them. */
   readonly unpinnable: readonly string[];
   /** Declared, but not live. */
   readonly absent: readonly string[];

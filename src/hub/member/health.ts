@@ -44,7 +44,7 @@ export interface ServerHealth {
     /** Facts for programs, as in `PortolanError.data`; absent if there are none. */
     readonly data?: Readonly<Record<string, unknown>>;
   };
-  /** What is being installed for the server, such as `installing weather@^2`, and since when (ISO time); absent if nothing is. */
+  /** The package that Portolan installs for the server, such as `installing weather@^2`, and the start of the installation (ISO time). */
   readonly installing?: { readonly what: string; readonly since: string };
   /** The last lines of stderr since the last start. While a failed server is started again without output: of the failed start. */
   readonly stderr?: string;

@@ -65,7 +65,7 @@ export class Processes {
   /** The instance that calls share. */
   readonly main: SupervisedUpstream;
   description: Description | undefined;
-  /** What is being installed for the next start, as its progress says it; undefined if nothing is. */
+  /** The package that Portolan installs for the next start, in the words of its progress; undefined if it installs none. */
   installing: { readonly what: string; readonly since: Date } | undefined;
   /** The process groups that were started, by id; some may have ended. */
   readonly groups = new Set<number>();
