@@ -15,7 +15,7 @@ import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Diagnostic } from "../errors/index.ts";
 import type { AuditSettings } from "../model/index.ts";
-import type { CallRecord } from "../telemetry/index.ts";
+import { CallObservers } from "../telemetry/index.ts";
 import { type Anchor, AnchorFile } from "./anchor.ts";
 import { type AuditLog, openAuditLog } from "./audit-log.ts";
 import { auditFolders, type AuditFolders, chainFiles } from "./folders.ts";
@@ -274,10 +274,14 @@ test("an entry with long texts is cut, so that its line can be verified", async 
 test("the observer cuts every text that a client chose", async () => {
   await using log = await open();
   const long = "x".repeat(5_000);
-  createAuditObserver(log, (text) => text).ended?.({
-    ...{ time: new Date().toISOString(), id: "1", method: "tools/call", target: long, tool: long },
-    ...{ caller: "ann", client: { name: long, version: "1" }, outcome: "ok", durationMs: 1 },
-  } as CallRecord);
+  const calls = new CallObservers();
+  calls.add(createAuditObserver(log, (text) => text));
+  const observation = calls.begin({
+    ...{ method: "tools/call", params: { name: long }, requestId: 1, caller: "ann" },
+    ...{ client: { name: long, version: "1" }, transport: "http", era: "modern", revision: "2026-07-28" },
+  });
+  observation.routed("one", long);
+  observation.finish();
   await log.sync();
   const line = readFileSync(logFile(), "utf8").trimEnd().split("\n").at(-1) ?? "";
   const cut = "x".repeat(500);

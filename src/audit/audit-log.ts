@@ -41,10 +41,8 @@ const FLUSH_LINES = 5_000;
 /** Lines that are kept while the disk accepts none. */
 const MAX_WAITING = 10_000;
 
-interface MadeLine {
-  readonly line: string;
-  readonly head: Head;
-}
+/** An entry, or the function that makes it. The function is called when the line is written. */
+type Appended = Entry | (() => Entry);
 
 const flushFile = promisify(fdatasync);
 
@@ -100,11 +98,10 @@ export class AuditLog {
   readonly #offExit = atExit(() => this.#write());
   #fd: number;
   #bytes: number;
-  /** The last line that was made, that was written, and the line before the first one that is kept. */
-  #head: Head;
+  /** The last line that was written, and the line before the first one that is kept. */
   #written: Head;
   #first: Head;
-  #waiting: MadeLine[] = [];
+  readonly #waiting: Appended[] = [];
   #unflushed = 0;
   /** Full files that are still open, because they are not flushed yet. */
   readonly #full: number[] = [];
@@ -135,7 +132,6 @@ export class AuditLog {
     this.#maxBytes = options.settings?.maxBytes ?? MAX_BYTES;
     this.#fd = opened.fd;
     this.#bytes = opened.bytes;
-    this.#head = opened.head;
     this.#written = opened.head;
     this.#first = opened.first;
   }
@@ -188,21 +184,14 @@ export class AuditLog {
     return log;
   }
 
-  /** The last line, by number and hash. */
-  get head(): Head {
-    return this.#head;
-  }
-
-  /** Adds a line. It is written and flushed together with others. */
-  append(entry: Entry): void {
+  /** Adds a line. It is made, written and flushed together with others. */
+  append(entry: Appended): void {
     if (this.#isClosed) return;
     if (this.#waiting.length >= MAX_WAITING) {
       this.#lost += 1;
       return;
     }
-    const made = writeLine(entry, this.#head);
-    this.#head = made.head;
-    this.#waiting.push(made);
+    this.#waiting.push(entry);
     if (this.#isWriteScheduled) return;
     this.#isWriteScheduled = true;
     setTimeout(() => {
@@ -259,6 +248,8 @@ export class AuditLog {
       this.#recovered();
     } catch (error) {
       this.#failed(error);
+      // The functions hold the arguments of calls, which are too large to keep while the disk accepts no lines.
+      for (const [at, entry] of this.#waiting.entries()) this.#waiting[at] = entryOf(entry);
       try {
         ftruncateSync(this.#fd, this.#bytes);
       } catch {
@@ -296,28 +287,28 @@ export class AuditLog {
     });
   }
 
-  /** Writes as many lines as fit into the file, at least one. */
+  /** Writes as many lines as fit into the file, at least one. Without success, they are made again by the next write. */
   #writeSome(): void {
-    let taken = this.#waiting;
-    let bytes = bytesOf(taken);
-    if (this.#bytes + bytes.length > this.#maxBytes) {
-      taken = taken.slice(0, this.#fitting(taken));
-      bytes = bytesOf(taken);
-      if (this.#bytes > 0 && this.#bytes + bytes.length > this.#maxBytes) return this.#rotate();
+    let text = "";
+    let size = this.#bytes;
+    let head = this.#written;
+    let count = 0;
+    for (const entry of this.#waiting) {
+      const made = writeLine(entryOf(entry), head);
+      size += Buffer.byteLength(made.line);
+      if (size > this.#maxBytes && (count > 0 || this.#bytes > 0)) break;
+      text += made.line;
+      head = made.head;
+      count += 1;
     }
+    if (count === 0) return this.#rotate();
+    const bytes = Buffer.from(text);
     let at = 0;
     while (at < bytes.length) at += writeSync(this.#fd, bytes, at);
     this.#bytes += bytes.length;
-    this.#unflushed += taken.length;
-    this.#written = taken.at(-1)?.head ?? this.#written;
-    this.#waiting = this.#waiting.slice(taken.length);
-  }
-
-  /** The number of lines that fit into the file, at least one. */
-  #fitting(lines: readonly MadeLine[]): number {
-    let size = this.#bytes;
-    const count = lines.findIndex(({ line }) => (size += Buffer.byteLength(line)) > this.#maxBytes);
-    return Math.max(1, count);
+    this.#unflushed += count;
+    this.#written = head;
+    this.#waiting.splice(0, count);
   }
 
   /** Records the number of calls that were lost while the disk was full. */
@@ -424,10 +415,8 @@ export class AuditLog {
   }
 }
 
-function bytesOf(lines: readonly MadeLine[]): Buffer {
-  let text = "";
-  for (const { line } of lines) text += line;
-  return Buffer.from(text);
+function entryOf(appended: Appended): Entry {
+  return typeof appended === "function" ? appended() : appended;
 }
 
 function endsWithLineBreak(fd: number, size: number): boolean {

@@ -15,9 +15,8 @@ const AUDITED: ReadonlySet<string> = new Set([
 /** `redact` removes secrets from texts that come from clients. */
 export function createAuditObserver(log: AuditLog, redact: Redact): CallObserver {
   return {
-    needs: { digest: true },
-    ended(record) {
-      if (AUDITED.has(record.method)) log.append(toEntry(record, redact));
+    ended(record, observation) {
+      if (AUDITED.has(record.method)) log.append(() => toEntry(record, observation.digest, redact));
     },
   };
 }
@@ -48,8 +47,8 @@ export async function syncApproved(log: AuditLog, observation: Observation, reda
   await log.sync();
 }
 
-function toEntry(record: CallRecord, redact: Redact): Entry {
-  const { time, id, method, target, caller, client, server, tool, driver, digest, decision } = record;
+function toEntry(record: CallRecord, digest: string | undefined, redact: Redact): Entry {
+  const { time, id, method, target, caller, client, server, tool, driver, decision } = record;
   const { outcome, code, rpcCode, durationMs, waitedMs, trace } = record;
   return {
     type: "call",

@@ -9,6 +9,8 @@ import type { CallSeries } from "./series.ts";
 
 const FLUSH_MS = 100;
 const SAMPLE_MS = 2_000;
+/** Memory is measured with one of this many samples, because that reads the state of every process of the machine. */
+const SAMPLES_PER_MEASUREMENT = 5;
 const MAX_RECENT = 500;
 const MAX_CALLS = 300;
 /** More events than this in one message are dropped, and counted. */
@@ -60,6 +62,9 @@ export class LiveFeed {
   #pause: NodeJS.Timeout | undefined;
   readonly #offEvents: () => void;
   #timers: NodeJS.Timeout[] = [];
+  #samples = 0;
+  /** The memory of processes, by process group. */
+  #memory: ReadonlyMap<number, number> = new Map();
   #lingering: NodeJS.Timeout | undefined;
 
   constructor(options: LiveFeedOptions) {
@@ -209,11 +214,10 @@ export class LiveFeed {
 
   #sample(): void {
     const { series, workspace } = this.#options;
-    const groups = workspace.hub.members.map(({ processes }) => processes.groups);
-    const measured = new Set(groups.flatMap((ids) => [...ids]));
-    const memory = measureMemory(measured);
-    // Processes that have ended are forgotten, but not those that were started meanwhile.
-    for (const ids of groups) for (const id of measured) if (!memory.has(id)) ids.delete(id);
+    const hasNew = workspace.hub.members.some(({ processes }) => hasOther(processes.groups, this.#memory));
+    if (hasNew || this.#samples % SAMPLES_PER_MEASUREMENT === 0) this.#measureMemory();
+    this.#samples += 1;
+    const memory = this.#memory;
     const servers = workspace.hub.members.map((member) => {
       const last = series.points(member.alias).at(-1);
       const isNew = last !== undefined && last.time > Date.now() - 2 * SAMPLE_MS - 10_000;
@@ -229,8 +233,16 @@ export class LiveFeed {
         inFlight: member.processes.main.stats().inFlight,
       };
     });
-    const own = process.memoryUsage().rss;
-    this.#send("sample", JSON.stringify({ time: Date.now(), gateway: { memory: own }, servers }));
+    const gateway = { memory: process.memoryUsage.rss() };
+    this.#send("sample", JSON.stringify({ time: Date.now(), gateway, servers }));
+  }
+
+  #measureMemory(): void {
+    const groups = this.#options.workspace.hub.members.map(({ processes }) => processes.groups);
+    const measured = new Set(groups.flatMap((ids) => [...ids]));
+    this.#memory = measureMemory(measured);
+    // Processes that have ended are forgotten, but not those that were started meanwhile.
+    for (const ids of groups) for (const id of measured) if (!this.#memory.has(id)) ids.delete(id);
   }
 
   #states(): string {
@@ -245,6 +257,11 @@ export class LiveFeed {
 const FAILED: ReadonlySet<string> = new Set(["error", "tool_error"]);
 /** Lists and handshakes would hide the calls. */
 const SHOWN: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"]);
+
+/** True if one of the process groups was not measured. */
+function hasOther(ids: ReadonlySet<number>, memory: ReadonlyMap<number, number>): boolean {
+  return [...ids].some((id) => !memory.has(id));
+}
 
 function sumOf(ids: ReadonlySet<number>, memory: ReadonlyMap<number, number>): number | undefined {
   const known = [...ids].flatMap((id) => memory.get(id) ?? []);

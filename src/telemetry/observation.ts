@@ -1,13 +1,14 @@
 // Observation of one request of a client while it runs: the rooms that handle it report to it, and its end makes the record.
 
 import { isPortolanError } from "../errors/index.ts";
-import type { JsonObject, RequestId } from "../model/index.ts";
+import type { Era, JsonObject, RequestId } from "../model/index.ts";
 import { argumentDigest } from "./digest.ts";
 import type { CallObservers, PhaseStart, RequestStart, TracedCall, TracedPhase } from "./observers.ts";
-import type { CallRecord, Decision, Ending, Phase } from "./record.ts";
+import type { CallRecord, Decision, Ending, Outcome, Phase } from "./record.ts";
 
 const ALLOWED: Decision = { kind: "allowed" };
 const OK: Ending = { outcome: "ok" };
+const NO_PHASES: readonly Phase[] = [];
 const MAX_REASON = 500;
 const MAX_TARGET = 500;
 const MAX_METHOD = 100;
@@ -29,7 +30,7 @@ export class Observation {
   readonly #traced: TracedCall | undefined;
   readonly #startedAt: number;
   readonly #startedMs: number;
-  readonly #phases: Phase[] = [];
+  #phases: Phase[] | undefined;
   #digest: string | undefined;
   #server: string | undefined;
   #tool: string | undefined;
@@ -54,6 +55,7 @@ export class Observation {
     this.#startedMs = Date.now();
   }
 
+  /** The digest of the arguments. */
   get digest(): string | undefined {
     return (this.#digest ??= hasArguments(this.start.method)
       ? argumentDigest(this.start.params?.arguments)
@@ -107,8 +109,7 @@ export class Observation {
   }
 
   phase(start: PhaseStart): OpenPhase {
-    const traced = this.#traced?.begin(start);
-    return new RunningPhase(this, start, traced);
+    return new RunningPhase(this, start, this.#traced?.begin(start));
   }
 
   /** The parts of this request that still run belong to `next` from now on. */
@@ -148,7 +149,6 @@ export class Observation {
       era,
       revision,
       requestId,
-      digest: needs.digest ? this.digest : undefined,
       server: this.#server,
       tool: this.#tool,
       driver: this.#driver,
@@ -162,46 +162,28 @@ export class Observation {
       inputBytes: needs.sizes ? sizeOf(params?.arguments) : undefined,
       outputBytes: needs.sizes ? sizeOf(this.#result) : undefined,
       trace: this.#traced?.ids,
-      phases: this.#phases,
+      phases: this.#phases ?? NO_PHASES,
     };
     this.#traced?.end(record, this.#result);
     this.#result = undefined;
-    this.#observers.ended(record);
+    this.#observers.ended(record, this);
   }
 
   elapsed(): number {
     return performance.now() - this.#startedAt;
   }
 
-  /** Called by a phase at its end. */
-  phaseEnded(start: PhaseStart, startedMs: number, ending: Ending, requestId: RequestId | undefined): Phase {
-    // Every call passes here, and objects of one shape are made much faster than merged ones.
-    const phase: Phase = {
-      name: start.name,
-      method: start.method,
-      startMs: startedMs,
-      durationMs: this.elapsed() - startedMs,
-      server: start.server ?? this.#server,
-      target: start.target ?? this.#tool,
-      driver: start.name === "upstream" ? this.#driver : undefined,
-      transport: start.transport,
-      era: start.era,
-      revision: start.revision,
-      address: start.address,
-      port: start.port,
-      requestId,
-      outcome: ending.outcome,
-      code: ending.code,
-      rpcCode: ending.rpcCode,
-      reason: ending.reason,
-    };
+  /** Called by a phase at its end. The route was not known at its start. */
+  phaseEnded(phase: RunningPhase): void {
+    phase.server ??= this.#server;
+    phase.target ??= this.#tool;
+    if (phase.name === "upstream") phase.driver = this.#driver;
     if (this.hasPhases) this.#keep(phase);
     this.#observers.phase(phase);
-    return phase;
   }
 
   #keep(phase: Phase): void {
-    if (!this.#isOver) this.#phases.push(phase);
+    if (!this.#isOver) (this.#phases ??= []).push(phase);
     else if (this.#next !== undefined) {
       const before = this.#next.#startedAt - this.#startedAt;
       this.#next.#keep({
@@ -229,18 +211,42 @@ export function trackPhase(phase: OpenPhase, run: () => Promise<JsonObject>): Pr
   }
 }
 
-class RunningPhase implements OpenPhase {
-  readonly #of: Observation;
-  readonly #start: PhaseStart;
+/** The fields of a phase, which are complete at its end: one object serves as both. */
+class RunningPhase implements OpenPhase, Phase {
+  readonly name: Phase["name"];
+  readonly method: string;
+  readonly startMs: number;
+  durationMs = 0;
+  server: string | undefined;
+  target: string | undefined;
+  driver: string | undefined;
+  readonly transport: string | undefined;
+  readonly era: Era | undefined;
+  readonly revision: string | undefined;
+  readonly address: string | undefined;
+  readonly port: number | undefined;
+  requestId: RequestId | undefined;
+  outcome: Outcome = "ok";
+  code: string | undefined;
+  rpcCode: number | undefined;
+  reason: string | undefined;
+  /** Undefined after the end, because a phase that is kept must not keep the arguments of its call. */
+  #of: Observation | undefined;
   readonly #traced: TracedPhase | undefined;
-  readonly #startedMs: number;
-  #requestId: RequestId | undefined;
 
   constructor(of: Observation, start: PhaseStart, traced: TracedPhase | undefined) {
+    this.name = start.name;
+    this.method = start.method;
+    this.startMs = of.elapsed();
+    this.server = start.server;
+    this.target = start.target;
+    this.transport = start.transport;
+    this.era = start.era;
+    this.revision = start.revision;
+    this.address = start.address;
+    this.port = start.port;
     this.#of = of;
-    this.#start = start;
     this.#traced = traced;
-    this.#startedMs = of.elapsed();
   }
 
   get meta(): Readonly<Record<string, string>> | undefined {
@@ -248,7 +254,7 @@ class RunningPhase implements OpenPhase {
   }
 
   sent(id: RequestId): void {
-    this.#requestId = id;
+    this.requestId = id;
   }
 
   succeeded(result: JsonObject): void {
@@ -259,9 +265,17 @@ class RunningPhase implements OpenPhase {
     this.#end(endingOfError(thrown));
   }
 
-  #end(ending: Ending): void {
-    const phase = this.#of.phaseEnded(this.#start, this.#startedMs, ending, this.#requestId);
-    this.#traced?.end(phase);
+  #end({ outcome, code, rpcCode, reason }: Ending): void {
+    const of = this.#of;
+    if (of === undefined) return;
+    this.#of = undefined;
+    this.durationMs = of.elapsed() - this.startMs;
+    this.outcome = outcome;
+    this.code = code;
+    this.rpcCode = rpcCode;
+    this.reason = reason;
+    of.phaseEnded(this);
+    this.#traced?.end(this);
   }
 }
 

@@ -49,7 +49,6 @@ export interface TracedPhase {
 
 /** Parts of the record that cost time. Observers with a tracer need the phases. */
 interface Needs {
-  readonly digest: boolean;
   readonly sizes: boolean;
   /** The phases in the record, and the phase of the hub. Requests to servers are always reported. */
   readonly phases: boolean;
@@ -61,8 +60,8 @@ export interface CallObserver {
   readonly tracer?: CallTracer;
   /** A part of a call has ended. A suspended call can have parts that end after its record. */
   phase?(phase: Phase): void;
-  /** A request has its response. */
-  ended?(record: CallRecord): void;
+  /** A request has its response. `observation` has the digest of the arguments, which takes time. */
+  ended?(record: CallRecord, observation: Observation): void;
 }
 
 /** Writes to the disk that a call was approved, before it runs. */
@@ -74,7 +73,7 @@ export class CallObservers {
   readonly #prefix = randomBytes(6).toString("base64url");
   #count = 0;
   #time = { ms: Number.NaN, text: "" };
-  #needs: Needs = { digest: false, sizes: false, phases: false };
+  #needs: Needs = { sizes: false, phases: false };
   #tracer: CallTracer | undefined;
 
   /** False when nobody observes; no observation is begun then. */
@@ -110,8 +109,8 @@ export class CallObservers {
     for (const observer of this.#observers) observer.phase?.(phase);
   }
 
-  ended(record: CallRecord): void {
-    for (const observer of this.#observers) observer.ended?.(record);
+  ended(record: CallRecord, observation: Observation): void {
+    for (const observer of this.#observers) observer.ended?.(record, observation);
   }
 
   /** The ISO form of a time. Under load, many calls start in the same millisecond. */
@@ -134,7 +133,6 @@ export class CallObservers {
   #changed(): void {
     const all = [...this.#observers];
     this.#needs = {
-      digest: all.some(({ needs }) => needs?.digest === true),
       sizes: all.some(({ needs }) => needs?.sizes === true),
       phases: all.some(({ needs, tracer }) => needs?.phases === true || tracer !== undefined),
     };

@@ -65,8 +65,6 @@ export interface CallRecord extends Ending {
   readonly era: Era;
   readonly revision: string;
   readonly requestId: RequestId;
-  /** Digest of the arguments, if an observer needs it. */
-  readonly digest?: string;
   /** The route: the server, its own name for the tool, and the driver if the tool is a contract. */
   readonly server?: string;
   readonly tool?: string;

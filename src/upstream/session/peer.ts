@@ -14,6 +14,7 @@ import {
   hasMethod,
   isObject,
 } from "../../model/index.ts";
+import type { OpenPhase } from "../../telemetry/index.ts";
 import { messageWithoutNulls, resultWithoutNulls } from "./null-fields.ts";
 import {
   type OutgoingMessage,
@@ -51,6 +52,8 @@ export interface PeerRequest {
   readonly repeats?: boolean;
   /** Called with the id as soon as the request has one. */
   readonly onSent?: (id: number) => void;
+  /** Learns the id of the request, and how it ends. */
+  readonly phase?: OpenPhase;
 }
 
 export interface PeerEvents {
@@ -133,33 +136,51 @@ export class Peer {
   }
 
   request(request: PeerRequest): Promise<JsonObject> {
+    const { phase } = request;
     return new Promise((resolve, reject) => {
-      if (this.#dead !== undefined) return reject(this.#dead);
-      const { signal, timeoutMs, maxTimeoutMs } = request;
-      if (signal?.aborted) return reject(cancelled(this.server, request.method, signal));
-      const id = this.#nextId++;
-      const now = performance.now();
-      const idleAt = timeoutMs === 0 ? Infinity : now + timeoutMs;
-      const endsAt = request.endsAt ?? (maxTimeoutMs === 0 ? Infinity : now + maxTimeoutMs);
-      if (signal !== undefined) this.#signals.add(signal, id);
-      this.pending.set(id, {
-        id,
-        request,
-        resolve,
-        reject,
-        sentAt: now,
-        idleAt,
-        endsAt,
-        serverRequests: undefined,
-      });
-      this.#arm(Math.min(idleAt, endsAt));
-      request.onSent?.(id);
-      try {
-        this.transport.send(this.#writer.write(id, request), request.headers);
-      } catch (error) {
-        this.#take(id)?.reject(sendError(error, this.server, request.method));
-      }
+      if (phase === undefined) this.#send(request, resolve, reject);
+      else
+        this.#send(
+          request,
+          (result) => {
+            phase.succeeded(result);
+            resolve(result);
+          },
+          (error) => {
+            phase.failed(error);
+            reject(error);
+          },
+        );
     });
+  }
+
+  #send(request: PeerRequest, resolve: Pending["resolve"], reject: Pending["reject"]): void {
+    if (this.#dead !== undefined) return reject(this.#dead);
+    const { signal, timeoutMs, maxTimeoutMs } = request;
+    if (signal?.aborted) return reject(cancelled(this.server, request.method, signal));
+    const id = this.#nextId++;
+    const now = performance.now();
+    const idleAt = timeoutMs === 0 ? Infinity : now + timeoutMs;
+    const endsAt = request.endsAt ?? (maxTimeoutMs === 0 ? Infinity : now + maxTimeoutMs);
+    if (signal !== undefined) this.#signals.add(signal, id);
+    this.pending.set(id, {
+      id,
+      request,
+      resolve,
+      reject,
+      sentAt: now,
+      idleAt,
+      endsAt,
+      serverRequests: undefined,
+    });
+    this.#arm(Math.min(idleAt, endsAt));
+    request.onSent?.(id);
+    request.phase?.sent(id);
+    try {
+      this.transport.send(this.#writer.write(id, request), request.headers);
+    } catch (error) {
+      this.#take(id)?.reject(sendError(error, this.server, request.method));
+    }
   }
 
   notify(method: string, params?: JsonObject): void {

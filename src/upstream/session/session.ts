@@ -12,7 +12,7 @@ import {
   isObject,
 } from "../../model/index.ts";
 import type { RequestAuth } from "../../oauth/index.ts";
-import { type Observation, type OpenPhase, trackPhase } from "../../telemetry/index.ts";
+import type { Observation, OpenPhase } from "../../telemetry/index.ts";
 import { Attribution, MAY_CAUSE_REQUESTS } from "../server-requests/attribution.ts";
 import { Envelopes } from "./envelope.ts";
 import { addressOf, describeUpstream, withTrace } from "./observed-request.ts";
@@ -219,7 +219,7 @@ export class Session {
     const { limits } = this.#options.definition;
     if (call.caller?.id !== undefined) this.#attribution.manyClients = true;
     const phase = call.observation && this.#observe(call.observation, call.method, params);
-    const sent = this.peer.request({
+    return this.peer.request({
       method: call.method,
       params,
       meta: withTrace(this.#metaFor(call, params), phase?.meta),
@@ -237,9 +237,8 @@ export class Session {
       onServerRequest: call.onServerRequest,
       callerId: call.caller?.id,
       repeats: call.repeats,
-      onSent: phase && ((id) => phase.sent(id)),
+      phase,
     });
-    return phase === undefined ? sent : trackPhase(phase, () => sent);
   }
 
   #observe(observation: Observation, method: string, params: JsonObject | undefined): OpenPhase {
