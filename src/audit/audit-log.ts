@@ -1,5 +1,5 @@
-// Audit log: an append-only file of hash-chained lines. Lines of a few milliseconds are written together, and flushed to the disk
-// together; the anchor in another folder follows each flush.
+// Audit log: an append-only file of hash-chained lines. Lines of 50 milliseconds are made and written together, and flushed to
+// the disk together; the anchor in another folder follows each flush.
 
 import {
   closeSync,
@@ -34,7 +34,7 @@ export interface AuditLogOptions {
 
 const MAX_BYTES = 64 * 1024 * 1024;
 /** A write waits for this long, so that one system call writes many lines under load. A killed process loses no more. */
-const WRITE_MS = 20;
+const WRITE_MS = 50;
 /** A flush waits for this long, or for this many lines, so that one flush serves them all. */
 const FLUSH_MS = 100;
 const FLUSH_LINES = 5_000;
