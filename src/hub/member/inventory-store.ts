@@ -18,6 +18,7 @@ export function createInventoryStore(folder: string): InventoryStore {
   const fileOf = (key: string): string =>
     join(folder, `${createHash("sha256").update(key).digest("hex").slice(0, 32)}.json`);
   const written = new Map<string, string>();
+  let created: Promise<unknown> | undefined;
   return {
     async load(key) {
       try {
@@ -36,11 +37,13 @@ export function createInventoryStore(folder: string): InventoryStore {
       const file = fileOf(key);
       const temporary = `${file}.${process.pid}.${Math.random().toString(36).slice(2)}.tmp`;
       try {
-        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await (created ??= mkdir(folder, { recursive: true, mode: 0o700 }));
         await writeFile(temporary, text, { flag: "wx", mode: 0o600 });
         await rename(temporary, file);
         written.set(key, text);
       } catch {
+        // Somebody may have removed the folder.
+        created = undefined;
         await rm(temporary, { force: true }).catch(() => {});
       }
     },
