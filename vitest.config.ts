@@ -43,6 +43,7 @@ const SLOW = [
   "test/project/package.test.ts",
   "test/registry/*.test.ts",
   "test/sandbox/containers.test.ts",
+  "test/sandbox/project-commands.test.ts",
   "test/servers/faults-*.test.ts",
   "test/servers/interop.test.ts",
   "test/servers/robustness*.test.ts",

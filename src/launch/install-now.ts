@@ -5,6 +5,7 @@ import { PortolanError } from "../errors/index.ts";
 import { ensureInstalled, type Inspected, inspectPackage } from "../install/index.ts";
 import { loadDocker } from "../sandbox/index.ts";
 import { install } from "./launch.ts";
+import { preferLocal } from "./local-program.ts";
 import { discardDamaged } from "./package.ts";
 import { type LaunchRequest, resolveProgram } from "./prepare.ts";
 import type { LaunchPlan } from "./types.ts";
@@ -35,7 +36,8 @@ export async function installNow(asked: LaunchRequest, { update }: InstallOption
     asked.onLaunch?.(news);
   };
   const damaged = await discardDamaged(asked);
-  const { request, program } = await resolveProgram({ ...asked, onLaunch });
+  const { request, program: written } = await resolveProgram({ ...asked, onLaunch });
+  const program = await preferLocal(written, request);
   const { server, endpoint, settings, signal, report = () => {}, package: from } = request;
   if (program.kind === "docker") {
     const { engine, image } = program;

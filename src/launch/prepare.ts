@@ -12,6 +12,7 @@ import {
   type LocalProgram,
   type ParsedProgram,
   parseProgram,
+  programName,
   type SandboxConfig,
 } from "../model/index.ts";
 import {
@@ -39,6 +40,7 @@ import {
   createPolicy,
   type NamedPath,
   programFolders,
+  scriptFolders,
   workspaceFolders,
   scriptWord,
   type SandboxBackend,
@@ -81,6 +83,8 @@ export interface Prepared {
   /** The policy before a backend restricts it to what it can enforce. */
   readonly policy: SandboxPolicy;
   readonly spawnable: Spawnable;
+  /** The program belongs to the user, not to Portolan's store. */
+  readonly isProject: boolean;
 }
 
 const noPolicy = (): SandboxPolicy => ({
@@ -134,7 +138,7 @@ export function prepareProgram(
   return findServerProgram(request, program, versionRunner(request, chosen));
 }
 
-export function planned({ plan, policy }: Prepared, fs?: SandboxConfig["fs"]): LaunchNews {
+export function planned({ plan, policy, isProject }: Prepared, fs?: SandboxConfig["fs"]): LaunchNews {
   if (plan.sandbox.backend === "none") return { type: "planned", plan };
   const { cwd } = policy;
   // Paths in a container's command line are paths of the image.
@@ -142,7 +146,8 @@ export function planned({ plan, policy }: Prepared, fs?: SandboxConfig["fs"]): L
   const isImage = plan.sandbox.backend === "docker";
   const hiddenAmong = (words: readonly string[]): readonly NamedPath[] =>
     hiddenPaths({ args: words, cwd, env: {}, script }, policy, homedir()).named;
-  const readOnlyAmong = (words: readonly string[]): readonly NamedPath[] => readOnlyPaths(words, policy);
+  const readOnlyAmong = (words: readonly string[]): readonly NamedPath[] =>
+    readOnlyPaths(words, policy, isProject);
   const among = isImage ? {} : { hiddenAmong, readOnlyAmong };
   return { type: "planned", plan, checkPath: createPathCheck(policy), ...among, ...(fs && { fs }) };
 }
@@ -179,7 +184,7 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
   const env =
     backend.name === "none"
       ? childEnvironment(declared)
-      : sandboxEnvironment(policy.home, { ...certificates.env, ...declared });
+      : sandboxEnvironment(policy.home, { ...certificates.env, ...quietUpdates(found.file), ...declared });
   const { kind, source, file, args, cwd } = found;
   const program = { file, args, cwd, env };
   const onDenied: Parameters<SandboxBackend["wrap"]>[2]["onDenied"] = (denied) =>
@@ -195,7 +200,8 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
     notGranted: backend.name === "none" ? [] : made.notGranted,
     spawn: [spawnable.file, ...spawnable.args],
   };
-  return { plan, policy, spawnable };
+  const isProject = found.kind === "binary" && found.folders.length === 0;
+  return { plan, policy, spawnable, isProject };
 }
 
 /**
@@ -228,12 +234,18 @@ async function policyFor(
   const kept = config?.home === "kept" ? await keptHomeOf(server, endpoint.cwd ?? "") : undefined;
   const keptHome = settings?.homeFolder ?? kept;
   if (keptHome !== undefined) await makeHome(keptHome, server);
-  const { file, args, cwd, folders, docker, isAbsent = false } = found;
+  const { file, args, cwd, folders, docker, interpreter, isAbsent = false } = found;
   // An image contains everything that its program needs.
   const given = { config, roots, keptHome, homedir: homedir() };
   const words = ownArgs ?? (isAbsent ? [] : args);
   const writable = await writableFolders(given);
-  const own = docker === undefined ? await programFolders(file, words, cwd, { writable }) : [];
+  const ofProgram = docker === undefined ? await programFolders(file, words, cwd, { writable }) : [];
+  // Paths in the arguments of a call grant nothing.
+  const ofScript =
+    interpreter === undefined || ownArgs !== undefined
+      ? []
+      : await scriptFolders(interpreter.name, interpreter.args, cwd, writable);
+  const own = [...ofProgram, ...ofScript];
   const shared = await workspaceFolders(own, { writable });
   const { configFiles, servers } = request.context ?? createLaunchContext();
   const made = await createPolicy({
@@ -265,6 +277,14 @@ function asWritten(named: NamedPath, args: readonly string[], written: readonly 
 function containerVariables({ options }: DockerRun): string[] {
   const given = options.filter(({ name }) => name === "env");
   return [...new Set(given.map(({ value = "" }) => value.split("=", 1)[0] ?? ""))];
+}
+
+/**
+ * npm and pnpm ask the registry for their own new version, which the sandbox would report as a denied host of the
+ * server.
+ */
+function quietUpdates(file: string): Record<string, string> {
+  return /^p?npm$/.test(programName(file)) ? { npm_config_update_notifier: "false" } : {};
 }
 
 /** The variables that the server config sets or passes on. */

@@ -3,8 +3,10 @@
 import { stat } from "node:fs/promises";
 import { ensureInstalled, isPackageInstalled } from "../install/index.ts";
 import { parseIntegrity } from "../base/text/integrity.ts";
+import { changedError, isPortolanError } from "../errors/index.ts";
 import type { DockerRun, InstallableProgram, LaunchSettings } from "../model/index.ts";
 import { resolveShim, findProgram, type Program, type RunProgram, type RunResult } from "../process/index.ts";
+import { localHint, preferLocal } from "./local-program.ts";
 import type { LaunchRequest } from "./prepare.ts";
 import type { LaunchPlan } from "./types.ts";
 
@@ -19,6 +21,8 @@ export interface FoundProgram {
   /** The folders that the program is installed in. */
   readonly folders: readonly string[];
   readonly docker: DockerRun | undefined;
+  /** The package that runs the server's script, such as tsx, and its arguments. */
+  readonly interpreter?: { readonly name: string; readonly args: readonly string[] };
   /** The package is not installed yet: the file stands for its interpreter, and no argument is its script. */
   readonly isAbsent?: true;
 }
@@ -39,9 +43,10 @@ export async function findServerProgram(
 
 async function findProgramOf(
   request: LaunchRequest,
-  program: InstallableProgram,
+  written: InstallableProgram,
   run: RunProgram,
 ): Promise<FoundProgram> {
+  const program = await preferLocal(written, request);
   const {
     server,
     endpoint,
@@ -56,7 +61,12 @@ async function findProgramOf(
   if (program.kind === "binary" && isPlain(program, settings)) {
     const { command, args: words } = program;
     const env = { ...process.env, ...endpoint.env };
-    const shim = await findProgram(command, { server, env, cwd, args: words });
+    const shim = await findProgram(command, { server, env, cwd, args: words }).catch(
+      async (error: unknown) => {
+        const hint = await localHint(command, words, cwd ?? process.cwd());
+        throw hint !== undefined && isPortolanError(error) ? changedError(error, { hint }) : error;
+      },
+    );
     // The shim itself would need the whole version manager inside of the sandbox.
     const file = await resolveShim(shim, cwd ?? process.cwd(), env);
     return { kind: "binary", source: file, file, args: words, cwd, folders: [], docker: undefined };
@@ -76,7 +86,14 @@ async function findProgramOf(
     ...{ kind, file, args, cwd, docker },
     source: [source, ...notes].join(". "),
     folders: own === undefined ? [] : [own],
+    ...interpreterOf(program),
   };
+}
+
+function interpreterOf(program: InstallableProgram): Pick<FoundProgram, "interpreter"> {
+  return program.kind === "npm"
+    ? { interpreter: { name: program.bin ?? program.name, args: program.args } }
+    : {};
 }
 
 /** A command of this machine that needs no installation and no version check, as most do. */
@@ -99,13 +116,13 @@ async function notInstalled(
   return absentPackage(spec, program, cwd);
 }
 
-function absentPackage(
-  name: string,
-  { kind, args }: InstallableProgram,
-  cwd: string | undefined,
-): FoundProgram {
+function absentPackage(name: string, program: InstallableProgram, cwd: string | undefined): FoundProgram {
+  const { kind, args } = program;
   const source = `${name}, which is not installed yet`;
-  return { kind, source, file: process.execPath, args, cwd, folders: [], docker: undefined, isAbsent: true };
+  return {
+    ...{ kind, source, file: process.execPath, args, cwd, folders: [], docker: undefined, isAbsent: true },
+    ...interpreterOf(program),
+  };
 }
 
 /** Runs the version command once per program file, until the file changes. */

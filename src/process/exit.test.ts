@@ -28,6 +28,16 @@ test.each([
     "ModuleNotFoundError: No module named 'a'",
   ],
   ["", { code: 1 }, undefined],
+  [
+    'npm warn config\nnpm error code ENOENT\nnpm error Missing script: "x"\nnpm error A complete log of this run: /a\n',
+    { code: 1 },
+    'npm error Missing script: "x"',
+  ],
+  [
+    "sh: tsc: not found\nnpm error code 127\nnpm error command sh -c tsc\n",
+    { code: 1 },
+    "sh: tsc: not found",
+  ],
 ])("%j %j", (stderr, exit, line) => {
   expect(explainingLine(stderr, exit)).toBe(line);
 });

@@ -26,12 +26,22 @@ const ERROR_LINE = /^(?:Uncaught )?[\w.]*(?:Error|Exception)\b.{0,100}?: ?\S/;
 /** Lines that crash reports end with. */
 const TRAILER = /^(?:Node\.js v[\d.]+|[\s}\])]*)$|^\s+at /;
 
+const NPM = /^npm (?:error|ERR!|warn|WARN)/;
+/** npm prints facts before the reason of its failure, and the path of its log after it. */
+const NPM_REASON =
+  /^npm (?:error|ERR!) (?!A complete log|(?:code|path|errno|syscall|command|cwd|workspace|location) )\S/;
+
 /**
- * The line of stderr that explains the end of a program: its last error, or else its last line. Undefined if a signal ended the
- * program, because its last output is about something else then.
+ * The line of stderr that explains the end of a program: its last error, or else its last line. Of npm's own lines, it is the first
+ * one with a reason. Undefined if a signal ended the program, because its last output is about something else then.
  */
 export function explainingLine(stderr: string, exit: ExitFacts): string | undefined {
   if (endingSignal(exit) !== undefined) return undefined;
   const lines = stderr.split("\n").map((line) => line.trimEnd());
-  return lines.findLast((line) => ERROR_LINE.test(line)) ?? lines.findLast((line) => !TRAILER.test(line));
+  return (
+    lines.findLast((line) => ERROR_LINE.test(line)) ??
+    lines.findLast((line) => !TRAILER.test(line) && !NPM.test(line)) ??
+    lines.find((line) => NPM_REASON.test(line)) ??
+    lines.findLast((line) => !TRAILER.test(line))
+  );
 }

@@ -17,7 +17,13 @@ export { readOnlyPaths } from "./paths/read-only-paths.ts";
 export { createPathCheck, type PathCheck, type PathProblem } from "./paths/path-check.ts";
 export { createPolicy, type CreatedPolicy } from "./policy/create-policy.ts";
 export { writableFolders } from "./policy/grants.ts";
-export { programFolders, scriptWord, workspaceFolders } from "./policy/program-folders.ts";
+export {
+  programFolders,
+  projectFolders,
+  scriptFolders,
+  scriptWord,
+  workspaceFolders,
+} from "./policy/program-folders.ts";
 export { type Guarantee, GUARANTEES } from "./types.ts";
 export type {
   BackendReport,
@@ -34,6 +40,7 @@ export {
   checkWorkspaceFiles,
   FILE_REFUSED_HINT,
   fileRefusal,
+  isWritableByServers,
   writableByServers,
 } from "./untrusted-files.ts";
 export { validateSandbox } from "./validate-config.ts";

@@ -9,7 +9,7 @@ import { type ServerConfig, parseReferences, type SandboxConfig, toCommandLine }
 import { textsOf } from "../secrets/index.ts";
 import { writableFolders } from "./policy/grants.ts";
 import { parseConfigured } from "./paths/path-pattern.ts";
-import { withRealPaths, depth, isInside, resolveLinks, resolvePath } from "./paths/paths.ts";
+import { withRealPaths, depth, isInside, isSteered, resolveLinks, resolvePath } from "./paths/paths.ts";
 import type { WriteHistory } from "./write-history.ts";
 
 /** The servers of a workspace and the roots that all of them may write. */
@@ -194,6 +194,12 @@ export async function writableByServers(servers: readonly ServerConfig[]): Promi
     .flatMap(({ sandbox }) => (sandbox.mode === "off" ? [] : (sandbox.fs?.write ?? [])));
   const config = { fs: { write: [...new Set(written)] } };
   return writableFolders({ config, roots: [], keptHome: undefined, homedir: homedir() });
+}
+
+/** Whether the sandbox of one of these servers may write the file, or a link on the way to it. */
+export async function isWritableByServers(path: string, servers: readonly ServerConfig[]): Promise<boolean> {
+  const resolved = await resolveLinks(path);
+  return resolved !== undefined && isSteered(resolved, await writableByServers(servers));
 }
 
 async function writablePlaces({ servers, roots }: FileWriters): Promise<WritablePlace[]> {

@@ -10,6 +10,8 @@ export interface NpxCommand extends PackageSpec {
   /** The program, if it is named apart from the package. */
   readonly bin?: string;
   readonly args: readonly string[];
+  /** The command names neither a version nor a registry, so that an installed package in node_modules is used first. */
+  readonly prefersLocal?: boolean;
 }
 
 /** Options that change the output of the package manager, not what it runs. */
@@ -75,8 +77,14 @@ export function parseNpx(words: readonly string[], runner: PackageRunner): NpxCo
     `${named ?? first}${registry === undefined ? "" : ` --registry=${registry}`}`,
   );
   if (typeof spec === "string") return spec;
-  if (named === undefined) return { ...spec, args };
-  return isProgramName(first) ? { ...spec, bin: first, args } : `"${first}" is not the name of a program`;
+  // `pnpm dlx` and `yarn dlx` never use installed packages.
+  const isLocal =
+    (runner === "npx" || runner === "npm exec" || runner === "bunx") &&
+    registry === undefined &&
+    (named ?? first) === spec.name;
+  const found = isLocal ? { ...spec, args, prefersLocal: true } : { ...spec, args };
+  if (named === undefined) return found;
+  return isProgramName(first) ? { ...found, bin: first } : `"${first}" is not the name of a program`;
 }
 
 export function isProgramName(text: string): boolean {

@@ -77,6 +77,19 @@ describe("npx", () => {
     });
   });
 
+  test.each([
+    ["npx -y pkg a", true],
+    ["npx -p pkg run", true],
+    ["npm exec pkg", true],
+    ["bunx pkg", true],
+    ["npx pkg@latest", undefined],
+    ["npx --registry=https://r.test pkg", undefined],
+    ["pnpm dlx pkg", undefined],
+  ])("%s prefers an installed package: %s", (line, prefersLocal) => {
+    expect(words(line)).toMatchObject({ kind: "npm", name: "pkg" });
+    expect((words(line) as { prefersLocal?: boolean }).prefersLocal).toBe(prefersLocal);
+  });
+
   test("other programs, and other words of npm, are what they are", () => {
     for (const line of [
       "node server.js",

@@ -1,6 +1,7 @@
 // Finds paths that a sandbox shows and does not let the server write: the reason of many EROFS and EACCES errors.
 
-import { resolve } from "node:path";
+import { statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import type { MountReason, SandboxPolicy } from "../types.ts";
 import type { NamedPath } from "./hidden-paths.ts";
 import { expandHome, isInside } from "./paths.ts";
@@ -12,8 +13,15 @@ const PROTECTED: Partial<Record<MountReason, string>> = {
   workspace: "a package that the server's program uses",
 };
 
-/** Of these paths, those that the policy grants for reading only. The system's own files are not reported. */
-export function readOnlyPaths(words: readonly string[], policy: SandboxPolicy): NamedPath[] {
+/**
+ * Of these paths, those that the policy grants for reading only. The system's own files are not reported. `isProject`:
+ * the program is one of the user's own project, in which the user can grant folders.
+ */
+export function readOnlyPaths(
+  words: readonly string[],
+  policy: SandboxPolicy,
+  isProject = false,
+): NamedPath[] {
   const { mounts, home, userHome = home } = policy;
   return words.flatMap((word): NamedPath[] => {
     const written = expandHome(word, userHome);
@@ -22,8 +30,20 @@ export function readOnlyPaths(words: readonly string[], policy: SandboxPolicy): 
     const around = mounts.findLast((mount) => isInside(path, mount.path));
     if (around?.access !== "read" || around.reason === "system" || around.reason === "certificates")
       return [];
+    const own = isProject && around.reason === "own" ? ownData(path, around.path) : undefined;
+    if (own !== undefined) return [{ where: "", isReadOnly: true, ...own }];
     const protectedAs = PROTECTED[around.reason];
     const isGrant = protectedAs === undefined;
     return [{ path, where: "", isReadOnly: true, protectedAs, grant: isGrant ? around.path : undefined }];
   });
+}
+
+/** The part of a project that a grant would make writable; undefined for its top folder and for packages in it. */
+function ownData(path: string, project: string): Pick<NamedPath, "path" | "grant" | "isNew"> | undefined {
+  if (path === project || /\/node_modules(?:\/|$)/.test(path)) return undefined;
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  const grant = isFolder || dirname(path) === project ? path : dirname(path);
+  return statSync(grant, { throwIfNoEntry: false }) === undefined
+    ? { path: grant, grant, isNew: true }
+    : { path, grant };
 }

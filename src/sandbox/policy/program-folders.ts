@@ -16,6 +16,12 @@ const WITH_FILE = /^(?:-[rICWX]|--require|--import|--loader|--env-file|--config|
 /** `deno run`, `bun run`, `tsx watch`. */
 const COMMAND = /^(?:run|serve|watch)$/;
 
+/** Programs that run a script of the nearest package.json: `npm run x`, `yarn start`. */
+const PACKAGE_MANAGER = /^(?:npm|pnpm|yarn|bun)$/;
+
+/** Options of package managers that name another project folder. */
+const WITH_FOLDER = /^(?:--prefix|--dir|--cwd|-C)$/;
+
 /** File endings that interpreters add. */
 const ENDINGS = ["", ".js", ".cjs", ".mjs", ".ts", ".tsx", ".jsx", ".json", ".node"];
 
@@ -71,7 +77,30 @@ export async function programFolders(
   if (INTERPRETER.test(basename(file)) || INTERPRETER.test(basename(real))) {
     for (const one of await ofScriptAmong(args, cwd ?? process.cwd(), ground)) found.add(one);
   }
+  if (PACKAGE_MANAGER.test(basename(file))) {
+    for (const one of await ofProject(args, cwd ?? process.cwd(), ground)) found.add(one);
+  }
   return outermost(found);
+}
+
+/** The project of a package's script: `tsx server.ts`, where tsx is a package that is itself an interpreter. */
+export async function scriptFolders(
+  interpreter: string,
+  args: readonly string[],
+  cwd: string | undefined,
+  writable: readonly string[],
+): Promise<string[]> {
+  if (!INTERPRETER.test(interpreter)) return [];
+  const ground: Ground = { homes: await withRealPaths([homedir()]), writable };
+  return ofScriptAmong(args, cwd ?? process.cwd(), ground);
+}
+
+/** The folder and the folders above it that may belong to one project: neither the home nor a shared folder. */
+export async function projectFolders(folder: string): Promise<string[]> {
+  const homes = await withRealPaths([homedir()]);
+  const found: string[] = [];
+  for (let at = resolve(folder); !isTooWide(at, homes); at = dirname(at)) found.push(at);
+  return found;
 }
 
 /** The folders, outside of these program folders, with the packages of a workspace that the program uses. Read-only. */
@@ -145,6 +174,19 @@ async function ofScriptAmong(args: readonly string[], cwd: string, ground: Groun
   if (script === undefined || isSteered(script, ground.writable) || (await isSystem(script.real))) return [];
   const folder = await ofScript(script.real, ground.homes);
   return script.links.length === 0 ? [folder] : [folder, script.written];
+}
+
+/** The project whose package.json a package manager reads. */
+async function ofProject(args: readonly string[], cwd: string, ground: Ground): Promise<string[]> {
+  const at = args.findIndex((word) => WITH_FOLDER.test(word));
+  const named = at === -1 ? args.find((word) => /^--(?:prefix|dir|cwd)=/.test(word)) : undefined;
+  const folder = at === -1 ? (named?.slice(named.indexOf("=") + 1) ?? ".") : (args[at + 1] ?? ".");
+  for (let project = resolve(cwd, folder); !isTooWide(project, ground.homes); project = dirname(project)) {
+    const manifest = await resolveLinks(join(project, "package.json"));
+    if (manifest === undefined) continue;
+    return isSteered(manifest, ground.writable) || (await isSystem(project)) ? [] : [project];
+  }
+  return [];
 }
 
 /**

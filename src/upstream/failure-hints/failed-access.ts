@@ -114,6 +114,15 @@ export function failedPaths(text: string): string[] {
   return [...found];
 }
 
+/** Relative paths in messages about refused writes: `EROFS: read-only file system, open 'a/b'`, `[Errno 30] …: 'a/b'`. */
+const RELATIVE =
+  /(?:\b(?:EROFS|EACCES|EPERM): [^\n']{0,100}, \w+|\[Errno (?:1|13|30)\][^\n']{0,100}:) '([^/'\n][^'\n]{0,1000})'/g;
+
+/** Each relative path once that could not be written. */
+export function refusedRelativePaths(text: string): string[] {
+  return [...new Set([...edgesOf(text).matchAll(RELATIVE)].map(([, path = ""]) => path))].slice(0, MAX_FOUND);
+}
+
 /** Paths among the arguments of a call: absolute, in the home folder, or a file: URL. */
 export function argumentPaths(value: unknown): string[] {
   return textsIn(value).filter((text) => /^(?:~?\/|file:\/)/.test(text));

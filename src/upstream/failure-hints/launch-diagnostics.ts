@@ -2,7 +2,7 @@
 
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { changedError, ERROR_CODES, type PortolanError, type Report } from "../../errors/index.ts";
 import type { LaunchNews, LaunchPlan } from "../../launch/index.ts";
 import {
@@ -34,6 +34,7 @@ import {
   type FailedConnection,
   failedConnections,
   failedPaths,
+  refusedRelativePaths,
   reportsFailedRead,
   reportsOwnFolders,
   reportsRefusedWrite,
@@ -251,7 +252,9 @@ export function createLaunchDiagnostics(
   /** A server often prints its HOME and /tmp. It has folders of these names, so that they are no failures. */
   function failedIn(text: string): readonly NamedPath[] {
     const own = [plan?.sandbox.policy.home, "/tmp"];
-    const paths = failedPaths(text).filter((path) => !own.includes(path));
+    const { cwd } = plan?.sandbox.policy ?? {};
+    const relative = cwd === undefined ? [] : refusedRelativePaths(text).map((path) => resolve(cwd, path));
+    const paths = [...failedPaths(text).filter((path) => !own.includes(path)), ...relative];
     const refused = paths.length > 0 && reportsRefusedWrite(text) ? (readOnlyAmong?.(paths) ?? []) : [];
     return [...hiddenIn(paths), ...refused];
   }

@@ -133,6 +133,10 @@ export class StdioTransport implements Transport {
       severity: "warning",
       server: this.#options.server,
       message: `Portolan ignored a line on the stdout of the server that is not JSON-RPC: ${JSON.stringify(firstWords(line, 120))}`,
+      // The line that npm prints before it runs a script: "> name@1.0.0 start".
+      hint: /^> \S+@\S+ \S+$/.test(line)
+        ? "npm printed this line. To suppress it, add --silent to the arguments of npm."
+        : undefined,
     });
   }
 
