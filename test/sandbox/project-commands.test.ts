@@ -68,7 +68,7 @@ async function answerOf(command: string, args: readonly string[], folder: string
   writeFileSync(join(folder, "portolan.yaml"), JSON.stringify({ servers }));
   await using workspace = await openWorkspace(folder, { snapshots: false, onDiagnostic: () => {} });
   const [tool] = await workspace.tools();
-  if (tool === undefined) throw workspace.health()[0]?.error ?? new Error("no tool");
+  if (tool === undefined) throw workspace.health()[0]?.error as PortolanError;
   return await tool.execute({});
 }
 
