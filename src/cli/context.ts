@@ -11,7 +11,7 @@ import type {
   RunningGateway,
 } from "../control/index.ts";
 import type { ImportedFile, ImportOptions } from "../formats/clients/index.ts";
-import type { Workspace, WorkspaceConfig, WorkspaceOptions } from "../hub/index.ts";
+import type { Workspace, WorkspaceConfig, WorkspaceHubOptions } from "../hub/index.ts";
 import type { RawOptions, ServerOptions } from "./options/parse.ts";
 import type { HelpText } from "./output/help.ts";
 import type { Output } from "./output/output.ts";
@@ -39,7 +39,10 @@ export interface CliIo {
   readonly version: string;
   readonly signals: SignalSource;
   readonly connect: (config: McpConfig) => Promise<McpConnection>;
-  readonly openWorkspace: (source: string | WorkspaceConfig, options: WorkspaceOptions) => Promise<Workspace>;
+  readonly openWorkspace: (
+    source: string | WorkspaceConfig,
+    options: WorkspaceHubOptions,
+  ) => Promise<Workspace>;
   /** The running gateways of the workspace at this path. */
   readonly findGateways: (path: string) => Promise<FoundGateways>;
   /** The running gateways of all workspaces of the user. */

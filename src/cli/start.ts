@@ -64,7 +64,7 @@ function createIo(): CliIo {
     },
     connect: async (config) => (await import("../client/index.ts")).connectServer(config),
     openWorkspace: async (source, options) =>
-      (await import("../hub/index.ts")).openWorkspace(source, options),
+      (await import("../hub/index.ts")).openWorkspaceWith(source, options),
     findGateways: async (path) => (await import("../control/index.ts")).findGateways(path),
     findAllGateways: async () => (await import("../control/index.ts")).findAllGateways(),
     openRunning: async (gateway, options) =>

@@ -18,6 +18,7 @@ import {
   readHealth,
   type ServerHealth,
   type WorkspaceEvents,
+  type WorkspaceHubOptions,
   type WorkspaceOptions,
   type WorkspaceSource,
 } from "../hub/index.ts";
@@ -50,10 +51,8 @@ import { resolveTelemetry } from "./telemetry/resolve-telemetry.ts";
 import { checkPath, checkReachable } from "./options.ts";
 import { createLiveSettings, toSection, withoutRestart } from "./settings.ts";
 
-export interface GatewayOptions extends Omit<
-  WorkspaceOptions,
-  "handlers" | "capabilities" | "servesCallers"
-> {
+/** The options of `openGateway()`: those of `openWorkspace()` without `handlers`, and those below. */
+export interface GatewayOptions extends Omit<WorkspaceOptions, "handlers"> {
   /** Settings that override those of the workspace's own file, or a function that makes them of those. */
   readonly settings?: GatewaySettings | ((configured: GatewaySettings) => GatewaySettings);
   /**
@@ -142,10 +141,14 @@ const MAX_SUSPENDED = 10_000;
 const DRAIN_MS = 2_000;
 const STOP_MS = 2_000;
 
+/** The options of `openGateway()`, and those that only Portolan's own code sets. */
+type FullGatewayOptions = GatewayOptions &
+  Pick<WorkspaceHubOptions, "logins" | "promptPassphrase" | "reportsFailures">;
+
 /** Opens the workspace of a folder, a file or a config, and serves it. The caller of this function must close the gateway. */
 export async function openGateway(
   source: WorkspaceSource,
-  options: GatewayOptions = {},
+  options: FullGatewayOptions = {},
   createSite?: CreateSite,
 ): Promise<OpenedGateway> {
   const workspace = await openWorkspaceHub(

@@ -113,7 +113,7 @@ const SETTINGS: OptionTable<GatewaySettings> = {
   audit: fields<AuditSettings>({ folder: text, anchors: text, maxBytes: number, keep: number }),
 };
 
-const { handlers: _h, capabilities: _c, servesCallers: _s, ...OF_WORKSPACE } = WORKSPACE_OPTIONS;
+const { handlers: _handlers, ...OF_WORKSPACE } = WORKSPACE_OPTIONS;
 
 const GATEWAY_OPTIONS: OptionTable<GatewayOptions> = {
   ...OF_WORKSPACE,

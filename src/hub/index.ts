@@ -55,7 +55,8 @@ export type { CallCheck, RoutedCall, SendCall } from "./views/call-checks.ts";
 export type { ViewTool } from "./views/merge.ts";
 export { hasDriverOrContract } from "./views/naming.ts";
 export type { Hidden } from "./views/routing.ts";
-export { type OpenedWorkspace, openWorkspaceHub, type WorkspaceOptions } from "./workspace/workspace-hub.ts";
+export { type OpenedWorkspace, openWorkspaceHub } from "./workspace/workspace-hub.ts";
+export type { WorkspaceHubOptions, WorkspaceOptions } from "./workspace/workspace-options.ts";
 export {
   registeredContract,
   registeredDrivers,
@@ -63,7 +64,13 @@ export {
   rememberDrivers,
 } from "./drivers/registrations.ts";
 export type { HubView, ViewOptions } from "./views/view.ts";
-export { checkHealth, openWorkspace, readHealth, type Workspace } from "./workspace/workspace.ts";
+export {
+  checkHealth,
+  openWorkspace,
+  openWorkspaceWith,
+  readHealth,
+  type Workspace,
+} from "./workspace/workspace.ts";
 
 // Loaded on first use, because few programs need it.
 

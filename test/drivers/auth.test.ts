@@ -15,7 +15,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Contracts } from "../../src/contracts/index.ts";
-import { openWorkspace, type Person, type Workspace, type WorkspaceOptions } from "../../src/hub/index.ts";
+import {
+  openWorkspaceWith,
+  type Person,
+  type Workspace,
+  type WorkspaceHubOptions,
+} from "../../src/hub/index.ts";
 import { driverWorkspace, type DriverWorkspace } from "../helpers/driver-workspaces.ts";
 import { until } from "../helpers/connect.ts";
 import { serve } from "../helpers/http.ts";
@@ -40,8 +45,8 @@ interface Opened {
   call(userId?: string): Promise<Record<string, unknown>>;
 }
 
-async function open({ folder }: DriverWorkspace, options: WorkspaceOptions = {}): Promise<Opened> {
-  const workspace = await openWorkspace(folder, { snapshots: false, watchFiles: false, ...options });
+async function open({ folder }: DriverWorkspace, options: WorkspaceHubOptions = {}): Promise<Opened> {
+  const workspace = await openWorkspaceWith(folder, { snapshots: false, watchFiles: false, ...options });
   onTestFinished(() => workspace.close());
   const contracts = (await workspace.contracts()) as Contracts;
   const call = async (userId?: string): Promise<Record<string, unknown>> => {

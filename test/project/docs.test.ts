@@ -9,6 +9,7 @@ import { parseAllDocuments } from "yaml";
 import manifest from "../../package.json" with { type: "json" };
 import { validateFiles } from "../../src/catalog/index.ts";
 import { ERROR_CODES } from "../../src/errors/index.ts";
+import { WORKSPACE_OPTIONS } from "../../src/hub/index.ts";
 import { DEFAULT_LIMITS } from "../../src/model/index.ts";
 import { VERSION } from "../../src/client/index.ts";
 import { temporaryFolder } from "../helpers/cli.ts";
@@ -102,6 +103,20 @@ it.each([...new Set([...OTHER_PAGES, ...PAGES])])("the links of %s lead somewher
     expect(existsSync(join(root, target)), `${page} -> ${path}`).toBe(true);
     if (anchor !== undefined) expect(anchorsOf(target), `${page} -> ${path}#${anchor}`).toContain(anchor);
   }
+});
+
+it("docs/reference/library.md and the API page have every option of openWorkspace(), and no internal type", () => {
+  const page = readFileSync(join(root, "docs/reference/library.md"), "utf8");
+  const section = page.slice(page.indexOf("## Workspace"), page.indexOf("### Health"));
+  const rows = section.split("\n").filter((line) => line.startsWith("| `"));
+  const named = rows.flatMap((row) =>
+    [...(row.split("|")[1] ?? "").matchAll(/`(\w+)`/g)].map(([, name]) => name),
+  );
+  expect(named.toSorted()).toEqual(Object.keys(WORKSPACE_OPTIONS).toSorted());
+  const api = readFileSync(join(root, "docs/reference/api/portolan.md"), "utf8");
+  const [, declared = ""] = /### WorkspaceOptions\n(.*?)\n### /s.exec(api) ?? [];
+  for (const name of named) expect(declared).toMatch(new RegExp(`\\*/\\n    readonly ${name}\\?: `));
+  expect(declared).not.toContain("extends");
 });
 
 it("the files that ARCHITECTURE.md names exist", () => {

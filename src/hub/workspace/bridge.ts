@@ -7,7 +7,7 @@ import type { HubEvent } from "../events.ts";
 import { fromCatalog, readConfig, type WorkspaceSource } from "./config.ts";
 import { WORKSPACE_OPTIONS } from "./options.ts";
 import { openWorkspace, type Workspace } from "./workspace.ts";
-import type { WorkspaceOptions } from "./workspace-hub.ts";
+import type { WorkspaceOptions } from "./workspace-options.ts";
 import { packagedDrivers } from "./packaged-drivers.ts";
 
 /** The servers of a manifest as one provider of tools, with the lifecycle of an extension. */

@@ -2,7 +2,7 @@
 
 import { HANDLERS_KIND, REQUEST_OPTIONS, type RequestOptions } from "../../client/index.ts";
 import { OPTION_KINDS, type OptionTable } from "../../errors/index.ts";
-import type { WorkspaceOptions } from "./workspace-hub.ts";
+import type { WorkspaceOptions } from "./workspace-options.ts";
 
 const { callback, either, flag, map, milliseconds, object, oneOf, signal, text, texts } = OPTION_KINDS;
 
@@ -17,23 +17,14 @@ export const WORKSPACE_OPTIONS: OptionTable<WorkspaceOptions> = {
   waitFor: oneOf("most", "all"),
   onEvent: callback,
   callEvents: flag,
-  reportsFailures: flag,
   secrets: callback,
   envFile: either(oneOf(true), text),
-  promptPassphrase: callback,
   handlers: HANDLERS_KIND,
   clientInfo: object,
-  capabilities: object,
-  servesCallers: flag,
-  logins: object,
-  launchContext: object,
   snapshots: either(oneOf(false), text),
   onDiagnostic: callback,
   sandbox: map(oneOf("enforce", "warn", "off")),
   driverCode: flag,
-  attended: flag,
-  hashesTools: flag,
-  person: object,
 };
 
 export const READ_OPTIONS: OptionTable<RequestOptions & { server?: string }> = {

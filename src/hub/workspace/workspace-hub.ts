@@ -13,13 +13,7 @@ import {
 } from "../../errors/index.ts";
 import type { LaunchContext } from "../../launch/index.ts";
 import type { GatewaySettings, ServerConfig } from "../../model/index.ts";
-import {
-  createSecretStore,
-  type PromptPassphrase,
-  type Redactor,
-  type SecretLookup,
-  type SecretStore,
-} from "../../secrets/index.ts";
+import { createSecretStore, type Redactor, type SecretStore } from "../../secrets/index.ts";
 import type { CallObservers } from "../../telemetry/index.ts";
 import { createWarner, rootFolders } from "../../client/index.ts";
 import { createDiagnostics, type KeptDiagnostics } from "./diagnostics.ts";
@@ -31,49 +25,10 @@ import type { PinBook } from "../pins/pin-book.ts";
 import { registryTokens } from "./registry-tokens.ts";
 import { Members, type RenewedSecrets } from "./members.ts";
 import type { StderrLogs } from "../member/stderr-log.ts";
-import { type HubOptions, mergeSettings, openHub } from "../open-hub.ts";
+import { mergeSettings, openHub } from "../open-hub.ts";
 import { packagedDrivers } from "./packaged-drivers.ts";
+import type { WorkspaceHubOptions } from "./workspace-options.ts";
 import { hasDriverOrContract } from "../views/naming.ts";
-
-/** The options of `openWorkspace()`. */
-export interface WorkspaceOptions extends Omit<
-  HubOptions,
-  "secrets" | "naming" | "descriptionPrefix" | "name" | "forget" | "roots" | "ofProgram"
-> {
-  /** Only the servers with these aliases. */
-  readonly only?: readonly string[];
-  /** Excludes servers, whatever the config files say. */
-  readonly leaveOut?: (server: ServerConfig) => boolean;
-  /** Stops waiting for servers. */
-  readonly signal?: AbortSignal;
-  /** Apply changes of the config files as they are saved. Default: true. */
-  readonly watchFiles?: boolean;
-  /**
-   * The longest wait for servers whose tools are not known from an earlier run. Default: 30 s. The lists warn while the tools of a
-   * slower one are missing; `settled()` waits for it.
-   */
-  readonly waitMs?: number;
-  /** The servers for which opening waits. Default: `most` for a gateway, whose clients are notified of later tools; otherwise `all`. */
-  readonly waitFor?: "most" | "all";
-  /** Receives every event, also those during opening. */
-  readonly onEvent?: (event: HubEvent) => void;
-  /** True when `onEvent` also receives call events. Default: true. */
-  readonly callEvents?: boolean;
-  /** True when the failure of a server is also a diagnostic, once for each reason. Default: true for `openWorkspace()`. */
-  readonly reportsFailures?: boolean;
-  /**
-   * Gives the value of each `${NAME}` reference, or undefined if there is none. It then replaces the environment, the keyring, the
-   * vault and the .env file; `${env:NAME}` still reads the environment.
-   */
-  readonly secrets?: SecretLookup;
-  /**
-   * A .env file that values of `${NAME}` references may come from, in place of the one that the config names; `true` is the `.env`
-   * beside the manifest or in the folder, if there is one. Without it, Portolan reads no .env file that the config does not name.
-   */
-  readonly envFile?: string | true;
-  /** Prompts for the passphrase of the secrets file. */
-  readonly promptPassphrase?: PromptPassphrase;
-}
 
 export interface OpenedWorkspace {
   readonly hub: Hub;
@@ -120,7 +75,7 @@ const GATEWAY_WAIT_MS = 10_000;
 
 export async function openWorkspaceHub(
   source: WorkspaceSource,
-  options: WorkspaceOptions,
+  options: WorkspaceHubOptions,
   { hintFolder }: Pick<LaunchContext, "hintFolder"> = {},
 ): Promise<OpenedWorkspace> {
   const kept = createDiagnostics();

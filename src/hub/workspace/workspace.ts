@@ -39,7 +39,8 @@ import { healthOf, isUp, type ServerHealth, unservedContracts } from "../member/
 import type { ServerPins } from "../pins/pin-report.ts";
 import { readPins } from "../pins/read-pins.ts";
 import { HEALTH_OPTIONS, READ_OPTIONS, WORKSPACE_OPTIONS } from "./options.ts";
-import { openWorkspaceHub, type WorkspaceOptions } from "./workspace-hub.ts";
+import { openWorkspaceHub } from "./workspace-hub.ts";
+import type { WorkspaceHubOptions, WorkspaceOptions } from "./workspace-options.ts";
 
 /** All servers of a workspace as one: tools, resources, prompts, events and health. */
 export interface Workspace extends AsyncDisposable {
@@ -117,6 +118,14 @@ export async function openWorkspace(
   options: WorkspaceOptions = {},
 ): Promise<Workspace> {
   checkOptions("the options of openWorkspace()", options, WORKSPACE_OPTIONS);
+  return openWorkspaceWith(source, options);
+}
+
+/** Like `openWorkspace()`, also with the options of Portolan's own commands. */
+export async function openWorkspaceWith(
+  source: WorkspaceSource,
+  options: WorkspaceHubOptions,
+): Promise<Workspace> {
   const onDiagnostic = options.onDiagnostic ?? createWarner();
   const opened = await openWorkspaceHub(source, { reportsFailures: true, ...options, onDiagnostic });
   const { hub, events, diagnostics, report } = opened;
