@@ -80,6 +80,7 @@ export type {
   PinMode,
   ServerConfig,
   ElicitFormRequest,
+  ElicitMeta,
   FormSchema,
   ElicitRequest,
   ElicitResult,

@@ -1,7 +1,8 @@
 // Handlers of server requests: the form in which they get a request.
 
 import { expect, test } from "vitest";
-import type { ElicitRequest } from "../model/index.ts";
+import type { Diagnostic } from "../errors/index.ts";
+import type { ElicitRequest, ElicitResult } from "../model/index.ts";
 import { rootFolders, toServerRequestHandler } from "./handlers.ts";
 
 test("a form of an earlier revision, which has no mode, gets the mode and the defaults of its fields", async () => {
@@ -20,6 +21,54 @@ test("a form of an earlier revision, which has no mode, gets the mode and the de
     content: { city: "Oslo" },
   });
   expect(requests).toEqual([{ mode: "form", ...params }]);
+});
+
+test.each([
+  [{ action: "accept", content: { age: "old" } }, "/age: must be an integer"],
+  [{ action: "accept", content: { age: 3, size: 4 } }, "size"],
+  [{ action: "accept" }, "age"],
+  [{ action: "yes" }, "has no valid action"],
+  [undefined, "has no valid action"],
+])(
+  "the answer %j is not sent to the server, and the diagnostic names the server and the field",
+  async (answer, problem) => {
+    const reports: Diagnostic[] = [];
+    const handler = toServerRequestHandler({ elicit: () => answer as ElicitResult }, (one) =>
+      reports.push(one),
+    );
+    const requestedSchema = {
+      type: "object",
+      properties: { age: { type: "integer" } },
+      required: ["age"],
+      additionalProperties: false,
+    };
+    const params = { message: "How old?", requestedSchema };
+    const { signal } = new AbortController();
+    const request = { id: 1, method: "elicitation/create", params, signal, server: "forms" };
+    await expect(handler(request)).rejects.toMatchObject({ code: "CALLBACK_FAILED", server: "forms" });
+    expect(reports).toEqual([
+      {
+        code: "CALLBACK_FAILED",
+        severity: "error",
+        server: "forms",
+        message: expect.stringContaining(problem) as string,
+        hint: expect.stringContaining('The server got "cancel"') as string,
+      },
+    ]);
+    expect(reports[0]?.message).toContain('The answer of the function "handlers.elicit" to server "forms"');
+  },
+);
+
+test("a form whose schema cannot be used accepts every content", async () => {
+  const handler = toServerRequestHandler({ elicit: () => ({ action: "accept", content: { a: 1 } }) });
+  const params = {
+    message: "?",
+    requestedSchema: { type: "object", properties: { a: { $ref: "#/nowhere" } } },
+  };
+  const { signal } = new AbortController();
+  expect(await handler({ id: 1, method: "elicitation/create", params, signal })).toMatchObject({
+    content: { a: 1 },
+  });
 });
 
 test("an exception of roots, and a wrong URI, are errors of Portolan", async () => {

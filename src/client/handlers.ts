@@ -1,9 +1,16 @@
 // Handlers of server requests: the capabilities that they imply, and the function that answers with them.
 
 import { fileURLToPath } from "node:url";
-import { type ElicitRequest, isObject, type JsonObject, type SampleRequest } from "../model/index.ts";
-import { callbackFailed, PortolanError, type Report } from "../errors/index.ts";
-import type { ServerRequestHandler } from "../upstream/index.ts";
+import {
+  type ElicitRequest,
+  type ElicitResult,
+  isObject,
+  type JsonObject,
+  type SampleRequest,
+} from "../model/index.ts";
+import { callbackFailed, type Diagnostic, PortolanError, type Report } from "../errors/index.ts";
+import { createValidator, formatProblem } from "../schema/index.ts";
+import type { ServerRequest, ServerRequestHandler } from "../upstream/index.ts";
 import type { McpHandlers } from "./types.ts";
 
 export function toCapabilities(handlers: McpHandlers): JsonObject {
@@ -31,22 +38,30 @@ export function toServerRequestHandler(handlers: McpHandlers, report?: Report): 
       return await answer(request);
     } catch (error) {
       // A handler that ends with its cancelled request has not failed.
-      if (!request.signal.aborted)
-        report?.(callbackFailed(`handlers.${HANDLER_NAMES[request.method] ?? request.method}`, error));
+      if (!request.signal.aborted) report?.(handlerFailed(request, error));
       throw error;
     }
   };
 }
 
+function handlerFailed({ method, server }: ServerRequest, thrown: unknown): Diagnostic {
+  const failed = callbackFailed(`handlers.${HANDLER_NAMES[method] ?? method}`, thrown);
+  if (!(thrown instanceof InvalidAnswer)) return { ...failed, server };
+  const { message, hint } = thrown;
+  return { ...failed, message, hint, server };
+}
+
 function answerWith(handlers: McpHandlers): ServerRequestHandler {
-  return async ({ method, params, signal }) => {
+  return async ({ method, params, signal, server }) => {
     if (method === "elicitation/create" && handlers.elicit !== undefined) {
       // A server of an earlier revision than 2025-11-25 sends no mode.
       const request = { ...params, mode: params.mode ?? "form" } as ElicitRequest;
-      const answer = await handlers.elicit(request, { signal });
-      return answer.action === "accept" && request.mode !== "url"
-        ? { ...answer, content: withDefaults(params, answer.content) }
-        : answer;
+      const answer: unknown = await handlers.elicit(request, { signal });
+      if (!isElicitResult(answer)) throw new InvalidAnswer("has no valid action", server, ACTION_HINT);
+      if (answer.action !== "accept" || request.mode === "url") return answer;
+      const content = withDefaults(params, answer.content);
+      await checkContent(content, params.requestedSchema, server);
+      return { ...answer, content };
     }
     if (method === "sampling/createMessage" && handlers.sample !== undefined)
       return handlers.sample(params as SampleRequest, { signal });
@@ -75,6 +90,38 @@ export async function rootFolders({ roots = [] }: McpHandlers): Promise<string[]
       cause,
     });
   }
+}
+
+const ACTION_HINT =
+  'Return { action: "accept", content: { … } }, { action: "decline" } or { action: "cancel" }. The server got "cancel".';
+const CONTENT_HINT =
+  'Return content that matches request.requestedSchema, or { action: "decline" }. The server got "cancel".';
+
+/** An answer of `handlers.elicit` that is not sent to the server. */
+class InvalidAnswer extends PortolanError {
+  constructor(problem: string, server: string | undefined, hint: string) {
+    const to = server === undefined ? "" : ` to server "${server}"`;
+    super("CALLBACK_FAILED", `The answer of the function "handlers.elicit"${to} ${problem}.`, {
+      server,
+      hint,
+    });
+  }
+}
+
+function isElicitResult(value: unknown): value is ElicitResult {
+  if (!isObject(value)) return false;
+  const { action, content } = value;
+  const isAction = action === "accept" || action === "decline" || action === "cancel";
+  return isAction && (content === undefined || isObject(content));
+}
+
+/** Checks the fields of a form. A schema that cannot be used accepts every content. */
+async function checkContent(content: JsonObject, schema: unknown, server: string | undefined): Promise<void> {
+  if (!isObject(schema)) return;
+  const checked = (await createValidator(schema)).check(content);
+  if (checked.valid !== false) return;
+  const problems = checked.problems.map(formatProblem).join("; ");
+  throw new InvalidAnswer(`does not match the requested form: ${problems}`, server, CONTENT_HINT);
 }
 
 /** Fills fields that the user left empty with the defaults of the form. */

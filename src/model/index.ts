@@ -121,6 +121,7 @@ export {
   type ContentAnnotations,
   type ContentBlock,
   type ElicitFormRequest,
+  type ElicitMeta,
   type FormSchema,
   type ElicitRequest,
   type ElicitResult,

@@ -40,6 +40,8 @@ export interface ServerRequest {
   readonly method: string;
   readonly params: JsonObject;
   readonly signal: AbortSignal;
+  /** The name of the server; absent for requests of Portolan itself. */
+  readonly server?: string;
   /** True when the transport showed which call the request belongs to. */
   readonly related?: boolean;
 }

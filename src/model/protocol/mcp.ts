@@ -216,12 +216,15 @@ export type FormSchema = JsonSchema & {
   required?: string[];
 };
 
+/** Metadata of an elicitation. `portolan/approval` marks Portolan's own request to approve a call of this contract. */
+export type ElicitMeta = JsonObject & { "portolan/approval"?: { tool: string } };
+
 /** A server request for input of the user, as a form. */
 export type ElicitFormRequest = {
   mode: "form";
   message: string;
   requestedSchema: FormSchema;
-  _meta?: JsonObject;
+  _meta?: ElicitMeta;
 };
 
 /** A server request that the user opens a page. */
@@ -230,7 +233,7 @@ export type ElicitUrlRequest = {
   message: string;
   url: string;
   elicitationId?: string;
-  _meta?: JsonObject;
+  _meta?: ElicitMeta;
 };
 
 /** A server request for input of the user: a form, or a page to open. `mode` tells them apart. */

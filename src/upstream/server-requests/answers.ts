@@ -68,7 +68,7 @@ export async function answerInputRequests(
       const params = isObject(request) && isObject(request.params) ? request.params : {};
       const answer = await answerRequest(
         handler,
-        { id: key, method, params, signal: place.signal },
+        { id: key, method, params, signal: place.signal, server: place.server },
         declined,
       );
       if ("result" in answer) return [key, answer.result] as const;
@@ -98,6 +98,8 @@ function inputHint(method: string, code: number): string | undefined {
 }
 
 interface LegacyRequestsOptions {
+  /** The name of the server. */
+  readonly server: string;
   readonly peer: Peer;
   readonly attribution: Attribution;
   /** Aborted when the connection ends, and all its server requests with it. */
@@ -115,7 +117,7 @@ export class LegacyRequests {
   }
 
   async answer(message: RpcRequest, origin: RequestId | undefined): Promise<void> {
-    const { peer, attribution, ended, declined } = this.#options;
+    const { server, peer, attribution, ended, declined } = this.#options;
     const controller = new AbortController();
     this.#open.set(message.id, controller);
     const signal = AbortSignal.any([controller.signal, ended]);
@@ -126,7 +128,8 @@ export class LegacyRequests {
     if (!signal.aborted) {
       const { id, method, params = {} } = message;
       const related = origin !== undefined;
-      const answer = await answerRequest(claim?.handler, { id, method, params, signal, related }, () => {
+      const request = { id, method, params, signal, server, related };
+      const answer = await answerRequest(claim?.handler, request, () => {
         declined();
         claim?.cause?.onDeclined?.({ method, params });
       });

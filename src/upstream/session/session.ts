@@ -88,7 +88,13 @@ export class Session {
     };
     const attribution = new Attribution(peer, onServerRequest, () => this.#ping());
     this.#attribution = attribution;
-    this.#legacyRequests = new LegacyRequests({ peer, attribution, ended, declined });
+    this.#legacyRequests = new LegacyRequests({
+      server: definition.name,
+      peer,
+      attribution,
+      ended,
+      declined,
+    });
     this.notifications = new Notifications({ peer, attribution, serverRequests: this.#legacyRequests, emit });
     this.#envelopes = new Envelopes(caller);
     this.#toolHeaders = new ToolHeaders((call) => this.#listTools(call), definition.limits.maxPages);
