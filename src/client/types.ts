@@ -104,11 +104,19 @@ export type McpConfig = McpStdioConfig | McpHttpConfig;
 
 /** The options of one request: abort signal, timeout and progress. */
 export interface RequestOptions {
+  /** Aborts the request: it rejects at once with `CANCELLED`, and the server is notified. */
   signal?: AbortSignal;
-  /** Fails when neither the result nor progress arrives for this long. */
+  /**
+   * Fails when neither the result nor progress arrives for this long, in ms; 0 means no limit. The time stops while a handler of the
+   * program answers a server request of this call, and begins anew with the answer. Default: `limits.requestTimeoutMs`.
+   */
   timeoutMs?: number;
-  /** Fails after this long, even if progress is reported. */
+  /**
+   * Fails after this long, in ms, even if progress is reported or a handler still answers; 0 means no limit. A login that a person
+   * has to finish makes both limits begin anew. Default: `limits.maxRequestMs`.
+   */
   maxTimeoutMs?: number;
+  /** Receives the progress that the server reports. */
   onProgress?: (progress: Progress) => void;
   /** Sent to the server as `_meta`. */
   meta?: JsonObject;
