@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openGateway } from "../../src/gateway/index.ts";
-import { type HubEvent, openWorkspace, type Workspace } from "../../src/hub/index.ts";
+import { type HubEvent, openWorkspace, openWorkspaceHub, type Workspace } from "../../src/hub/index.ts";
 import { type Registry, startRegistry } from "../fixtures/npm-registry.mjs";
 import { stdioCommand } from "../fixtures/processes.mjs";
 import { until } from "../helpers/connect.ts";
@@ -72,6 +72,28 @@ test("the tools of a server whose config changed while it ran are known at the n
   declare([{ ...server("1"), start: "lazy" }], {}, folder);
   const next = await open(folder, { snapshots });
   expect(next.workspace.health()).toMatchObject([{ state: "idle", tools }]);
+});
+
+test("calls of a server that a person stopped say so until it is started again", async () => {
+  const workspace = await openWorkspaceHub(declare([stdio("one")]), { snapshots: false, watchFiles: false });
+  onTestFinished(() => workspace.close());
+  await workspace.settled();
+  const { hub } = workspace;
+  const call = (name: string, input: object = {}): Promise<unknown> =>
+    hub.request({ method: "tools/call", params: { name, arguments: { ...input } } });
+  const isStopped = {
+    code: "CONNECTION_CLOSED",
+    message: "the call was not sent: one is stopped",
+    hint: "Start the server in the console, or in the folder of its workspace: portolan restart one",
+  };
+  const running = call("mcp_one_slow", { ms: 300 });
+  const stopped = hub.member("one").stopOnRequest();
+  await expect(call("mcp_one_stats")).rejects.toMatchObject(isStopped);
+  await running;
+  await stopped;
+  await expect(call("mcp_one_stats")).rejects.toMatchObject(isStopped);
+  await workspace.restart("one");
+  await call("mcp_one_stats");
 });
 
 test("the health of a failing server says since when it fails, however often it is started again", async () => {

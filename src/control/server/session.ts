@@ -312,7 +312,7 @@ export class ControlSession {
   /** Calls in flight finish. Calls that come later fail, until the server is restarted. */
   async #stopServer(alias: string): Promise<unknown> {
     const member = this.#hub.member(alias);
-    await member.drain();
+    await member.stopOnRequest();
     return healthOf(member);
   }
 

@@ -103,7 +103,8 @@ export class MemberCalls {
     const isUnsent = error.code === "CONNECTION_CLOSED" && error.data.neverRan === true;
     if (isUnsent && this.successor !== undefined) return this.successor.request(call);
     const reason = this.#options.stopReason();
-    if (reason === undefined || error.code !== "CONNECTION_CLOSED") return Promise.reject(error);
+    if (reason === undefined || error.code !== "CONNECTION_CLOSED")
+      return Promise.reject((isUnsent ? this.#options.refusal() : undefined) ?? error);
     const { server, tool, data } = error;
     return Promise.reject(
       new PortolanError("CONNECTION_CLOSED", reason, { server, tool, data, cause: error }),

@@ -1,6 +1,7 @@
 // Member: one server of a hub in one generation (one config of it), with its processes, inventory and last error.
 
 import { isDeepStrictEqual } from "node:util";
+import { shellWord } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { type ServerConfig, DEFAULT_LIMITS, type JsonObject } from "../../model/index.ts";
 import {
@@ -95,6 +96,8 @@ export class Member {
   /** True when another generation emits the events from now on. */
   #isSilent = false;
   #stopReason: string | undefined;
+  /** True when a person stopped it, so that only a person starts it again. */
+  #isStoppedOnRequest = false;
 
   constructor(options: MemberOptions) {
     this.#options = options;
@@ -118,7 +121,7 @@ export class Member {
       processes: () => this.processes,
       pins: () => this.pins,
       stopReason: () => this.#stopReason,
-      refusal: () => (this.stopped ? this.#notRunning() : undefined),
+      refusal: () => (this.stopped || this.#isStoppedOnRequest ? this.#notRunning() : undefined),
       timeoutOf: (call) => this.#timeoutOf(call),
     });
     this.stderrLog = options.stderrLogs.of(this.alias);
@@ -339,6 +342,12 @@ export class Member {
     await this.stop();
   }
 
+  /** Like `drain`, because a person requested it. The errors of further calls name the command that starts it again. */
+  async stopOnRequest(): Promise<void> {
+    this.#isStoppedOnRequest = true;
+    await this.drain();
+  }
+
   /** `reason` is the message of calls that were running. */
   async stop({ isSilent = false, reason }: { isSilent?: boolean; reason?: string } = {}): Promise<void> {
     this.#isSilent ||= isSilent;
@@ -409,7 +418,13 @@ export class Member {
   }
 
   #notRunning(): PortolanError {
-    return this.config.enabled ? neverSentError(this.alias) : this.#disabled();
+    if (!this.config.enabled) return this.#disabled();
+    if (!this.#isStoppedOnRequest) return neverSentError(this.alias);
+    return new PortolanError("CONNECTION_CLOSED", `the call was not sent: ${this.alias} is stopped`, {
+      server: this.alias,
+      hint: `Start the server in the console, or in the folder of its workspace: portolan restart ${shellWord(this.alias)}`,
+      data: { neverRan: true },
+    });
   }
 
   #disabled(): PortolanError {
