@@ -40,7 +40,8 @@ test("a hash that is no hash has a hint that works without version control", asy
   const { root, lock } = await writePackageWorkspace(document);
   writeFileSync(lock, readFileSync(lock, "utf8").replace(/"integrity": "[^"]+"/, '"integrity": "none"'));
   const reference = parsePackageReference(String(document["name"])) as PackageReference;
-  const hint = /or add the package again: portolan remove tiny; portolan add .+ --name tiny$/;
+  const hint =
+    /or add the package again in the folder of portolan.yaml\. .+: portolan remove tiny; portolan add .+ --name tiny$/;
   await expect(
     openLockedPackage(
       { server: "tiny", reference, lock: { file: lock, server: "tiny" } },

@@ -1,6 +1,7 @@
 // A server of a registry with the official MCP registry API that may be added: as a package of the lock file, or as an ordinary server.
 
 import { isHttpUrl } from "../../../base/net/urls.ts";
+import { shellWord } from "../../../base/text/command-line.ts";
 import { integrityOf, toSri } from "../../../base/text/integrity.ts";
 import { PortolanError } from "../../../errors/index.ts";
 import type { McpbManifest } from "../../../formats/mcpb/index.ts";
@@ -87,7 +88,7 @@ export async function findOfficialPackage(
     "NOT_SUPPORTED",
     `${name}@${version} has neither an npm package nor an MCPB bundle.`,
     {
-      hint: `Remove the server with portolan remove <server>, then add it again: portolan add ${name}@${version}`,
+      hint: `Copy the settings of the server, remove it with portolan remove <server>, then add it again: portolan add ${shellWord(`${name}@${version}`)} --name <server>`,
     },
   );
 }
