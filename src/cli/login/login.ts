@@ -99,7 +99,7 @@ function driverWords(id: string, user: string | undefined): string {
 }
 
 function theName(words: readonly string[], command: string): string {
-  const hint = `portolan ${command} <server, URL or driver>; portolan status shows the servers and drivers.`;
+  const hint = `portolan ${command} <server, URL or driver>. To see the servers and drivers: portolan status`;
   return takeOneWord(words, { command, noun: "server or driver", hint });
 }
 

@@ -61,12 +61,12 @@ export async function whyDriver(cli: Cli, own: ContractsSource, id: string): Pro
   );
 }
 
-/** Explains a driver whose own file has errors. */
+/** Explains a driver whose own file has errors, or which Portolan does not serve, because it is made for other hosts. */
 export function whyBroken({ io, output }: Cli, id: string, diagnostics: readonly Diagnostic[]): number {
   const isWrong = diagnostics.some(({ severity }) => severity === "error");
   const advice = isWrong
     ? `Correct the errors above, then run: portolan why ${id}`
-    : "No action needed: this driver is for another program.";
+    : "Portolan does not use this driver, for the reason above. If the driver is for another host, no action is needed.";
   if (output.form === "json") {
     output.json({ driver: id, serves: false, login: false, diagnostics, advice: [advice] });
     return DOWN;

@@ -1,9 +1,10 @@
 // `portolan why`: explains the state of one server, and what to do about it.
 
+import { basename, dirname } from "node:path";
 import { type Diagnostic, ERROR_CODES, PortolanError } from "../../errors/index.ts";
 import type { ServerHealth } from "../../hub/index.ts";
 import type { LintFinding } from "../../packages/index.ts";
-import type { ConfiguredEndpoint, ServerConfig } from "../../model/index.ts";
+import type { ConfiguredDriver, ConfiguredEndpoint, Driver, ServerConfig } from "../../model/index.ts";
 import type { Cli, CliIo, Words } from "../context.ts";
 import { absolutePath } from "../grants/paths.ts";
 import { describeLogin, type LoginState, readLogins } from "../login/login-state.ts";
@@ -60,13 +61,14 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
         hint: "To see how Portolan would start a command: portolan why --plan -- <command...>",
       },
     );
-  const hint = "portolan why <server>; portolan status shows the names of the servers.";
+  const hint = "portolan why <server>. To see the names of the servers: portolan status";
   const alias = takeOneWord(words, { command: "why", noun: "server", hint });
   const source = await loadSourceOrRunning(cli);
   const own = contractsOf(source);
   const isServer = source.config.servers.some((server) => server.alias === alias);
-  if (own !== undefined && !isServer && own.endpoint.drivers.some(({ driver }) => driver.id === alias))
-    return (await import("./why-driver.ts")).whyDriver(cli, own, alias);
+  const driver = isServer ? undefined : findDriver(own?.endpoint.drivers ?? [], alias);
+  if (own !== undefined && driver !== undefined)
+    return (await import("./why-driver.ts")).whyDriver(cli, own, driver.id);
   const { toolIn, whyTool } = await import("./why-tool.ts");
   const tool = isServer ? undefined : toolIn(source, alias);
   if (tool !== undefined) return whyTool(cli, source, tool);
@@ -166,6 +168,17 @@ function adviceOn(
     advice.push(`The server is not ready yet. To wait longer: portolan why ${alias} --wait 5m`);
   advice.push(`Its config is in ${place}.`);
   return advice;
+}
+
+/** The driver with this id, or in the folder of this name: a message may name the folder. */
+function findDriver(drivers: readonly ConfiguredDriver[], name: string): Driver | undefined {
+  const found =
+    drivers.find(({ driver: { id } }) => id === name) ??
+    drivers.find(({ driver: { origin } }) => {
+      const folder = dirname(origin.file);
+      return basename(folder) === name && basename(dirname(folder)) === ".drivers";
+    });
+  return found?.driver;
 }
 
 /** The paths and hosts that the config of a server grants. */

@@ -1,6 +1,6 @@
 // One driver, contract or SECRETS.md with an error: the command reports it, and the rest works.
 
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { envelope, start } from "../../helpers/cli.ts";
@@ -74,6 +74,15 @@ describe("one driver that is wrong", () => {
     expect(why.code).toBe(3);
     expect(why.out).toContain("DRIVER.md:2:1 error kind is missing");
     expect((await here.run("why", "a-mcp", "--text")).out).toContain("No action needed: the driver works.");
+  });
+
+  it("is explained by the name of its folder, too, if its id is another one", async () => {
+    const here = twoGood();
+    renameSync(join(here.cwd, ".drivers/b-mcp"), join(here.cwd, ".drivers/c-mcp"));
+    const why = await here.run("why", "c-mcp", "--text");
+    expect(why.out).toMatch(/^b-mcp@1\.0\.0\n/);
+    expect(why.out).toContain('the id "b-mcp" differs from the name of its folder');
+    expect(why.code).toBe(0);
   });
 
   it("does not prevent the gateway from serving the others", async () => {
