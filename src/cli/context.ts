@@ -88,7 +88,7 @@ export interface CommandHost {
 }
 
 export interface RunOptions {
-  /** The note that Ctrl-C prints. */
+  /** The note that Ctrl-C prints. Empty if Ctrl-C is the usual end of the command. */
   readonly cancelling?: string;
   readonly exitCodes?: ExitCodes;
 }

@@ -37,7 +37,7 @@ export async function runCommand(
   const interrupt = createInterrupt(
     io.signals,
     (signal) => {
-      if (signal === "SIGINT") output.note(cancelling);
+      if (signal === "SIGINT" && cancelling !== "") output.note(cancelling);
     },
     exitCodes,
   );

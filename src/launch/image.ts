@@ -1,5 +1,6 @@
 // Starts servers that are container images and speak HTTP, and pulls images before a start.
 
+import { shellWord } from "../base/text/command-line.ts";
 import { PortolanError } from "../errors/index.ts";
 import type { HttpProgram, ParsedProgram } from "../model/index.ts";
 import { ChildGroup, findProgram } from "../process/index.ts";
@@ -33,6 +34,7 @@ export async function launchHttp(
     throw new PortolanError("SERVER_START_FAILED", message, {
       server,
       stderr: child.stderrTail() || undefined,
+      hint: `Check the arguments and the environment of the image. To see how Portolan starts it: portolan why --plan ${shellWord(server)}`,
     });
   }
 }

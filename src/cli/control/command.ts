@@ -90,7 +90,9 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
     .option("-f, --follow", "continue to print new lines until Ctrl-C")
     .option("--lines <count>", "how many of the last lines to show (default: 100)")
     .action((words: string[], raw: RawLogsOptions) =>
-      run(raw, async (cli) => (await import("./logs.ts")).logs(cli, words, raw)),
+      run(raw, async (cli) => (await import("./logs.ts")).logs(cli, words, raw), {
+        cancelling: raw.follow === true ? "" : undefined,
+      }),
     );
   explain(pidOption(logs), {
     examples: ["portolan logs github", "portolan logs github -f", "portolan logs github --lines 1000 --json"],

@@ -34,14 +34,14 @@ const GOOD: Diagnosis = {
 test("a machine that can enforce", () => {
   expect(canEnforce(GOOD)).toBe(true);
   expect(describeDiagnosis(GOOD, view)).toBe(`bubblewrap 0.11.0 works here, and is used
-  ok  user namespaces
+  ok    user namespaces
 
 docker does not work here (optional: for servers that are container images)
-  no  a Docker engine: not found
-      fix apt install docker.io
+  fail  a Docker engine: not found
+        fix apt install docker.io
 
 Self-test: a program in the default profile
-  ok  cannot read outside
+  ok    cannot read outside
 
 This machine can enforce the default profile of the sandbox.`);
 });

@@ -99,12 +99,12 @@ function part(title: string, findings: readonly Finding[], view: DoctorView): st
 }
 
 function lines({ what, ok, detail, remedy }: Finding, { colors, width }: DoctorView): string[] {
-  const mark = ok ? colors.green("ok  ") : colors.red("no  ");
+  const mark = ok ? colors.green("ok    ") : colors.red("fail  ");
   const more = detail === undefined || detail === "" ? "" : colors.dim(`: ${plainLine(detail, 500)}`);
-  const shown = [wrap(`  ${mark}${plainLine(what, 300)}${more}`, width, 6)];
+  const shown = [wrap(`  ${mark}${plainLine(what, 300)}${more}`, width, 8)];
   // A command gets its own line, so that it can be copied.
   if (!ok && remedy !== undefined && remedy !== "")
-    shown.push(`      ${colors.cyan("fix")} ${plainLine(remedy, 1_000)}`);
+    shown.push(`        ${colors.cyan("fix")} ${plainLine(remedy, 1_000)}`);
   return shown;
 }
 

@@ -20,6 +20,10 @@ export const NOT_ON_WINDOWS =
 export const KEEP_HINT =
   "To store the passphrase in the keyring of the system: portolan secrets unlock --keep";
 
+/** Nobody sees the stderr of the agent, so its error is shown by a start in the terminal. */
+export const AGENT_FAILED =
+  "The vault does not stay unlocked: the background process that keeps its key did not start. Other commands ask for the passphrase again, and a gateway in the background cannot read the vault. To see the reason: portolan secrets agent.";
+
 /** Zero if the vault must not stay unlocked. A wrong value counts as zero, because it is about security. */
 export function unlockedMs({ io }: Pick<Cli, "io">): number {
   const text = io.env[TIMEOUT_VARIABLE];
@@ -54,7 +58,7 @@ export async function keepUnlockedAndSay(
   const note = (await keepUnlocked(cli, vault, key, ms))
     ? `The vault stays unlocked for ${formatDuration(ms)}. To lock it now: portolan secrets lock`
     : isSupported
-      ? "The vault agent did not start, so the next command asks for the passphrase again."
+      ? `${AGENT_FAILED} ${KEEP_HINT}`
       : `${NOT_ON_WINDOWS} ${KEEP_HINT}`;
   output.note(output.noteColors.dim(note));
 }

@@ -29,7 +29,7 @@ export async function findSubject(words: Words, cli: Cli): Promise<Subject> {
       "USAGE",
       `portolan pack takes one target; unexpected argument ${JSON.stringify(extra)}.`,
       {
-        hint: "Put quotes around a command, or write it after --.",
+        hint: "Pack one target at a time. If the arguments are the command of a server, write the command after --: portolan pack -- <command...>",
       },
     );
   if (words.server === undefined) {

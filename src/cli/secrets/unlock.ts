@@ -5,6 +5,7 @@ import { createSecretStore, createVaultAgent, serveVaultAgent } from "../../secr
 import type { Cli } from "../context.ts";
 import {
   KEEP_HINT,
+  AGENT_FAILED,
   keepUnlocked,
   NOT_ON_WINDOWS,
   TIMEOUT_VARIABLE,
@@ -70,9 +71,7 @@ export async function unlock(cli: Cli, options: UnlockOptions): Promise<number> 
   else if (options.keep === true)
     output.print("The passphrase is stored in the keyring. Commands no longer ask for it.");
   else if (!isUnlocked && isTyped)
-    output.print(
-      "The vault does not stay unlocked, because the background process that keeps its key did not start. The next command that needs the vault asks for the passphrase again.",
-    );
+    output.print(`${AGENT_FAILED} ${KEEP_HINT}`);
   else if (!isUnlocked)
     output.print(
       "The vault needs no unlocking: Portolan reads its passphrase from the keyring or from a passphrase file.",

@@ -112,7 +112,7 @@ function readWords({ words, server }: Words, cli: Cli): { workspace?: string; gi
       "USAGE",
       `portolan serve takes one workspace; unexpected argument ${JSON.stringify(extra)}.`,
       {
-        hint: "Put quotes around a command, or write it after --.",
+        hint: "To serve some servers of one workspace: --only <server>. If the arguments are the command of a server, write the command after --: portolan serve -- <command...>",
       },
     );
   const ways = [first, workspace, server].filter((way) => way !== undefined);

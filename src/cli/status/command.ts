@@ -43,7 +43,9 @@ export function addStatusCommands({ program, explain, run }: CommandHost): void 
   })
     .option("-f, --follow", "continue until Ctrl-C, and apply changes of the config files")
     .action((servers: string[], raw: RawOptions & { follow?: boolean }) =>
-      run(raw, async (cli) => (await import("./events.ts")).events(cli, servers, raw)),
+      run(raw, async (cli) => (await import("./events.ts")).events(cli, servers, raw), {
+        cancelling: raw.follow === true ? "" : undefined,
+      }),
     );
   explain(events, {
     examples: [

@@ -26,7 +26,7 @@ export async function tokens(cli: Cli, words: Words, options: TokensOptions): Pr
       "USAGE",
       `portolan tokens takes one target; unexpected argument ${JSON.stringify(extra)}.`,
       {
-        hint: "Put quotes around a command, or write it after --.",
+        hint: "Name one server, or none for all servers of the workspace. If the arguments are the command of a server, write the command after --: portolan tokens -- <command...>",
       },
     );
   const source = target.kind === "server" ? target.source : undefined;
