@@ -56,7 +56,8 @@ export async function fetchFile(url: string, request: FileRequest): Promise<File
   };
 }
 
-async function send(url: URL, { from, signal, token, fail }: FileRequest): Promise<FetchResponse> {
+async function send(url: URL, request: FileRequest): Promise<FetchResponse> {
+  const { from, signal, token, fail } = request;
   const secret = isSecureUrl(url) ? await token?.(url.href) : undefined;
   try {
     return await boundedFetch(url, {
@@ -72,6 +73,9 @@ async function send(url: URL, { from, signal, token, fail }: FileRequest): Promi
       redirects: "public",
     });
   } catch (error) {
+    // The server cannot continue a file. With the same request, each later attempt would fail, too.
+    if (error instanceof FetchError && error.kind === "range" && from !== undefined)
+      return send(url, { ...request, from: undefined });
     throw error instanceof FetchError ? fail(error.message, { cause: error }) : error;
   }
 }

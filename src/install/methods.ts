@@ -1,6 +1,7 @@
 // Install methods of a server config, tried in order. None of them changes the user's system.
 
 import { isAbsolute, resolve } from "node:path";
+import { shellWord } from "../base/text/command-line.ts";
 import { parseIntegrity } from "../base/text/integrity.ts";
 import { isProgram } from "../base/process/program-path.ts";
 import { PortolanError, toPortolanError, type Report } from "../errors/index.ts";
@@ -97,7 +98,7 @@ async function vendored(path: string, { base = process.cwd() }: MethodContext): 
   const file = isAbsolute(path) ? path : resolve(base, path);
   if (await isProgram(file)) return { file, args: [], folder: undefined, source: file };
   throw new PortolanError("INSTALL_FAILED", `${file} does not exist, or is not executable.`, {
-    hint: `Put the program there, and make it executable: chmod +x ${file}`,
+    hint: `Put the program there, and make it executable: chmod +x ${shellWord(file)}`,
   });
 }
 

@@ -4,6 +4,7 @@
 import { stat, access, readFile } from "node:fs/promises";
 import { join, resolve, basename, dirname } from "node:path";
 import { isProgram, searchFolders, windowsEndings } from "../base/process/program-path.ts";
+import { shellWord } from "../base/text/command-line.ts";
 import { PortolanError } from "../errors/index.ts";
 
 export interface FindOptions {
@@ -58,7 +59,7 @@ export async function lookUpProgram(
     for (const ending of endings) if (await isProgram(path + ending)) return path + ending;
     if (await isFile(path))
       throw startError(command, "the file is not executable", "EACCES", server, {
-        hint: `Make the file executable (chmod +x ${path}), or name the program that runs it, such as node or python3.`,
+        hint: `Make the file executable (chmod +x ${shellWord(path)}), or name the program that runs it, such as node or python3.`,
       });
     return undefined;
   }

@@ -189,10 +189,12 @@ function toFields(
   const command =
     server ?? (isUrl || place === undefined ? [] : splitWords(place, cli.io.platform === "win32"));
   const [program, ...args] = command;
-  if (program === undefined && !isUrl && alias.startsWith(NPM))
-    throw new PortolanError("USAGE", "The name of the server is missing before the npm package.", {
-      hint: `portolan add <name> ${shellWord(alias)}`,
-    });
+  if (program === undefined && !isUrl && (alias.startsWith(NPM) || hasScheme(alias)))
+    throw new PortolanError(
+      "USAGE",
+      `The name of the server is missing before the ${alias.startsWith(NPM) ? "npm package" : "URL"}.`,
+      { hint: `portolan add <name> ${shellWord(alias)}` },
+    );
   if (!isUrl && (program === undefined || program === ""))
     throw new PortolanError("USAGE", "Neither a command nor a URL was given.", { hint: example });
   const problems: string[] = [];
