@@ -149,7 +149,7 @@ test.each([
   ["it was shortened", "missing", (): void => truncateSync(logFile(), 0)],
   [
     "its file was replaced",
-    "it is not a line of an audit log",
+    "it is not a complete record of an audit log",
     (): void => {
       // As `sed -i` does it, here with an incomplete last line.
       writeFileSync(`${logFile()}.new`, readFileSync(logFile(), "utf8").slice(0, -20));

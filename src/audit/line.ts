@@ -67,7 +67,7 @@ export function checkLine(line: string): CheckedLine {
   const [end, h] = END.exec(line) ?? [];
   const [, n, prev] = HEAD.exec(line) ?? [];
   if (end === undefined || h === undefined || n === undefined || prev === undefined)
-    return { ok: false, reason: "it is not a line of an audit log" };
+    return { ok: false, reason: "it is not a complete record of an audit log" };
   const body = `${line.slice(0, -end.length)}}`;
   if (hash("sha256", Buffer.from(body, "latin1"), "base64url") !== h)
     return { ok: false, reason: "it was changed: its hash does not match" };

@@ -19,7 +19,8 @@ import { createInterrupt } from "./terminal/interrupt.ts";
 const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
   TIMEOUT:
     "Increase the time limit: --timeout, or --max-time if the server reports progress. For a server of the workspace, you can also set timeouts in its config.",
-  MESSAGE_TOO_LARGE: "Request less data in one call.",
+  MESSAGE_TOO_LARGE:
+    "Request less data in one call. For a server of the workspace, you can also raise max_message_bytes in its config.",
   TOOL_NOT_FOUND: "To see the tools of a server: portolan list <server>",
 };
 

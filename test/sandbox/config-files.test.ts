@@ -42,7 +42,7 @@ describe("a server that may write its workspace", needs("bubblewrap"), () => {
 
     // One that was not there before.
     await run(`echo '{"mcpServers":{"laid":{"command":"sh"}}}' > .mcp.json`);
-    const laid = `${join(folder, ".mcp.json")} is new. Portolan ignores this change, because the server evil can write to the file from its sandbox`;
+    const laid = `${join(folder, ".mcp.json")} is new. Portolan ignores this change, because the server evil can write to the file, and so may have made the change`;
     await expect.poll(() => told(opened), WAIT).toContain(laid);
     expect(aliases(opened)).toEqual(["evil"]);
 

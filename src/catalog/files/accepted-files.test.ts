@@ -43,8 +43,8 @@ test("a new file, a changed one and one that is gone; the first reading takes al
   const changed = await watched.reload();
   expect(aliases(changed)).toEqual(["before", "own"]);
   expect(told(changed)).toEqual([
-    `${at(".mcp.json")} was changed or replaced. Portolan ignores this change, because the server evil can write to the file from its sandbox`,
-    `${at(".vscode/mcp.json")} is new. Portolan ignores this change, because the server evil can write to the file from its sandbox`,
+    `${at(".mcp.json")} was changed or replaced. Portolan ignores this change, because the server evil can write to the file, and so may have made the change`,
+    `${at(".vscode/mcp.json")} is new. Portolan ignores this change, because the server evil can write to the file, and so may have made the change`,
   ]);
   rmSync(at(".mcp.json"));
   rmSync(at(".vscode/mcp.json"));

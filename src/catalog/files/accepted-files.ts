@@ -55,8 +55,8 @@ function refusal(file: string, server: string, before: FileText, now: FileText):
   return {
     code: "FILE_INVALID",
     severity: "warning",
-    message: `${file} ${what}. Portolan ignores this change, because the server ${server} can write to the file from its sandbox`,
+    message: `${file} ${what}. Portolan ignores this change, because the server ${server} can write to the file, and so may have made the change`,
     file,
-    hint: "Check the file. To accept the change, restart Portolan, or your program that uses Portolan as a library.",
+    hint: "Check the file. If you did not make the change, undo it before the next start, because a start accepts it. To accept the change, restart Portolan, or your program that uses Portolan as a library.",
   };
 }

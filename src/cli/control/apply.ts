@@ -9,6 +9,7 @@ import type { Cli } from "../context.ts";
 import { withSlowNote, withSpinner } from "../output/progress.ts";
 import { describeHealth } from "../output/server-state.ts";
 import { plainLine } from "../terminal/safe-text.ts";
+import { optionFor } from "../workspace/elsewhere.ts";
 import { findWorkspace } from "../workspace/folder.ts";
 import { type GatewayField, gatewayLabel, toGatewayField } from "../workspace/running.ts";
 import { findControlled, withGateway } from "./find.ts";
@@ -79,7 +80,7 @@ async function findAffected(cli: Cli): Promise<readonly RunningGateway[]> {
 }
 
 async function applyTo(
-  { interrupt, output }: Cli,
+  { io, interrupt, output }: Cli,
   gateway: RunningGateway,
   added: string | undefined,
 ): Promise<Outcome> {
@@ -97,7 +98,7 @@ async function applyTo(
       const restart =
         gateway.kind === "stdio"
           ? "Restart the MCP client that started the gateway."
-          : `Restart the gateway: portolan stop --pid ${gateway.pid}, then portolan serve --daemon`;
+          : `Restart the gateway: portolan stop --pid ${gateway.pid}, then portolan serve${optionFor(gateway.path, io)} --daemon`;
       return failed(2, [reason], `The gateway ${label} does not use the change: ${reason}. ${restart}`);
     }
     if (problems.length > 0)

@@ -155,6 +155,14 @@ function takeOne(words: readonly string[], kind: "openapi" | "mcpfile"): string 
   return first;
 }
 
+function unreadable(word: string, cause: NodeJS.ErrnoException): PortolanError {
+  const isDenied = cause.code === "EACCES" || cause.code === "EPERM";
+  return new PortolanError("FILE_FAILED", `${word} cannot be read (${cause.code ?? cause.message}).`, {
+    cause,
+    hint: isDenied ? "Check the permissions of the file and of its folders." : "Check the path and the disk.",
+  });
+}
+
 async function readGiven(word: string, cli: Cli, urls = true): Promise<Given> {
   const { io, interrupt } = cli;
   if (urls && hasScheme(word)) {
@@ -165,7 +173,10 @@ async function readGiven(word: string, cli: Cli, urls = true): Promise<Given> {
     return { text, file: url, isUrl: true };
   }
   const path = resolve(io.cwd, word);
-  const found = await stat(path).catch(() => undefined);
+  const found = await stat(path).catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code === "ENOENT" || thrown.code === "ENOTDIR") return undefined;
+    throw unreadable(word, thrown);
+  });
   const problem =
     found === undefined
       ? "does not exist"
@@ -181,7 +192,9 @@ async function readGiven(word: string, cli: Cli, urls = true): Promise<Given> {
           ? `The file can have at most ${MAX_BYTES / MEBI} MiB. Use a smaller file.`
           : "Check the path, and name a file.",
     });
-  const bytes = await readFile(path);
+  const bytes = await readFile(path).catch((thrown: NodeJS.ErrnoException) => {
+    throw unreadable(word, thrown);
+  });
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     return { text, file: pathLabeller(io)(path), isUrl: false };

@@ -51,7 +51,7 @@ function createDecline({ server, note }: ElicitContext): (request: ElicitRequest
     note(`${plainLine(server, 100)} requests input: ${plainLine(request.message, 300)}`);
     if (!isExplained)
       note(
-        "Portolan declined the request, because it cannot ask you here. To answer such requests, run the command at a terminal, without --no-input and without data on stdin.",
+        "Portolan declined the request, because it cannot ask you here. To answer such requests, run the command at a terminal, without --no-input. Stdin and stderr must be the terminal, so redirect neither of them.",
       );
     isExplained = true;
     return { action: "decline" };

@@ -79,7 +79,7 @@ async function findInRegistries(
   const named = all.filter(({ api }) => api !== "official");
   if (named.length === 0)
     throw new PortolanError("USAGE", all.length === 0 ? "No registry was given." : onlyOfficial(name), {
-      hint: `Name one: with --registry https://registry.example.com, in the environment variable PORTOLAN_REGISTRY, or under registries in portolan.yaml.${alias === undefined ? "" : ` For a package of npm: portolan add ${alias} npm:${name}`}`,
+      hint: `Name a Portolan registry: with --registry https://registry.example.com, in the environment variable PORTOLAN_REGISTRY, or under registries in portolan.yaml.${alias === undefined ? "" : ` For a package of npm: portolan add ${alias} npm:${name}`}`,
     });
   const registries = openRegistries(named, await clientOptions(cli, settings));
   const registry = await firstWith(name, registries.registriesFor(name));

@@ -49,7 +49,7 @@ export async function openNamed(cli: Cli, raw: RawRegistryOptions): Promise<Regi
   const named = all.filter(({ api }) => api !== "official");
   if (named.length === 0)
     throw new PortolanError("USAGE", all.length === 0 ? "No registry was given." : ONLY_OFFICIAL, {
-      hint: "Name one: with --registry https://registry.example.com, in the environment variable PORTOLAN_REGISTRY, or under registries in portolan.yaml.",
+      hint: "Name a Portolan registry: with --registry https://registry.example.com, in the environment variable PORTOLAN_REGISTRY, or under registries in portolan.yaml.",
     });
   return openRegistries(named, await clientOptions(cli, settings));
 }

@@ -34,7 +34,9 @@ export async function readPackageSettings(cli: Cli): Promise<PackageSettings> {
         hint:
           thrown.code === "EISDIR"
             ? "It is a folder. Rename the folder, or name the workspace with -w."
-            : "Check the permissions of the file: you must be allowed to read it.",
+            : thrown.code === "EACCES" || thrown.code === "EPERM"
+              ? "Check the permissions of the file: you must be allowed to read it."
+              : "Check the file and its disk.",
       });
     });
     if (text === undefined) continue;

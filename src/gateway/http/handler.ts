@@ -182,7 +182,7 @@ export class HttpHandler {
     const { access, metrics } = this.#options;
     if (metrics === undefined)
       return sendError(response, 404, "NOT_FOUND", "This gateway serves no metrics", {
-        hint: "The operator can set telemetry.prometheus in portolan.yaml.",
+        hint: "The operator can set telemetry.prometheus: true in portolan.yaml, and restart the gateway.",
       });
     if (request.method !== "GET" && request.method !== "HEAD")
       return sendError(response, 405, "METHOD_NOT_ALLOWED", "The metrics support GET and HEAD only", {

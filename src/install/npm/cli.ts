@@ -70,7 +70,7 @@ export async function runNpm({ args, cwd, writable, signal, env = process.env }:
   const npm = await findNpm(env);
   if (npm === undefined)
     throw new PortolanError("INSTALL_FAILED", "npm was not found.", {
-      hint: "Install npm: it comes with Node.js.",
+      hint: "Portolan looks for npm next to node, and in the folders of PATH. Install Node.js with npm, or add the folder of npm to PATH.",
     });
   const npmrc = await readUserSettings(env);
   const environment = npmEnvironment(env, npmrc);

@@ -12,7 +12,7 @@ export function refuseOtherVersion(spec: string, wanted: string, got: string): v
   const [exact, found] = [parseVersion(wanted), parseVersion(got)];
   if (exact === undefined || (found !== undefined && compareVersions(exact, found) === 0)) return;
   throw new PortolanError("INSTALL_FAILED", `The npm registry returned the version ${got} for ${spec}.`, {
-    hint: "Do not trust this npm registry (npm config get registry shows its URL), and report it to its operator.",
+    hint: "Report this to the operator of the npm registry. To see its URL: npm config get registry, or for a package with a scope: npm config get @scope:registry",
     data: { spec, reason: "VERSION_MISMATCH", permanent: true },
   });
 }

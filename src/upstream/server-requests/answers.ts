@@ -49,9 +49,9 @@ export async function answerRequest(
   }
   declined();
   if (method === ELICIT) return { result: { action: "decline" } };
-  if (method === SAMPLE)
-    return { error: { code: -1, message: "Sampling was declined: this client has no model to offer" } };
-  return { error: { code: RPC.METHOD_NOT_FOUND, message: "This client has no roots" } };
+  // A client that supports the request declines it, too, if it could belong to several calls.
+  const message = `This client declined ${method}`;
+  return { error: { code: method === SAMPLE ? -1 : RPC.METHOD_NOT_FOUND, message } };
 }
 
 /** Answers all requests in a modern server's `input_required` result at the same time. */
