@@ -273,6 +273,7 @@ const LIST_EVENTS: ReadonlySet<string> = new Set([
   "mcp.pins_compared",
   "mcp.server_failed",
   "mcp.server_ready",
+  "mcp.server_replacement_failed",
   "mcp.server_restarted",
   "mcp.server_stopped",
   "mcp.tools_changed",

@@ -347,6 +347,8 @@ async function createGateway(
     { calls: false },
   );
   const reload = async (): Promise<ReloadOutcome> => {
+    // A replacement that fails during this reload is not tried twice.
+    const earlier = workspace.hub.members.flatMap(({ failedReplacement }) => failedReplacement ?? []);
     const errors = await workspace.reload();
     const touched = [...touchedServers].toSorted();
     touchedServers.clear();
@@ -365,7 +367,7 @@ async function createGateway(
       () => undefined,
       (thrown: unknown) => toPortolanError(thrown).message,
     );
-    const { restarted, problems: kept } = await workspace.renewSecrets();
+    const { restarted, problems: kept } = await workspace.renewSecrets(earlier);
     const problems = [...fileProblems, settingsProblem, tlsProblem, ...kept];
     const applied = [...appliedSettings].toSorted();
     appliedSettings.clear();

@@ -19,6 +19,8 @@ export interface ServerEvent extends Common {
     | "mcp.server_started"
     | "mcp.server_ready"
     | "mcp.server_failed"
+    /** A new process, of a changed config or a restart, could not start; the earlier process continues to serve. */
+    | "mcp.server_replacement_failed"
     | "mcp.server_stopped"
     | "mcp.server_restarted"
     /** A package or image is being downloaded, or has been; `reason` names it. */

@@ -110,7 +110,13 @@ function Failure({
   readonly server: ServerHealth;
   readonly account: Account | undefined;
 }): JSX.Element | null {
-  const { error, alias } = server;
+  const { error, alias, failedReplacement } = server;
+  if (error === undefined && failedReplacement !== undefined)
+    return (
+      <Message tone="warn" title={failedReplacement.message}>
+        <p>{failedReplacement.hint}</p>
+      </Message>
+    );
   if (error === undefined) return null;
   return (
     <Message tone="bad" title={error.message}>

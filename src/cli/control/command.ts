@@ -8,6 +8,7 @@ import type { RawApproveOptions } from "./approve.ts";
 import type { RawConsoleOptions } from "./console.ts";
 import type { RawControlOptions } from "./find.ts";
 import type { RawLogsOptions } from "./logs.ts";
+import type { RawRestartOptions } from "./restart.ts";
 import type { RawStopOptions } from "./stop.ts";
 
 const GATEWAY = `Gateway:
@@ -64,18 +65,23 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
     groups: [outputOptions, workspaceOption],
   })
     .usage("<server> [options]")
-    .action((words: string[], raw: RawControlOptions) =>
+    .option("--stop-first", "end the old process before the new one starts")
+    .action((words: string[], raw: RawRestartOptions) =>
       run(raw, async (cli) => (await import("./restart.ts")).restart(cli, words, raw)),
     );
   explain(pidOption(restart), {
-    examples: ["portolan restart github", "portolan restart github -w ~/project"],
+    examples: [
+      "portolan restart github",
+      "portolan restart github --stop-first",
+      "portolan restart github -w ~/project",
+    ],
     sections: [
       GATEWAY,
-      "A new process of the server takes over when it is ready. Calls that are running finish on the old process.",
+      "A new process of the server takes over when it is ready. Calls that are running finish on the old process. If the new process cannot start, the old one continues to serve, unless a secret of the server changed or is missing. Use --stop-first for a server of which two processes cannot run at the same time: if it cannot start, it is down.",
       exitCodes({
         0: "done",
         2: "wrong usage, or an unknown server",
-        3: "no gateway runs, it does not answer, or the server does not start",
+        3: "no gateway runs, it does not answer, or the new process did not start",
       }),
     ],
   });

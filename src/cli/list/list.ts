@@ -8,7 +8,7 @@ import type { Cli, Words } from "../context.ts";
 import { refuseBothSides } from "../options/usage-error.ts";
 import { describeDiagnostic } from "../output/diagnostic.ts";
 import { describePins } from "../output/pin-lines.ts";
-import { specificHint, stateLabel } from "../output/server-state.ts";
+import { replacementLine, specificHint, stateLabel } from "../output/server-state.ts";
 import { exampleCall } from "../arguments/example-call.ts";
 import { findNamed, toolNotFound } from "../target/find-named.ts";
 import { type ResolvedTarget, resolveServer } from "../target/resolve.ts";
@@ -245,6 +245,11 @@ function describeWorkspace(
         ...[specificHint(server.error.code, server.error.hint)]
           .filter(Boolean)
           .map((hint) => wrap(`  ${colors.cyan("hint")} ${hint}`, width, 2)),
+        colors.dim(`  portolan why ${server.alias}`),
+      );
+    if (server.failedReplacement !== undefined)
+      lines.push(
+        wrap(`  ${colors.yellow(replacementLine(server.failedReplacement))}`, width, 2),
         colors.dim(`  portolan why ${server.alias}`),
       );
     for (const line of describePins(server.alias, server.pins))

@@ -31,17 +31,32 @@ export function specificHint(code: string | undefined, hint: string): string {
 
 /** `files ready: 3 tools, 1 withheld`, or its error. */
 export function serverLine(
-  { alias, state, tools, withheld = 0, error }: ServerHealth,
+  { alias, state, tools, withheld = 0, error, failedReplacement }: ServerHealth,
   colors: Colors,
 ): string {
   const offered = `${count(tools, "tool")}${withheld === 0 ? "" : `, ${withheld} withheld`}`;
   const what = error === undefined ? offered : `${plainLine(error.message, 500)} [${error.code}]`;
-  return `${colors.bold(plainLine(alias, 60))} ${stateLabel(state, colors)}: ${what}`;
+  const line = `${colors.bold(plainLine(alias, 60))} ${stateLabel(state, colors)}: ${what}`;
+  return failedReplacement === undefined
+    ? line
+    : `${line}\n  ${colors.yellow(replacementLine(failedReplacement))}`;
+}
+
+/** Why a server runs with an earlier configuration or process. */
+export function replacementLine({ code, message }: NonNullable<ServerHealth["failedReplacement"]>): string {
+  return `${plainLine(message, 700)} [${code}]`;
 }
 
 /** The command that shows more about a server that failed or withholds tools. */
-export function nextCommand({ alias, withheld = 0, error, pins }: ServerHealth): string | undefined {
-  if (error !== undefined) return `More about this error: portolan why ${alias}`;
+export function nextCommand({
+  alias,
+  withheld = 0,
+  error,
+  failedReplacement,
+  pins,
+}: ServerHealth): string | undefined {
+  if (error !== undefined || failedReplacement !== undefined)
+    return `More about this error: portolan why ${alias}`;
   const isUnpinned = pins?.problem?.kind === "unpinned";
   return withheld === 0
     ? undefined
@@ -52,7 +67,7 @@ export function nextCommand({ alias, withheld = 0, error, pins }: ServerHealth):
 
 /** The state of a server, the hint of its error, and the next command. */
 export function describeHealth(health: ServerHealth, colors: Colors): string {
-  const hint = plainLine(health.error?.hint ?? "", 1_000);
+  const hint = plainLine((health.error ?? health.failedReplacement)?.hint ?? "", 1_000);
   const next = nextCommand(health);
   return [
     serverLine(health, colors),

@@ -8,6 +8,7 @@ import type { ServeLog } from "./log.ts";
 
 const TROUBLE: ReadonlySet<string> = new Set([
   "mcp.server_failed",
+  "mcp.server_replacement_failed",
   "mcp.sandbox_denied",
   "mcp.pins_compared",
   "gateway.approval_requested",
@@ -61,6 +62,7 @@ export function createServeEvents(
       case "mcp.tools_changed":
       case "mcp.pins_compared":
       case "mcp.config_reloaded":
+      case "mcp.server_replacement_failed":
       case "gateway.refused":
       case "gateway.reloaded":
         return true;

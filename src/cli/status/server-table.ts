@@ -2,7 +2,7 @@
 
 import type { ServerHealth } from "../../hub/index.ts";
 import { describePins } from "../output/pin-lines.ts";
-import { SANDBOX_VARIABLE, sandboxLabel, statePaint } from "../output/server-state.ts";
+import { replacementLine, SANDBOX_VARIABLE, sandboxLabel, statePaint } from "../output/server-state.ts";
 import type { Colors, Paint } from "../terminal/colors.ts";
 import { count, cut, displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
@@ -112,6 +112,7 @@ function details(
   const {
     alias,
     error,
+    failedReplacement,
     restarts,
     state,
     installing,
@@ -140,6 +141,10 @@ function details(
     if (error.hint !== "") add(`hint ${plainLine(error.hint, 500)}`);
   } else if (state === "starting" && installing === undefined)
     add("The server is not ready yet. Run portolan status again.");
+  if (failedReplacement !== undefined) {
+    add(replacementLine(failedReplacement), colors.yellow);
+    add(`hint ${plainLine(failedReplacement.hint, 500)}`);
+  }
   const login = loginOf?.(alias);
   if (login !== undefined) add(plainLine(login, 300), colors.dim);
   const rights = rightsOf?.(alias);

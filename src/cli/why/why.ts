@@ -12,7 +12,7 @@ import { takeOneWord } from "../options/usage-error.ts";
 import { describeDiagnostic } from "../output/diagnostic.ts";
 import { endpointLabel } from "../output/endpoint-label.ts";
 import { describeDifferences, describePins } from "../output/pin-lines.ts";
-import { sandboxLabel, sandboxPaint, stateLabel } from "../output/server-state.ts";
+import { replacementLine, sandboxLabel, sandboxPaint, stateLabel } from "../output/server-state.ts";
 import type { Paint } from "../terminal/colors.ts";
 import { count, renderRows, type Row, wrap } from "../terminal/layout.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
@@ -139,6 +139,8 @@ function adviceOn(
   const { alias, state, error, origin } = health;
   const place = `${pathLabeller(io)(origin.file)}:${origin.line}`;
   if (state === "disabled") return [`The server is disabled in ${place}. Enable it there.`];
+  if (healthy && health.failedReplacement !== undefined)
+    return [health.failedReplacement.hint, `Its config is in ${place}.`];
   if (healthy && reported.has("SANDBOX_DENIED"))
     return [
       "The server starts, but its sandbox denies access to a file or host. The hint under Diagnostics shows what to do.",
@@ -206,6 +208,7 @@ function describe(
   const add = (name: string, value: string, paint?: Paint): void => void rows.push({ name, value, paint });
   const { state, since, era, revision, tools, latencyMs, restarts, origin, error, stderr, sandbox, pins } =
     health;
+  const { failedReplacement } = health;
   add(
     "state",
     `${stateLabel(state, colors)} since ${new Date(since).toTimeString().slice(0, 8)}${restarts > 0 ? `, restarted ${count(restarts, "time")}` : ""}`,
@@ -231,6 +234,7 @@ function describe(
   add("protocol", era === undefined || own ? "" : `${plainLine(revision ?? "", 40)} (${era})`);
   add("tools", era === undefined && tools === 0 ? "" : String(tools));
   add("latency", latencyMs === undefined ? "" : `${latencyMs} ms`);
+  add("change", failedReplacement === undefined ? "" : replacementLine(failedReplacement), colors.yellow);
   add("error", error === undefined ? "" : `${plainLine(error.message, 1_000)} [${error.code}]`, colors.red);
   const note = sourceNote(source, io);
   const sections = [`${colors.bold(plainLine(server))}\n${renderRows(rows, output)}`];

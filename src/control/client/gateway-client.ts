@@ -83,8 +83,9 @@ export class GatewayClient implements AsyncDisposable {
   }
 
   /** Resolves with the state of the server when it is ready again or has failed. */
-  restart(server: string, signal?: AbortSignal): Promise<ServerHealth> {
-    return this.#peer.request(METHODS.restart, { server }, { signal }) as Promise<ServerHealth>;
+  /** `stopFirst`: the old process ends before the new one starts. */
+  restart(server: string, signal?: AbortSignal, stopFirst?: boolean): Promise<ServerHealth> {
+    return this.#peer.request(METHODS.restart, { server, stopFirst }, { signal }) as Promise<ServerHealth>;
   }
 
   /** The calls that wait for approval. */

@@ -104,7 +104,7 @@ export class ControlSession {
       case METHODS.serverLogs:
         return this.#serverLogs(request);
       case METHODS.restart:
-        return this.#restart(String(params.server));
+        return this.#restart(String(params.server), params.stopFirst === true);
       case METHODS.stopServer:
         return this.#stopServer(String(params.server));
       case METHODS.consoleLink:
@@ -304,8 +304,8 @@ export class ControlSession {
     return { ...result, servers: members.map(healthOf) };
   }
 
-  async #restart(alias: string): Promise<unknown> {
-    await this.#options.workspace.restart(alias);
+  async #restart(alias: string, stopFirst: boolean): Promise<unknown> {
+    await this.#options.workspace.restart(alias, { stopFirst });
     return healthOf(this.#hub.member(alias));
   }
 

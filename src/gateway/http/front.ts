@@ -229,6 +229,8 @@ function readinessOf({ hub }: OpenedWorkspace): { ready: boolean; servers: objec
       up: enabled.length - down.length,
       down: down.length,
       withheld: enabled.filter(hasWithheld).length,
+      // These run with an earlier configuration or process.
+      outdated: enabled.filter(({ failedReplacement }) => failedReplacement !== undefined).length,
     },
   };
 }

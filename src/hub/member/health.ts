@@ -44,6 +44,11 @@ export interface ServerHealth {
     /** Facts for programs, as in `PortolanError.data`; absent if there are none. */
     readonly data?: Readonly<Record<string, unknown>>;
   };
+  /**
+   * Set if the new process of a changed config or a restart could not start, so that the server runs with the earlier process. The
+   * message says which, and why.
+   */
+  readonly failedReplacement?: { readonly code: ErrorCode; readonly message: string; readonly hint: string };
   /** The package that Portolan installs for the server, such as `installing weather@^2`, and the start of the installation (ISO time). */
   readonly installing?: { readonly what: string; readonly since: string };
   /** The last lines of stderr since the last start. While a failed server is started again without output: of the failed start. */
@@ -54,7 +59,7 @@ export function healthOf(member: Member): ServerHealth {
   const { alias, state, since, config, inventory } = member;
   const { description, plan, restarts, dedicatedCount, installing } = member.processes;
   const { error: lastError, stderr } = member.lastError;
-  const { latencyMs } = member;
+  const { latencyMs, failedReplacement } = member;
   const failing = state !== "ready" && state !== "idle";
   const allowed = inventory.tools.filter(({ name }) => isAllowedTool(config, name));
   const withheld = allowed.filter(({ name }) => member.pins.isWithheld(name)).length;
@@ -88,6 +93,11 @@ export function healthOf(member: Member): ServerHealth {
             hint: serverHint(member, lastError),
             data: filled(lastError.data),
           },
+    failedReplacement: failedReplacement && {
+      code: failedReplacement.code,
+      message: failedReplacement.message,
+      hint: failedReplacement.hint,
+    },
     installing: installing && { what: installing.what, since: installing.since.toISOString() },
     stderr: stderr || (failing ? lastError?.stderr : undefined) || undefined,
   };

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { shellWord } from "../../base/text/command-line.ts";
-import { PortolanError } from "../../errors/index.ts";
+import { type ErrorCode, PortolanError } from "../../errors/index.ts";
 import { type ServerConfig, DEFAULT_LIMITS, type JsonObject } from "../../model/index.ts";
 import {
   type Call,
@@ -43,6 +43,16 @@ export type ServerState =
   | "failed"
   | "stopped";
 
+/** A new generation that could not start, while the earlier one continues to serve. */
+export interface FailedReplacement {
+  /** The config that is not in use; of a restart, the one that is. */
+  readonly config: ServerConfig;
+  readonly code: ErrorCode;
+  /** Which process serves, and why the new one does not. */
+  readonly message: string;
+  readonly hint: string;
+}
+
 const TOOLS: ReadonlySet<ListName> = new Set(["tools"]);
 
 export interface MemberOptions extends ServerContext {
@@ -81,6 +91,10 @@ export class Member {
   readonly users: UserMembers;
   config: ServerConfig;
   since: Date = new Date();
+  /** Set while this generation serves because a newer one could not start. */
+  failedReplacement: FailedReplacement | undefined;
+  /** True while an earlier generation serves: a failure of this one is not yet a failure of the server. */
+  isCandidate = false;
   readonly #options: MemberOptions;
   readonly #calls: MemberCalls;
   #policy: Policy;
@@ -307,14 +321,41 @@ export class Member {
   /** Applies other settings to the same processes: calls and sessions continue. */
   configure(config: ServerConfig): void {
     this.config = config;
+    this.failedReplacement = undefined;
     this.#policy = this.#policyOf(config);
     this.processes.configure(config);
     this.users.configure(config);
     this.pins.compare();
   }
 
+  /** Notes where the config of the server is now. */
+  move(origin: ServerConfig["origin"]): void {
+    this.config = { ...this.config, origin };
+    const { failedReplacement: failed } = this;
+    if (failed !== undefined) this.failedReplacement = { ...failed, config: { ...failed.config, origin } };
+  }
+
+  /** A newer generation could not start, so this one continues. */
+  replacementFailed(next: Member, why: "config" | "restart"): void {
+    const { error } = next.lastError;
+    if (error === undefined) return;
+    const cause = next.lastError.reason().reason ?? error.message;
+    const { alias } = this;
+    const message =
+      why === "config"
+        ? `${alias} runs with the earlier configuration; the new one failed: ${cause}`
+        : `${alias} was not restarted, and its earlier process continues; the new process failed: ${cause}`;
+    const hint = `${error.hint}${this.isOfProgram ? "" : replacementHint(alias, error.code)}`;
+    this.failedReplacement = { config: next.config, code: error.code, message, hint };
+    const { code } = error;
+    this.#options.events.emit({
+      ...{ type: "mcp.server_replacement_failed", server: alias, code, reason: message, hint },
+    });
+  }
+
   /** Takes over from an older generation, which finishes its calls. Resolves when that one has stopped. */
   async takeOver(old: Member): Promise<void> {
+    if (this.isCandidate) this.#becomeCurrent();
     this.inheritLists(old);
     // The stderr of another program explains nothing about this one.
     if (isDeepStrictEqual(this.config.endpoint, old.config.endpoint))
@@ -436,8 +477,14 @@ export class Member {
     return new PortolanError("SERVER_DISABLED", `${alias} is disabled`, { server: alias, hint });
   }
 
+  /** Its failure, which was not reported before, is the failure of the server now. */
+  #becomeCurrent(): void {
+    this.isCandidate = false;
+    if (this.state === "failed" || this.state === "blocked") this.#emit("mcp.server_failed");
+  }
+
   #emit(type: ServerEvent["type"]): void {
-    if (this.#isSilent) return;
+    if (this.#isSilent || (this.isCandidate && type === "mcp.server_failed")) return;
     const { user, events } = this.#options;
     // A caller without a login is no failure of the server; the caller gets the link to one.
     const isLogin = this.processes.main.lastFault?.error.code === "AUTH_REQUIRED";
@@ -454,6 +501,14 @@ export class Member {
     const isOfUser = this.#options.user !== undefined;
     return memberPolicy(config, { isOfUser, isPerCaller: this.isPerCaller });
   }
+}
+
+function replacementHint(alias: string, code: ErrorCode): string {
+  const again = ` To try again: portolan restart ${alias}.`;
+  const isProcess = code === "SERVER_START_FAILED" || code === "SERVER_CRASHED";
+  return isProcess
+    ? `${again} If two processes of this server cannot run at the same time: portolan restart ${alias} --stop-first.`
+    : again;
 }
 
 /** The inventory of one user is not kept on disk. */

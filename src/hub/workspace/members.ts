@@ -1,15 +1,15 @@
 // Members of a hub as the config files demand: servers are added, removed, and replaced by new generations.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { isDeepStrictEqual } from "node:util";
 import type { CatalogChange } from "../../catalog/index.ts";
 import type { Contracts } from "../../contracts/index.ts";
 import { toPortolanError } from "../../errors/index.ts";
 import type { ServerConfig } from "../../model/index.ts";
 import { inWorkspaceFolder } from "./config.ts";
 import type { Hub } from "../hub.ts";
-import type { Member } from "../member/member.ts";
+import type { FailedReplacement, Member } from "../member/member.ts";
 import type { OpenedHub } from "../open-hub.ts";
+import { isExclusive, isSameProcess, keepsOld, withEarlierProgram } from "./replacement.ts";
 
 /** The shortest time that the rest gets after the others, where opening waits for most servers. */
 const PATIENCE_MS = 1_000;
@@ -22,6 +22,20 @@ export interface MembersOptions {
   readonly leaveOut: ((server: ServerConfig) => boolean) | undefined;
   /** Called before a server is removed, or a new generation of it starts. */
   readonly replaces: (alias: string) => void;
+}
+
+export interface RestartOptions {
+  /** For the event; default: "as requested". */
+  readonly reason?: string;
+  /** End the old process first, because two processes of the server cannot run at the same time. */
+  readonly stopFirst?: boolean;
+  /** False: the old process ends also if the new one cannot start. */
+  readonly mayKeep?: boolean;
+}
+
+interface Replacing extends Pick<RestartOptions, "stopFirst" | "mayKeep"> {
+  /** The number of the restart; absent for a changed config. */
+  readonly restart?: number;
 }
 
 export interface Waiting {
@@ -109,16 +123,21 @@ export class Members {
 
   /**
    * Replaces the processes of a server by new ones, also those of a lazy or failed server. Calls in flight finish on the old
-   * ones. Resolves when the new generation is ready or has failed.
+   * ones. Resolves when the new generation is ready or has failed. If it failed, the old one may continue (`keepsOld`).
    */
-  async restart(alias: string, reason = "as requested"): Promise<void> {
+  async restart(
+    alias: string,
+    { reason = "as requested", stopFirst, mayKeep }: RestartOptions = {},
+  ): Promise<void> {
     await this.#changing;
     const current = this.#hub.member(alias);
-    // A changed config that is just starting must not be lost.
-    const { config } = this.#next.get(alias) ?? current;
+    // A changed config that is just starting, or that could not start, must not be lost.
+    const { config } = this.#next.get(alias) ?? current.failedReplacement ?? current;
     if (!config.enabled && current.unavailable !== undefined) throw current.unavailable;
-    await this.#track(this.#replace(config, current, (this.#restarts += 1)));
+    const restart = (this.#restarts += 1);
+    await this.#track(this.#replace(config, current, { restart, stopFirst, mayKeep }));
     const next = this.#hub.member(alias);
+    if (next.failedReplacement !== undefined) return;
     try {
       await next.start();
       // Until a driver is verified, its calls go to the process from before.
@@ -130,8 +149,11 @@ export class Members {
     this.#hub.events.emit({ type: "mcp.server_restarted", server: alias, reason });
   }
 
-  /** Looks up the secrets of all servers again, and restarts those that were started with other values. */
-  async renewSecrets(): Promise<RenewedSecrets> {
+  /**
+   * Looks up the secrets of all servers again, and restarts those that were started with other values. Also tries these replacements
+   * again that failed earlier.
+   */
+  async renewSecrets(earlier: readonly FailedReplacement[] = []): Promise<RenewedSecrets> {
     await this.#changing;
     const problems: string[] = [];
     const checked = this.#hub.members.map(async (member) => {
@@ -146,7 +168,15 @@ export class Members {
       return isNew ? [member.alias] : [];
     });
     const restarted = (await Promise.all(checked)).flat().toSorted();
-    await Promise.all(restarted.map((alias) => this.restart(alias, "with new secrets")));
+    // The earlier values may have been withdrawn, so no process continues with them.
+    const renewal: RestartOptions = { reason: "with new secrets", mayKeep: false };
+    await Promise.all(restarted.map((alias) => this.restart(alias, renewal)));
+    const again = this.#hub.members.filter(
+      ({ failedReplacement: failed }) => failed !== undefined && earlier.includes(failed),
+    );
+    await Promise.all(
+      again.map(({ alias }) => this.restart(alias, { reason: "with its new configuration" })),
+    );
     // The cause of a failed start may be gone, such as a missing secret or folder: its next try is not awaited.
     for (const member of this.#hub.members)
       if (!restarted.includes(member.alias) && (member.state === "failed" || member.state === "blocked"))
@@ -168,11 +198,10 @@ export class Members {
   }
 
   #failed(aliases: ReadonlySet<string>): Reloaded["failed"] {
-    return this.#hub.members.flatMap(({ alias, unavailable }) =>
-      unavailable === undefined || !aliases.has(alias)
-        ? []
-        : [{ server: alias, reason: unavailable.message }],
-    );
+    return this.#hub.members.flatMap(({ alias, unavailable, failedReplacement }) => {
+      const reason = unavailable?.message ?? failedReplacement?.message;
+      return reason === undefined || !aliases.has(alias) ? [] : [{ server: alias, reason }];
+    });
   }
 
   /** Resolves when the tools are known: at once from the last run, or when the server is ready or has failed. */
@@ -199,18 +228,21 @@ export class Members {
   /** Notes where the config of a server is now: lines may have been inserted before it. */
   #move(alias: string, origin: ServerConfig["origin"]): void {
     const current = this.#hub.members.find((member) => member.alias === alias);
-    for (const member of [current, this.#next.get(alias)])
-      if (member !== undefined) member.config = { ...member.config, origin };
+    for (const member of [current, this.#next.get(alias)]) member?.move(origin);
   }
 
   /** Replaces the processes of a server, also if its config is the same. */
   async #startAnew(server: ServerConfig): Promise<void> {
     const current = this.#hub.members.find(({ alias }) => alias === server.alias);
     if (current === undefined) return this.#join(server);
-    await this.#replace(server, current, (this.#restarts += 1));
+    await this.#replace(server, current, { restart: (this.#restarts += 1) });
   }
 
-  async #replace(server: ServerConfig, current: Member, restart?: number): Promise<void> {
+  async #replace(
+    server: ServerConfig,
+    current: Member,
+    { restart, stopFirst = false, mayKeep = true }: Replacing = {},
+  ): Promise<void> {
     const { alias } = server;
     const before = this.#next.get(alias);
     this.#replaces(alias);
@@ -223,14 +255,17 @@ export class Members {
     try {
       // A newer config replaces the one that is still starting.
       const stopped = before?.stop({ isSilent: true });
-      if (isExclusive(current.config) || isExclusive(server)) {
+      if (stopFirst || isExclusive(current.config) || isExclusive(server)) {
         await stopped;
         return await this.#replaceAfter(member, current);
       }
-      const begun = member.begin();
+      member.isCandidate = true;
+      const begun = this.#tryStart(member, current, restart !== undefined);
       await stopped;
       await begun;
+      const keeps = mayKeep && (await keepsOld(current, member));
       if (this.#hub.closed || this.#next.get(alias) !== member) return await member.stop({ isSilent: true });
+      if (keeps) return await this.#keep(current, member);
       const gone = this.#takeOver(member, current);
       // The start may have failed because of the old process (a port, a lock), so it is tried again without it.
       if (member.state === "failed") void gone.then(() => this.#retryAlone(member));
@@ -239,6 +274,23 @@ export class Members {
       contracts = undefined;
       done();
     }
+  }
+
+  /** A lazy server that is restarted while it runs is started now, so that a failure is known before the old process ends. */
+  async #tryStart(member: Member, current: Member, isRestart: boolean): Promise<void> {
+    await member.begin();
+    const isWorking = current.processes.main.live !== undefined && !member.isPerCaller;
+    if (isRestart && isWorking && member.state === "idle") await member.start().catch(() => {});
+  }
+
+  /** The new generation could not start: the old one continues, with the new settings that need no other process. */
+  async #keep(current: Member, member: Member): Promise<void> {
+    this.#next.delete(member.alias);
+    const isSame = isSameProcess(current.config, member.config);
+    current.configure(withEarlierProgram(member.config, current.config));
+    current.replacementFailed(member, isSame ? "restart" : "config");
+    this.#hub.changed();
+    await member.stop({ isSilent: true });
   }
 
   /** Replaces a server that cannot run twice: calls wait while the old process ends and the new one starts. */
@@ -275,26 +327,6 @@ export class Members {
 function contractsIn({ config, processes }: Member): Contracts | undefined {
   if (config.endpoint.transport !== "contracts") return undefined;
   return processes.handle?.upstream as Contracts | undefined;
-}
-
-/** True when both configs result in the same processes. */
-function isSameProcess(a: ServerConfig, b: ServerConfig): boolean {
-  if (b.endpoint.transport === "contracts") return false;
-  const identity = ({ endpoint, era, limits, launch, enabled, shared }: ServerConfig): unknown => [
-    endpoint,
-    era,
-    limits,
-    launch,
-    enabled,
-    shared ?? true,
-  ];
-  return isDeepStrictEqual(identity(a), identity(b));
-}
-
-/** True when two processes would conflict: they share a kept HOME, or a port that the URL names. */
-function isExclusive({ enabled, endpoint, launch }: ServerConfig): boolean {
-  if (!enabled) return false;
-  return launch?.sandbox?.home === "kept" || ("program" in endpoint && endpoint.program !== undefined);
 }
 
 /** Resolves when all have settled, or the time is over. With "most", also when the rest has taken twice as long as the others. */

@@ -22,8 +22,9 @@ import type { EventBus, HubEvent, PinsComparedEvent } from "../events.ts";
 import type { Hub } from "../hub.ts";
 import type { DriverPins } from "../pins/driver-pins.ts";
 import type { PinBook } from "../pins/pin-book.ts";
+import type { FailedReplacement } from "../member/member.ts";
 import { registryTokens } from "./registry-tokens.ts";
-import { Members, type RenewedSecrets } from "./members.ts";
+import { Members, type RenewedSecrets, type RestartOptions } from "./members.ts";
 import type { StderrLogs } from "../member/stderr-log.ts";
 import { mergeSettings, openHub } from "../open-hub.ts";
 import { packagedDrivers } from "./packaged-drivers.ts";
@@ -56,10 +57,13 @@ export interface OpenedWorkspace {
    * the config from before. Returns the errors of the files; undefined for a workspace whose files are not watched.
    */
   reload(): Promise<readonly Diagnostic[] | undefined>;
-  /** Looks up secrets again, and restarts the servers that were started with other values. Resolves when they are ready or have failed. */
-  renewSecrets(): Promise<RenewedSecrets>;
+  /**
+   * Looks up secrets again, and restarts the servers that were started with other values. Also tries these failed replacements again.
+   * Resolves when the servers are ready or have failed.
+   */
+  renewSecrets(earlier?: readonly FailedReplacement[]): Promise<RenewedSecrets>;
   /** Replaces the processes of a server. Resolves when the new ones are ready or have failed. */
-  restart(alias: string): Promise<void>;
+  restart(alias: string, options?: Pick<RestartOptions, "stopFirst">): Promise<void>;
   /** Resolves when every server that starts with the workspace is ready, or has failed for the first time. */
   settled(): Promise<void>;
   /** `reason` is the message of calls that were running. */
@@ -249,8 +253,8 @@ export async function openWorkspaceHub(
       await Promise.allSettled(unapplied);
       return found.filter(({ severity }) => severity === "error");
     },
-    renewSecrets: () => members.renewSecrets(),
-    restart: (alias) => members.restart(alias),
+    renewSecrets: (earlier) => members.renewSecrets(earlier),
+    restart: (alias, how) => members.restart(alias, how),
     settled: () => applying.then(() => members.settled()),
     close,
   };
@@ -275,9 +279,9 @@ function failureReporter(report: Report): (event: HubEvent) => void {
   const reported = new Set<string>();
   return (event) => {
     if (event.type === "mcp.pins_compared") return reportPins(event, report);
-    if (event.type !== "mcp.server_failed") return;
+    if (event.type !== "mcp.server_failed" && event.type !== "mcp.server_replacement_failed") return;
     const { server, code = "SERVER_UNAVAILABLE", reason = "it failed", hint } = event;
-    const message = `${server} cannot be used now: ${reason}`;
+    const message = event.type === "mcp.server_failed" ? `${server} cannot be used now: ${reason}` : reason;
     if (reported.has(message)) return;
     reported.add(message);
     report({ code, severity: "warning", server, message, hint });

@@ -1,0 +1,178 @@
+// Replacement of running servers: a new process that cannot start does not end the old one, unless the change takes rights away.
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { openGateway, type OpenedGateway } from "../../src/gateway/index.ts";
+import type { HubEvent, ServerHealth } from "../../src/hub/index.ts";
+import { until } from "../helpers/connect.ts";
+import { isRunning, temporary } from "../helpers/workspace.ts";
+
+/** Answers `who` with its process id. It loads the files among its arguments. */
+const PROGRAM = `
+for (const word of process.argv.slice(2)) if (word.endsWith(".cjs")) require(word);
+const send = (id, result) => console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
+require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method } = JSON.parse(line);
+  if (method === "initialize") send(id, { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "s", version: "1" } });
+  else if (method === "tools/list") send(id, { tools: [{ name: "who", inputSchema: { type: "object" } }] });
+  else if (id !== undefined) send(id, { content: [{ type: "text", text: String(process.pid) }] });
+}).on("close", () => process.exit());
+`;
+
+interface Settings {
+  readonly args?: readonly string[];
+  readonly [setting: string]: unknown;
+}
+
+interface Running {
+  readonly events: HubEvent[];
+  /** Writes the config and the program, and waits until the gateway has applied them. */
+  save(server: Settings, program?: string): Promise<void>;
+  restart(): Promise<void>;
+  reload(): Promise<void>;
+  health(): ServerHealth;
+  /** The process id that a call returns, or the error of the call. */
+  who(): Promise<string>;
+}
+
+async function run(first: Settings = {}): Promise<Running> {
+  const folder = temporary();
+  const file = join(folder, "server.cjs");
+  const write = ({ args = [], ...more }: Settings, program: string): void => {
+    writeFileSync(file, program);
+    const one = { command: process.execPath, sandbox: "off", ...more, args: [file, ...args] };
+    writeFileSync(join(folder, "portolan.yaml"), JSON.stringify({ version: 1, servers: { one } }));
+  };
+  write(first, PROGRAM);
+  const events: HubEvent[] = [];
+  const gateway: OpenedGateway = await openGateway(folder, {
+    ...{ snapshots: false, onDiagnostic: () => {}, settings: { auth: "none" } },
+    onEvent: (event: HubEvent) => void events.push(event),
+  });
+  onTestFinished(() => gateway.close());
+  await gateway.settled();
+  const { hub } = gateway.workspace;
+  const reload = async (): Promise<void> => void (await gateway.reload());
+  return {
+    events,
+    reload,
+    save: (server, program = PROGRAM) => {
+      write(server, program);
+      return reload();
+    },
+    restart: () => gateway.workspace.restart("one"),
+    health: () => gateway.health()[0] as ServerHealth,
+    who: () =>
+      hub.request({ method: "tools/call", params: { name: hub.fullToolName("one", "who") } }).then(
+        ({ content }) => (content as { text: string }[])[0]?.text ?? "",
+        (error: Error) => error.message,
+      ),
+  };
+}
+
+const BROKEN = 'throw new Error("broken script");';
+
+test("a restart whose process cannot start leaves the old process, and the next restart replaces it", async () => {
+  const one = await run();
+  const before = await one.who();
+  await one.save({}, BROKEN);
+  await one.restart();
+  expect(await one.who()).toBe(before);
+  expect(one.health()).toMatchObject({
+    state: "ready",
+    failedReplacement: {
+      code: "SERVER_START_FAILED",
+      message:
+        "one was not restarted, and its earlier process continues; the new process failed: one exited with code 1: Error: broken script",
+      hint: expect.stringContaining("To try again: portolan restart one") as string,
+    },
+  });
+  const types = (): string[] => one.events.map(({ type }) => type);
+  expect(types()).toContain("mcp.server_replacement_failed");
+  expect(types()).not.toContain("mcp.server_failed");
+  expect(types()).not.toContain("mcp.server_restarted");
+  await one.save({}, PROGRAM);
+  await one.restart();
+  expect(one.health()).toMatchObject({ state: "ready", failedReplacement: undefined });
+  expect(await one.who()).not.toBe(before);
+});
+
+test("a lazy server that runs is not taken down by a restart that fails", async () => {
+  const one = await run({ start: "lazy" });
+  const before = await one.who();
+  await one.save({ start: "lazy" }, BROKEN);
+  await one.restart();
+  expect(await one.who()).toBe(before);
+});
+
+test("a changed command that cannot start leaves the old process; a later change shows only its own cause", async () => {
+  const one = await run();
+  const before = await one.who();
+  await one.save({ args: ["./first.cjs"], tool_blocklist: ["who"] });
+  const message = (): string | undefined => one.health().failedReplacement?.message;
+  expect(message()).toMatch(/^one runs with the earlier configuration; the new one failed: .*first\.cjs/);
+  // Rules apply to the old process too.
+  expect(await one.who()).toContain("who");
+  expect(one.health()).toMatchObject({ state: "ready", tools: 0 });
+  const reloads = one.events.filter((event) => event.type === "mcp.config_reloaded");
+  expect(reloads.at(-1)).toMatchObject({ changed: ["one"], failed: [{ server: "one", reason: message() }] });
+  await one.save({ args: ["./second.cjs"] });
+  expect(message()).toContain("second.cjs");
+  expect(message()).not.toContain("first.cjs");
+  expect(await one.who()).toBe(before);
+  // The earlier config is in use already.
+  await one.save({});
+  expect(message()).toBeUndefined();
+  expect(await one.who()).toBe(before);
+});
+
+test("a reload tries the new configuration again", async () => {
+  const late = join(temporary(), "late.cjs");
+  const one = await run();
+  const before = await one.who();
+  await one.save({ args: [late] });
+  expect(await one.who()).toBe(before);
+  writeFileSync(late, "");
+  await one.reload();
+  expect(one.health().failedReplacement).toBeUndefined();
+  expect(await one.who()).toMatch(/^\d+$/);
+  expect(await one.who()).not.toBe(before);
+});
+
+/** The value of a reference in an argument. */
+const NAME = "PORTOLAN_REPLACEMENT_TEST";
+
+test.each([
+  ["a removed variable", { env: { A: "1" } }, {}],
+  ["another sandbox", {}, { sandbox: { mode: "off", network: [] } }],
+  ["a removed reference in an argument", { args: [`\${${NAME}}`] }, {}],
+])("%s ends the old process, although the new one cannot start", async (_, first, second) => {
+  vi.stubEnv(NAME, "value");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const one = await run(first);
+  const before = Number(await one.who());
+  expect(isRunning(before)).toBe(true);
+  await one.save({ ...second, args: ["./nowhere.cjs"] });
+  expect(one.health()).toMatchObject({ failedReplacement: undefined });
+  expect(one.health().error?.message).toContain("nowhere.cjs");
+  await until(() => !isRunning(before));
+});
+
+test("a program that says that another process runs is started again after the old one has ended", async () => {
+  const lock = join(temporary(), "lock");
+  const program = `
+const { mkdirSync, rmdirSync } = require("node:fs");
+try { mkdirSync(${JSON.stringify(lock)}); } catch { console.error("already running"); process.exit(1); }
+process.on("exit", () => rmdirSync(${JSON.stringify(lock)}));
+process.on("SIGTERM", () => process.exit());
+${PROGRAM}`;
+  const one = await run();
+  await one.save({ env: { RUN: "1" } }, program);
+  const before = await one.who();
+  await one.restart();
+  await until(async () => {
+    const now = await one.who();
+    return /^\d+$/.test(now) && now !== before;
+  });
+});
