@@ -74,6 +74,8 @@ export interface ReloadResult {
   readonly hasFiles: boolean;
   /** Errors, because of which the earlier config stays in use. */
   readonly problems: readonly string[];
+  /** Why single servers keep their earlier secrets; absent from an older gateway. */
+  readonly serverProblems?: readonly string[];
   /** Servers that were restarted, because their secrets have other values now; absent from an older gateway. */
   readonly restarted?: readonly string[];
   /** Servers that changed files added or changed since the last reload; absent from an older gateway. */
@@ -83,7 +85,7 @@ export interface ReloadResult {
   readonly applied?: readonly string[];
   /** Changed settings that take effect after a restart of the gateway; an older gateway reports them in `problems`. */
   readonly restart?: readonly string[];
-  /** The servers that were changed or restarted, as they are now; absent from an older gateway. */
+  /** The servers that were changed or restarted, or could not be, as they are now; absent from an older gateway. */
   readonly servers?: readonly ServerHealth[];
 }
 

@@ -125,6 +125,8 @@ export interface ReloadOutcome {
   readonly hasFiles: boolean;
   /** Errors, because of which the earlier config stays in use. */
   readonly problems: readonly string[];
+  /** Why single servers keep their earlier secrets, although the config is in use. */
+  readonly serverProblems: readonly string[];
   /** Servers that were restarted, because their secrets have other values now. */
   readonly restarted: readonly string[];
   /** Servers that changed files added or changed since the last `reload()`. */
@@ -367,13 +369,14 @@ async function createGateway(
       () => undefined,
       (thrown: unknown) => toPortolanError(thrown).message,
     );
-    const { restarted, problems: kept } = await workspace.renewSecrets(earlier);
-    const problems = [...fileProblems, settingsProblem, tlsProblem, ...kept];
+    const { restarted, problems: serverProblems } = await workspace.renewSecrets(earlier);
+    const problems = [...fileProblems, settingsProblem, tlsProblem];
     const applied = [...appliedSettings].toSorted();
     appliedSettings.clear();
     return {
       hasFiles: errors !== undefined,
       problems: problems.filter((one) => one !== undefined),
+      serverProblems,
       restarted,
       changed: touched.filter(isThere),
       removed: touched.filter((alias) => !isThere(alias)),

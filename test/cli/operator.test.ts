@@ -261,7 +261,8 @@ test("secrets set and a reload use new secrets: they restart their servers, and 
   expect(await reload()).toMatchObject({ problems: [], restarted: [] });
   expect((await run("secrets", "rm", "TOKEN")).code).toBe(0);
   expect(await reload()).toMatchObject({
-    problems: [
+    problems: [],
+    serverProblems: [
       expect.stringContaining(
         "shell keeps its earlier secrets, because they could not be read again: A secret is missing: TOKEN",
       ),
@@ -286,6 +287,52 @@ test("secrets set and a reload use new secrets: they restart their servers, and 
   expect(await reload()).toMatchObject({ problems: [], restarted: [] });
   expect(await isAccepted(old)).toBe(false);
   for (const token of [`${TOKEN}-new`, renewed.out.trim()]) expect(await isAccepted(token)).toBe(true);
+});
+
+test("reload, restart and grant say whether the server started, with their exit codes", async () => {
+  const { cwd, top, run, save } = setUp({});
+  const program = join(cwd, "server.mjs");
+  const { args } = stdioCommand("--era=modern");
+  const other = { ...fixture(), env: { OTHER: "${file:other}" } };
+  writeFileSync(join(cwd, "other"), "value", { mode: 0o600 });
+  writeFileSync(program, `await import(${JSON.stringify(args[0])});`);
+  const one = {
+    command: process.execPath,
+    args: [program, "--era=modern"],
+    sandbox: { fs: { read: ["/"] } },
+  };
+  save({ servers: { one, other } });
+  expect((await run("serve", "--daemon")).code).toBe(0);
+  expect(await run("reload", "--text")).toMatchObject({ code: 0 });
+
+  writeFileSync(program, 'throw new Error("broken script");');
+  const restarted = await run("restart", "one", "--text");
+  expect(restarted.code).toBe(3);
+  expect(restarted.err).toContain("could not restart the server");
+  expect(restarted.out).toMatch(/^one ready: \d+ tools\n.*earlier process continues.*broken script/);
+  expect((await run("call", "one.echo", "text=x")).code).toBe(0);
+  expect(await run("reload", "--text")).toMatchObject({
+    ...{ code: 3, out: expect.stringContaining("the new process failed") as string },
+  });
+
+  // Another sandbox ends the old process, so that the server is down.
+  const granted = await run("grant", "one", "--write", top, "--text");
+  expect(granted.code).toBe(3);
+  expect(granted.out).toMatch(/^one failed: .*broken script/m);
+  writeFileSync(program, `await import(${JSON.stringify(args[0])});`);
+  const revoked = await run("revoke", "one", "--write", top, "--text");
+  expect(revoked.code).toBe(0);
+  expect(revoked.out).toMatch(/^one ready: \d+ tools/m);
+
+  // The secret of another server concerns neither the files nor this server.
+  renameSync(join(cwd, "other"), join(cwd, "elsewhere"));
+  const beside = await run("grant", "one", "--write", top, "--text");
+  expect(beside.code).toBe(0);
+  expect(beside.err).toContain("other keeps its earlier secrets");
+  const reloaded = await run("reload", "--text");
+  expect(reloaded.code).toBe(3);
+  expect(reloaded.out).toContain("other keeps its earlier secrets");
+  expect(reloaded.out).not.toContain("completely or not at all");
 });
 
 test("list and why show what a caller may use, as the gateway does; refused calls are in the log and the events", async () => {

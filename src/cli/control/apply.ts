@@ -7,7 +7,7 @@ import { toPortolanError } from "../../errors/index.ts";
 import type { ServerHealth } from "../../hub/index.ts";
 import type { Cli } from "../context.ts";
 import { withSlowNote, withSpinner } from "../output/progress.ts";
-import { describeHealth } from "../output/server-state.ts";
+import { describeHealth, hasFailed } from "../output/server-state.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { optionFor } from "../workspace/elsewhere.ts";
 import { findWorkspace } from "../workspace/folder.ts";
@@ -22,14 +22,16 @@ export const AS_A_WHOLE =
 interface AppliedGateway extends GatewayField {
   /** True if the gateway uses the changed file, and no new call is served with the config from before. */
   readonly applied: boolean;
-  /** The state of the server that was added. */
+  /** Why single servers keep their earlier secrets. */
+  readonly serverProblems?: readonly string[];
+  /** The state of the server that was added or changed. */
   readonly health?: ServerHealth;
 }
 
 interface Outcome {
   readonly field: AppliedGateway;
   readonly text: string;
-  /** The state of the added server. */
+  /** The state of the added or changed server. */
   readonly state?: string;
   /** The exit code of the command. */
   readonly code: 0 | 2 | 3;
@@ -46,27 +48,30 @@ export interface AppliedChange {
 
 /**
  * Lets the gateways read their files again. Resolves when the servers of the change have taken over or have failed. With the
- * alias of an added server, its state is part of the outcome.
+ * alias of an added or changed server, its state is part of the outcome.
  */
-export async function applyToGateways(cli: Cli, added?: string): Promise<AppliedChange> {
+export async function applyToGateways(cli: Cli, server?: string): Promise<AppliedChange> {
   const { output } = cli;
   const gateways = await findAffected(cli);
   const outcomes = await withSpinner(cli, async (spinner) => {
     const waiting = "waiting for the running gateway to apply the change";
     if (gateways.length > 0) spinner.start(waiting);
     const apply = (): Promise<Outcome[]> =>
-      Promise.all(gateways.map((gateway) => applyTo(cli, gateway, added)));
+      Promise.all(gateways.map((gateway) => applyTo(cli, gateway, server)));
     // A gateway installs a server that was added.
-    return added === undefined ? apply() : withSlowNote(cli, () => waiting, apply);
+    return server === undefined ? apply() : withSlowNote(cli, () => waiting, apply);
   });
   return {
     fields: outcomes.length === 0 ? {} : { gateways: outcomes.map(({ field }) => field) },
     code: Math.max(0, ...outcomes.map(({ code }) => code)),
     print: () => {
-      for (const { text, code, state } of outcomes)
+      for (const { text, code, state, field } of outcomes) {
+        for (const problem of field.serverProblems ?? [])
+          output.note(`${output.noteColors.yellow("warning")} ${plainLine(problem, 1_000)}`);
         if (state !== undefined) output.print(`${output.colors.dim(text)}\n${state}`);
         else if (code === 0) output.print(output.colors.dim(text));
         else output.note(`${output.noteColors.yellow("warning")} ${text}`);
+      }
     },
   };
 }
@@ -82,7 +87,7 @@ async function findAffected(cli: Cli): Promise<readonly RunningGateway[]> {
 async function applyTo(
   { io, interrupt, output }: Cli,
   gateway: RunningGateway,
-  added: string | undefined,
+  server: string | undefined,
 ): Promise<Outcome> {
   const label = gatewayLabel(gateway);
   const failed = (code: 2 | 3, problems: readonly string[], text: string): Outcome => ({
@@ -91,7 +96,11 @@ async function applyTo(
     code,
   });
   try {
-    const { hasFiles, problems } = await withGateway(gateway, (client) => client.reload(interrupt.signal));
+    const {
+      hasFiles,
+      problems,
+      serverProblems = [],
+    } = await withGateway(gateway, (client) => client.reload(interrupt.signal));
     if (!hasFiles) {
       const reason = "it reads the config files of MCP clients only when it starts";
       // A client starts its gateway on stdio itself.
@@ -108,8 +117,12 @@ async function applyTo(
         `The gateway ${label} has not applied all changes. ${AS_A_WHOLE} The problems:\n${problems.map((one) => `- ${plainLine(one, 1_000)}`).join("\n")}`,
       );
     const text = `The running gateway ${label} has applied the change.`;
-    const field = { ...toGatewayField(gateway), applied: true };
-    const health = added === undefined ? undefined : await healthOf(gateway, added);
+    // The change is in use; single servers keep their earlier secrets.
+    const field = {
+      ...{ ...toGatewayField(gateway), applied: true },
+      ...(serverProblems.length === 0 ? {} : { serverProblems }),
+    };
+    const health = server === undefined ? undefined : await healthOf(gateway, server);
     if (health === undefined) return { field, text, code: 0 };
     return {
       field: { ...field, health },
@@ -130,7 +143,7 @@ async function healthOf(gateway: RunningGateway, alias: string): Promise<ServerH
 }
 
 /** A missing secret or login is the next step of the person, not a failure of the command. */
-function isUsable({ state, error }: ServerHealth): boolean {
-  const isNext = error?.code === "AUTH_REQUIRED" || error?.code === "SECRET_MISSING";
-  return isNext || error === undefined || state === "ready" || state === "idle";
+function isUsable(health: ServerHealth): boolean {
+  const isNext = health.error?.code === "AUTH_REQUIRED" || health.error?.code === "SECRET_MISSING";
+  return isNext || !hasFailed(health);
 }

@@ -128,7 +128,7 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
       exitCodes({
         0: "done",
         2: "wrong usage, or a file or setting that the gateway cannot use",
-        3: "no gateway runs, or it does not answer",
+        3: "no gateway runs, it does not answer, or a changed server did not start or keeps its earlier secrets",
       }),
     ],
   });

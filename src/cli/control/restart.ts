@@ -3,7 +3,7 @@
 import type { Cli } from "../context.ts";
 import { takeOneWord } from "../options/usage-error.ts";
 import { withSpinner } from "../output/progress.ts";
-import { describeHealth, nextCommand, serverLine } from "../output/server-state.ts";
+import { describeHealth, hasFailed, nextCommand, serverLine } from "../output/server-state.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { gatewayLabel, toGatewayField } from "../workspace/running.ts";
 import { type RawControlOptions, requireGateway, requireServed, withGateway } from "./find.ts";
@@ -25,8 +25,7 @@ export async function restart(cli: Cli, words: readonly string[], raw: RawRestar
       return client.restart(alias, interrupt.signal, raw.stopFirst);
     });
   });
-  const { state, failedReplacement } = health;
-  const isDone = (state === "ready" || state === "idle") && failedReplacement === undefined;
+  const isDone = !hasFailed(health);
   if (output.form === "json") output.json({ server: alias, gateway: toGatewayField(gateway), health });
   else {
     const { colors } = output;

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { forgetEnded, type RunningGateway } from "../../control/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Cli } from "../context.ts";
-import { nextCommand, serverLine } from "../output/server-state.ts";
+import { hasFailed, nextCommand, serverLine } from "../output/server-state.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { workspaceFolder } from "../workspace/folder.ts";
 import { gatewayLabel, toGatewayField } from "../workspace/running.ts";
@@ -19,7 +19,7 @@ import {
 
 /** The fields that an older gateway leaves out. */
 const NOTHING_RELOADED = {
-  ...{ restarted: [], changed: [], removed: [], servers: [] },
+  ...{ restarted: [], changed: [], removed: [], servers: [], serverProblems: [] },
   ...{ applied: [], restart: [] },
 };
 
@@ -73,10 +73,8 @@ async function stopOne(gateway: RunningGateway): Promise<void> {
 export async function reload(cli: Cli, raw: RawControlOptions): Promise<number> {
   const { output } = cli;
   const gateway = await requireGateway(cli, raw);
-  const { hasFiles, problems, restarted, changed, removed, servers, applied, restart } = await withGateway(
-    gateway,
-    async (client) => ({ ...NOTHING_RELOADED, ...(await client.reload()) }),
-  );
+  const { hasFiles, problems, serverProblems, restarted, changed, removed, servers, applied, restart } =
+    await withGateway(gateway, async (client) => ({ ...NOTHING_RELOADED, ...(await client.reload()) }));
   const done = hasFiles
     ? `The gateway ${gatewayLabel(gateway)} has read its config files again.`
     : "This gateway serves the servers of MCP clients. It reads the config files of the clients only when it starts. To use changes, restart the gateway.";
@@ -88,6 +86,7 @@ export async function reload(cli: Cli, raw: RawControlOptions): Promise<number> 
       gateway: toGatewayField(gateway),
       hasFiles,
       problems,
+      serverProblems,
       restarted,
       changed,
       removed,
@@ -104,6 +103,7 @@ export async function reload(cli: Cli, raw: RawControlOptions): Promise<number> 
               `The gateway ${gatewayLabel(gateway)} has not applied all changes. ${AS_A_WHOLE} The problems:`,
             ]),
         ...problems.map((problem) => `- ${plainLine(problem, 1_000)}`),
+        ...serverProblems.map((problem) => plainLine(problem, 1_000)),
         // With problems, only earlier changes of the files can have been applied.
         ...(applied.length === 0
           ? []
@@ -123,5 +123,6 @@ export async function reload(cli: Cli, raw: RawControlOptions): Promise<number> 
         ]),
       ].join("\n"),
     );
-  return problems.length === 0 ? 0 : 2;
+  if (problems.length > 0) return 2;
+  return serverProblems.length > 0 || servers.some(hasFailed) ? 3 : 0;
 }

@@ -106,7 +106,7 @@ export async function changeGrants(
   });
   const { changed = [], unchanged = [] } = edit ?? {};
   // Also without a change of the file: the running gateway may not have applied an earlier one yet.
-  const applied = isDry ? undefined : await applyToGateways(cli);
+  const applied = isDry ? undefined : await applyToGateways(cli, alias);
   const wide = wanted.write.find((path) => path === home);
   report({ alias, verb, declared, changed, unchanged, before, after, isDry, applied, wide }, cli);
   return applied?.code ?? 0;

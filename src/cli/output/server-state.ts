@@ -29,14 +29,22 @@ export function specificHint(code: string | undefined, hint: string): string {
   return plainLine(hint.startsWith(usual) ? hint.slice(usual.length).trim() : hint, 1_000);
 }
 
+/** True when a server does not run with its present configuration, because it could not start or is starting again. */
+export function hasFailed({ state, error, failedReplacement }: ServerHealth): boolean {
+  if (failedReplacement !== undefined || state === "failed" || state === "blocked") return true;
+  return error !== undefined && state !== "disabled";
+}
+
 /** `files ready: 3 tools, 1 withheld`, or its error. */
 export function serverLine(
   { alias, state, tools, withheld = 0, error, failedReplacement }: ServerHealth,
   colors: Colors,
 ): string {
   const offered = `${count(tools, "tool")}${withheld === 0 ? "" : `, ${withheld} withheld`}`;
+  // After a failed start, the server is started again.
+  const shown = error !== undefined && state === "starting" ? "failed" : state;
   const what = error === undefined ? offered : `${plainLine(error.message, 500)} [${error.code}]`;
-  const line = `${colors.bold(plainLine(alias, 60))} ${stateLabel(state, colors)}: ${what}`;
+  const line = `${colors.bold(plainLine(alias, 60))} ${stateLabel(shown, colors)}: ${what}`;
   return failedReplacement === undefined
     ? line
     : `${line}\n  ${colors.yellow(replacementLine(failedReplacement))}`;

@@ -299,7 +299,8 @@ export class ControlSession {
     const result = await this.#options.reload();
     const { changed = [], restarted = [] } = result;
     const members = this.#hub.members.filter(
-      ({ alias }) => changed.includes(alias) || restarted.includes(alias),
+      ({ alias, failedReplacement }) =>
+        changed.includes(alias) || restarted.includes(alias) || failedReplacement !== undefined,
     );
     return { ...result, servers: members.map(healthOf) };
   }
