@@ -306,6 +306,27 @@ test("the health of a server says what is installed, and close() ends the instal
   expect(workspace.health().map(({ state }) => state)).toEqual(["stopped", "stopped"]);
 });
 
+test("a server that failed stays failed while it is started again", async () => {
+  const file = join(temporary(), "starts");
+  // The second start neither fails nor becomes ready.
+  const script = `const { appendFileSync, existsSync } = require("node:fs");
+if (!existsSync(${JSON.stringify(file)})) setTimeout(() => process.exit(3), 50);
+appendFileSync(${JSON.stringify(file)}, "x");
+process.stdin.resume();`;
+  const args = ["-e", script];
+  const workspace = await openWorkspace(
+    { servers: { dying: { command: process.execPath, args, sandbox: "off", era: "legacy" } } },
+    { snapshots: false, onDiagnostic: () => {} },
+  );
+  onTestFinished(() => workspace.close());
+  const [failed] = workspace.health();
+  expect(failed).toMatchObject({ state: "failed", error: { code: "SERVER_START_FAILED" } });
+  await until(() => readFileSync(file, "utf8").length === 2);
+  expect(workspace.health()).toMatchObject([
+    { state: "failed", retrying: true, since: failed?.since, error: { code: "SERVER_START_FAILED" } },
+  ]);
+});
+
 test("mcp.server_started follows the start of the process, and stderr is that of the last start", async () => {
   const file = join(temporary(), "starts");
   const script = `const { appendFileSync, readFileSync } = require("node:fs");
@@ -354,5 +375,5 @@ test("a reload tries a server again at once whose package did not exist before",
   ]);
   registry.publish({ name: "late-server", version: "1.0.0", bin: "server.js", files: { "server.js": "" } });
   await gateway.reload();
-  expect(gateway.health()[0]?.state).toBe("starting");
+  expect(gateway.health()).toMatchObject([{ state: "blocked", retrying: true }]);
 });

@@ -24,7 +24,7 @@ import {
   Page,
   State,
 } from "../ui/parts.tsx";
-import { toneOf } from "../ui/server-state.ts";
+import { stateLabel, toneOf } from "../ui/server-state.ts";
 import { EventList } from "./event-list.tsx";
 import { eventsOf } from "./servers.tsx";
 
@@ -60,7 +60,7 @@ export function ServerPage({ alias }: { readonly alias: string }): JSX.Element {
     <Page
       title={alias}
       back={back}
-      lead={<State tone={toneOf(server)}>{server.state}</State>}
+      lead={<State tone={toneOf(server)}>{stateLabel(server)}</State>}
       actions={
         server.state !== "disabled" && (
           <>

@@ -10,7 +10,7 @@ import { AccountLine, loginCommandOf } from "../ui/account.tsx";
 import { Sparkline } from "../ui/chart.tsx";
 import { formatAge, formatBytes, formatCount, formatMs } from "../ui/format.ts";
 import { Badge, Command, Empty, Loading, Page, SearchBox, State } from "../ui/parts.tsx";
-import { toneOf } from "../ui/server-state.ts";
+import { stateLabel, toneOf } from "../ui/server-state.ts";
 
 /** With fewer servers, a search box only takes space. */
 const SEARCH_FROM = 8;
@@ -76,7 +76,7 @@ function ServerCard({
         <h2>
           <a href={href("servers", alias)}>{alias}</a>
         </h2>
-        <State tone={toneOf(server)}>{state}</State>
+        <State tone={toneOf(server)}>{stateLabel(server)}</State>
       </div>
       {error ? (
         <p class="server-error">

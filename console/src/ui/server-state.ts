@@ -14,6 +14,11 @@ const TONES: Readonly<Record<ServerHealth["state"], Tone>> = {
   disabled: "idle",
 };
 
+/** `failed, trying again` */
+export function stateLabel({ state, retrying }: Pick<ServerHealth, "state" | "retrying">): string {
+  return retrying === true ? `${state}, trying again` : state;
+}
+
 export function toneOf({ state }: Pick<ServerHealth, "state">): Tone {
   return TONES[state] ?? "idle";
 }

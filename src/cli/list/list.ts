@@ -8,7 +8,7 @@ import type { Cli, Words } from "../context.ts";
 import { refuseBothSides } from "../options/usage-error.ts";
 import { describeDiagnostic } from "../output/diagnostic.ts";
 import { describePins } from "../output/pin-lines.ts";
-import { replacementLine, specificHint, stateLabel } from "../output/server-state.ts";
+import { healthLabel, replacementLine, specificHint } from "../output/server-state.ts";
 import { exampleCall } from "../arguments/example-call.ts";
 import { findNamed, toolNotFound } from "../target/find-named.ts";
 import { type ResolvedTarget, resolveServer } from "../target/resolve.ts";
@@ -233,7 +233,7 @@ function describeWorkspace(
     const of = caller === undefined ? "" : `${own.length} of `;
     const whose = caller === undefined ? "" : ` for ${plainLine(caller.name, 80)}`;
     const count = `${of}${total} ${total === 1 ? "tool" : "tools"}${whose}`;
-    const state = server.state === "ready" ? count : `${stateLabel(server.state, colors)} · ${count}`;
+    const state = server.state === "ready" ? count : `${healthLabel(server, colors)} · ${count}`;
     const lines = [`${colors.bold(plainLine(server.alias))} ${colors.dim("·")} ${state}`];
     if (server.state === "starting")
       lines.push(colors.dim("  The server is still starting. To wait longer: portolan list --wait 5m"));

@@ -10,6 +10,11 @@ export function stateLabel(state: ServerState, colors: Colors): string {
   return statePaint(state, colors)(state);
 }
 
+/** `failed, trying again` */
+export function healthLabel({ state, retrying }: ServerHealth, colors: Colors): string {
+  return `${stateLabel(state, colors)}${retrying === true ? ", trying again" : ""}`;
+}
+
 export function statePaint(state: ServerState, colors: Colors): Paint {
   if (state === "ready") return colors.green;
   if (state === "idle" || state === "disabled" || state === "stopped") return colors.dim;
@@ -36,15 +41,11 @@ export function hasFailed({ state, error, failedReplacement }: ServerHealth): bo
 }
 
 /** `files ready: 3 tools, 1 withheld`, or its error. */
-export function serverLine(
-  { alias, state, tools, withheld = 0, error, failedReplacement }: ServerHealth,
-  colors: Colors,
-): string {
+export function serverLine(health: ServerHealth, colors: Colors): string {
+  const { alias, tools, withheld = 0, error, failedReplacement } = health;
   const offered = `${count(tools, "tool")}${withheld === 0 ? "" : `, ${withheld} withheld`}`;
-  // After a failed start, the server is started again.
-  const shown = error !== undefined && state === "starting" ? "failed" : state;
   const what = error === undefined ? offered : `${plainLine(error.message, 500)} [${error.code}]`;
-  const line = `${colors.bold(plainLine(alias, 60))} ${stateLabel(shown, colors)}: ${what}`;
+  const line = `${colors.bold(plainLine(alias, 60))} ${healthLabel(health, colors)}: ${what}`;
   return failedReplacement === undefined
     ? line
     : `${line}\n  ${colors.yellow(replacementLine(failedReplacement))}`;

@@ -40,6 +40,15 @@ it.each<[string, ServerHealth[]]>([
   expect(summarize(servers)).toBe(line);
 });
 
+it("says that a failed server is started again", () => {
+  const view = { colors: createColors(false), width: undefined, now: 0, label: (file: string) => file };
+  const error = { code: "SERVER_START_FAILED", message: "no such program", hint: "" } as const;
+  const shown = describeStatus([server("a", { state: "failed", retrying: true, error })], view);
+  expect(shown).toContain("    Portolan is trying to start the server again.");
+  const later = describeStatus([server("a", { state: "failed", error })], view);
+  expect(later).not.toContain("again");
+});
+
 it("says what is being installed for a server, and since when", () => {
   const installing = { what: "installing weather@^2", since: "2026-01-02T03:04:05.000Z" };
   const now = Date.parse(installing.since) + 200_000;

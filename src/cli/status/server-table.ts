@@ -115,6 +115,7 @@ function details(
     failedReplacement,
     restarts,
     state,
+    retrying,
     installing,
     transport,
     dedicatedProcesses: more = 0,
@@ -139,6 +140,7 @@ function details(
   if (error !== undefined) {
     add(`${plainLine(error.message, 500)} [${error.code}]`, statePaint(state, colors));
     if (error.hint !== "") add(`hint ${plainLine(error.hint, 500)}`);
+    if (retrying === true) add("Portolan is trying to start the server again.");
   } else if (state === "starting" && installing === undefined)
     add("The server is not ready yet. Run portolan status again.");
   if (failedReplacement !== undefined) {

@@ -12,7 +12,7 @@ import { takeOneWord } from "../options/usage-error.ts";
 import { describeDiagnostic } from "../output/diagnostic.ts";
 import { endpointLabel } from "../output/endpoint-label.ts";
 import { describeDifferences, describePins } from "../output/pin-lines.ts";
-import { replacementLine, sandboxLabel, sandboxPaint, stateLabel } from "../output/server-state.ts";
+import { healthLabel, replacementLine, sandboxLabel, sandboxPaint } from "../output/server-state.ts";
 import type { Paint } from "../terminal/colors.ts";
 import { count, renderRows, type Row, wrap } from "../terminal/layout.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
@@ -206,12 +206,11 @@ function describe(
   const label = pathLabeller(io);
   const rows: Row[] = [];
   const add = (name: string, value: string, paint?: Paint): void => void rows.push({ name, value, paint });
-  const { state, since, era, revision, tools, latencyMs, restarts, origin, error, stderr, sandbox, pins } =
-    health;
+  const { since, era, revision, tools, latencyMs, restarts, origin, error, stderr, sandbox, pins } = health;
   const { failedReplacement } = health;
   add(
     "state",
-    `${stateLabel(state, colors)} since ${new Date(since).toTimeString().slice(0, 8)}${restarts > 0 ? `, restarted ${count(restarts, "time")}` : ""}`,
+    `${healthLabel(health, colors)} since ${new Date(since).toTimeString().slice(0, 8)}${restarts > 0 ? `, restarted ${count(restarts, "time")}` : ""}`,
   );
   const own = runs.transport === "invoke";
   const isAddress = !own && runs.transport !== "stdio" && !runs.command.startsWith("docker ");

@@ -155,7 +155,9 @@ export async function waitFor(
   spinner.start(count === 1 ? `starting ${workspace.health()[0]?.alias}` : `starting ${count} servers`);
   const ticks = setInterval(() => {
     const health = workspace.health();
-    const left = health.filter(({ state }) => state === "starting").map(({ alias }) => alias);
+    const left = health
+      .filter(({ state, retrying }) => state === "starting" || retrying === true)
+      .map(({ alias }) => alias);
     const ready = health.filter(({ state }) => state === "ready").length;
     if (count > 1)
       spinner.update(`${ready} ready${left.length === 0 ? "" : `, waiting for ${left.join(", ")}`}`);

@@ -12,6 +12,8 @@ import { isAllowedTool } from "../views/naming.ts";
 export interface ServerHealth {
   readonly alias: string;
   readonly state: ServerState;
+  /** True while Portolan starts a server again that is `failed` or `blocked`; absent otherwise. */
+  readonly retrying?: true;
   /** ISO time of the last change of state. For a server that fails and is started again: of its first failure. */
   readonly since: string;
   readonly origin: Origin;
@@ -56,7 +58,9 @@ export interface ServerHealth {
 }
 
 export function healthOf(member: Member): ServerHealth {
-  const { alias, state, since, config, inventory } = member;
+  const { alias, since, config, inventory, retriedState } = member;
+  // A server that cannot start would otherwise change between "failed" and "starting" with every attempt.
+  const state = retriedState ?? member.state;
   const { description, plan, restarts, dedicatedCount, installing } = member.processes;
   const { error: lastError, stderr } = member.lastError;
   const { latencyMs, failedReplacement } = member;
@@ -67,6 +71,7 @@ export function healthOf(member: Member): ServerHealth {
   return {
     alias,
     state,
+    retrying: retriedState === undefined ? undefined : true,
     since: since.toISOString(),
     origin: config.origin,
     transport: description?.transport ?? config.endpoint.transport,
@@ -120,8 +125,7 @@ export function serverHint(
         ? `A call starts the server again, ${seconds} s from now at the earliest.`
         : `Portolan tries to start the server again in ${seconds} s.`,
     );
-  else if (state === "reconnecting" || state === "starting")
-    parts.push("Portolan is starting the server again.");
+  else if (state === "reconnecting") parts.push("Portolan is starting the server again.");
   // `portolan logs` shows the servers of gateways.
   const place = isOfProgram ? "the field stderr in workspace.health()" : `portolan logs ${alias}`;
   if (code === "SERVER_CRASHED") parts.push(`See the output of the server: ${place}`);

@@ -149,10 +149,10 @@ export class Member {
       policy: () => this.#policy,
       busy: () => this.#calls.isBusy,
       changed: (state) => {
-        const isRetry = this.#isFailing && (state.kind === "starting" || state.kind === "failed");
+        const isFailed = state.kind === "failed" || state.kind === "blocked";
         // Later attempts do not change since when the server has been failing.
-        if (isRetry) return;
-        this.#isFailing = state.kind === "failed" || (state.kind === "starting" && state.why === "restart");
+        if (this.#isFailing && (isFailed || state.kind === "starting")) return;
+        this.#isFailing = isFailed || (state.kind === "starting" && state.why === "restart");
         this.since = new Date();
       },
       event: (event) => this.#report(event),
@@ -259,6 +259,11 @@ export class Member {
   /** True when its last start failed, also during the next attempt. */
   get isDown(): boolean {
     return this.stopped || this.processes.main.isDown;
+  }
+
+  /** The state before the attempt that runs now, if that attempt follows a failure; otherwise undefined. */
+  get retriedState(): "failed" | "blocked" | undefined {
+    return this.config.enabled ? this.processes.main.retriedState : undefined;
   }
 
   /** True while its tools are unknown because it is starting for the first time. */

@@ -106,7 +106,15 @@ export class InstanceRunner {
   /** True when the last start failed, also during the next attempt. */
   get isDown(): boolean {
     const { state, failures } = this.#instance;
-    return state.kind === "failed" || state.kind === "blocked" || (state.kind === "starting" && failures > 0);
+    if (state.kind === "starting") return failures > 0 || state.why === "retry";
+    return state.kind === "failed" || state.kind === "blocked";
+  }
+
+  /** The state before the attempt that runs now, if that attempt follows a failure; otherwise undefined. */
+  get retriedState(): "failed" | "blocked" | undefined {
+    const { state } = this;
+    if (state.kind !== "starting" || state.why !== "retry") return undefined;
+    return this.lastFault?.kind === "blocking" ? "blocked" : "failed";
   }
 
   /** The error of calls that are rejected now, with the time of the next attempt. */

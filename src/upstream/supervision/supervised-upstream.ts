@@ -109,6 +109,11 @@ export class SupervisedUpstream implements Upstream {
     return this.#runner.isDown;
   }
 
+  /** The state before the attempt that runs now, if that attempt follows a failure; otherwise undefined. */
+  get retriedState(): "failed" | "blocked" | undefined {
+    return this.#runner.retriedState;
+  }
+
   /** The error of calls that are rejected now, with the time of the next attempt. */
   get unavailable(): PortolanError | undefined {
     return this.#runner.unavailable;
