@@ -75,6 +75,7 @@ export {
   programWords,
   unsetDataFile,
 } from "./sandbox/known-servers.ts";
+export { type NamedHost, ungrantedHosts } from "./sandbox/named-hosts.ts";
 export {
   connectionDenials,
   createDeniedReport,

@@ -67,6 +67,22 @@ describe("on a terminal", needs("a terminal", "bubblewrap"), () => {
     expect(err).not.toContain("--allow-write /var/log");
   });
 
+  it("asks about the hosts in variables, and grants them after a yes only", async () => {
+    const { text, shell } = setUp();
+    const env =
+      "--env JIRA_URL=https://jira.example.com --env DATABASE_URL=postgres://me@db.example.com:5432/x";
+    const added = shell(`portolan add work ${env} -- node -e 0`);
+    await added.shows("is started with the host jira.example.com (JIRA_URL). Allow connections to it:");
+    added.press(KEYS.enter);
+    await added.shows("is started with the host db.example.com:5432 (DATABASE_URL)");
+    added.press(`${KEYS.down}${KEYS.enter}`);
+    const { code, screen } = await added.done;
+    expect(code).toBe(0);
+    expect(screen).toContain("portolan grant work --net db.example.com:5432");
+    expect(screen).not.toContain("--net jira.example.com");
+    expect(text()).toContain("network: [jira.example.com]");
+  });
+
   it("nothing is granted on request: the error names the path and the command that grants it", async () => {
     const { home, notes, run, shell } = setUp();
     const added = shell(`portolan add files -- ${FILES(home)}`);
@@ -98,6 +114,19 @@ describe("on a terminal", needs("a terminal", "bubblewrap"), () => {
 });
 
 describe("without a terminal", needs("bubblewrap"), () => {
+  it("the flag and the YAML for the hosts in variables are printed, and nothing is granted", async () => {
+    const { text, run } = setUp();
+    const words = ["work", "--env", "DB=postgres://db.example.com/x", "--text", "--", "node", "-e", "0"];
+    const dry = await run("add", "--dry-run", ...words);
+    expect(dry.err).toContain("--allow-net db.example.com:5432");
+    expect(dry.err).toContain('sandbox: { network: ["db.example.com:5432"] }');
+    const { out } = await run("add", ...words);
+    expect(out).toContain(
+      "work: To let the server reach db.example.com:5432, which it is started with (env.DB): portolan grant work --net db.example.com:5432",
+    );
+    expect(text()).not.toContain("network");
+  });
+
   it("beside a running gateway, a grant and a revocation are in use when the command returns", async () => {
     const { notes, run } = setUp();
     expect((await run("add", "files", "--", ...FILES(notes).split(" "))).code).toBe(0);

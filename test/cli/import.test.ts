@@ -102,6 +102,22 @@ describe("import", () => {
     ]);
   });
 
+  test("--write names the grants for hosts in variables, also if their value becomes a reference", async () => {
+    const env = { JIRA_URL: "https://jira.example.com", DB_SECRET: "postgres://me:pass@db.example.com/x" };
+    const work = { command: "npx", args: ["-y", "some-server"], env };
+    const { home, folder } = place({ ".cursor/mcp.json": JSON.stringify({ mcpServers: { work } }) });
+    const passphrase = join(home, "passphrase");
+    writeFileSync(passphrase, "a long passphrase", { mode: 0o600 });
+    const ran = await portolan(["import", "--write", "--text", "--secrets", "vault"], {
+      cwd: folder,
+      env: { HOME: home, PORTOLAN_SANDBOX: "enforce", PORTOLAN_VAULT_PASSPHRASE_FILE: passphrase },
+    });
+    expect(ran.code).toBe(0);
+    expect(read(folder, "portolan.yaml")).toContain("DB_SECRET: ${DB_SECRET}");
+    expect(ran.out).toContain("portolan grant work --net jira.example.com");
+    expect(ran.out).toContain("portolan grant work --net db.example.com:5432");
+  });
+
   test("shows each file with its servers, and no secret", async () => {
     const at = place();
     const ran = await at.run("import");

@@ -8,7 +8,7 @@ import type { ServerConfig } from "../../model/index.ts";
 import { parseClient } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
 import { ownFile } from "../grants/declared.ts";
-import { withNoticedFields } from "../grants/noticed-fields.ts";
+import { type CompletedFields, withNoticedFields } from "../grants/noticed-fields.ts";
 import { openGrants } from "../grants/open-grants.ts";
 import { type CopyPlan, planCopy, writeCopy } from "../import/copy.ts";
 import { isSameServer } from "../import/same-server.ts";
@@ -46,7 +46,8 @@ export async function connect(cli: Cli, words: readonly string[], options: Conne
   const place = await openPlace(cli, options);
   const targets = await chooseTargets(cli, words, options, place.computer);
   const first = await planAll(targets, place, declaredBy(place.source));
-  const copy = await chooseImport(cli, first, place, options);
+  const openHosts = new Map<string, CompletedFields["openHosts"]>();
+  const copy = await chooseImport(cli, first, { place, options, openHosts });
   const declared = copy === undefined ? declaredBy(place.source) : await declaredAfter(place, copy);
   const plans = copy === undefined ? first : await planAll(targets, place, declared);
   if (declared.length === 0) throw nothingToServe(first, copy);
@@ -62,7 +63,7 @@ export async function connect(cli: Cli, words: readonly string[], options: Conne
   await confirm(cli, { words, options, plans: changed, adds });
   const stored = adds ? (await writeCopy(copy)).stored : undefined;
   for (const plan of changed) await write(cli, plan, place);
-  const grants = await openGrants(cli, declared, place.folder);
+  const grants = await openGrants(cli, declared, place.folder, openHosts);
   if (output.form === "json") output.json(toJson(shown, { written: true, grants }));
   else {
     const { gateways } = await io.findGateways(place.place.workspace);
@@ -131,12 +132,18 @@ async function planAll(
   return plans;
 }
 
+interface ImportContext {
+  readonly place: ConnectPlace;
+  readonly options: ConnectOptions;
+  /** Gets the hosts that imported servers are started with, and that nobody granted. */
+  readonly openHosts: Map<string, CompletedFields["openHosts"]>;
+}
+
 /** The import of servers that the workspace does not have yet: with --import, or if the person agrees. */
 async function chooseImport(
   cli: Cli,
   plans: readonly FilePlan[],
-  place: ConnectPlace,
-  options: ConnectOptions,
+  { place, options, openHosts }: ImportContext,
 ): Promise<CopyPlan | undefined> {
   const missing = plans.flatMap((plan) => plan.missing);
   if (missing.length === 0) return undefined;
@@ -155,15 +162,17 @@ async function chooseImport(
     rename: true,
     placeSecrets: secretPlacer(cli, options, { asks: options.yes !== true, isDry: options.dryRun === true }),
     // The questions about files of the servers are those of `import --write`.
-    complete: async (alias, fields) =>
-      options.dryRun === true
-        ? { fields }
-        : withNoticedFields(cli, {
-            ...{ alias, fields, folder: place.folder, strict: options.strict === true },
-            asks: options.yes !== true,
-            // The last lines of the command report what is still not granted.
-            notes: false,
-          }),
+    complete: async (alias, fields, plain) => {
+      if (options.dryRun === true) return { fields };
+      const completed = await withNoticedFields(cli, {
+        ...{ alias, fields, plain, folder: place.folder, strict: options.strict === true },
+        asks: options.yes !== true,
+        // The last lines of the command report what is still not granted.
+        notes: false,
+      });
+      openHosts.set(alias, completed.openHosts);
+      return completed;
+    },
     refuse: (server) =>
       gatewayOf(server, place.place) === undefined ? undefined : "it is a gateway of Portolan itself",
   });

@@ -11,6 +11,7 @@ import {
   type KnownServer,
   knownServer,
   programWords,
+  type NamedHost,
   type ServerConfig,
   unsetDataFile,
 } from "../../model/index.ts";
@@ -99,7 +100,7 @@ async function askHosts(cli: Cli, known: KnownServer, hosts: readonly string[]):
   });
 }
 
-async function askYesNo(
+export async function askYesNo(
   cli: Cli,
   { message, yes, no }: { readonly message: string; readonly yes: string; readonly no: string },
 ): Promise<boolean> {
@@ -163,11 +164,15 @@ async function oldData(
   return files.toSorted((a, b) => b.at - a.at)[0]?.file;
 }
 
-/** How a known server gets what its arguments do not show. `command` is the one that grants more to it. */
+/**
+ * How a known server gets what its arguments do not show, and any server the hosts that they name. `command` is the one that grants
+ * more to it.
+ */
 export async function needHints(
   { io }: Pick<Cli, "io">,
   server: ServerConfig,
   command: string | undefined,
+  named: readonly NamedHost[] = [],
 ): Promise<string[]> {
   const known = knownServer(programWords(server));
   const { home } = computerOf(io, io.cwd);
@@ -185,5 +190,11 @@ export async function needHints(
       : [
           `To let the server reach ${hostsLabel(hosts)}: ${how}${hosts.map((host) => `${option} ${shellWord(host)}`).join(" ")}`,
         ]),
+    ...named
+      .filter(({ rule }) => !hosts.includes(rule))
+      .map(
+        ({ rule, where }) =>
+          `To let the server reach ${rule}, which it is started with (${where}): ${how}${option} ${shellWord(rule)}`,
+      ),
   ];
 }

@@ -1,4 +1,4 @@
-// Notices files and folders that a server is started with and its sandbox hides, and asks what it may do with them.
+// Notices files, folders and hosts that a server is started with and its sandbox denies, and asks what it may do with them.
 
 import { basename } from "node:path";
 import { shellWord } from "../../base/text/command-line.ts";
@@ -8,9 +8,11 @@ import {
   type KnownServer,
   knownServer,
   MISSING_SCRIPT_HINT,
+  type NamedHost,
   pathGrantHint,
   programWords,
   type ServerConfig,
+  ungrantedHosts,
 } from "../../model/index.ts";
 import type { NamedPath } from "../../sandbox/index.ts";
 import type { Cli } from "../context.ts";
@@ -19,7 +21,7 @@ import { targetServer } from "../target/server-config.ts";
 import type { Target } from "../target/target.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { pathLabeller } from "../workspace/folder.ts";
-import { chooseKnownNeeds, type KnownNeeds, NO_NEEDS } from "./known-needs.ts";
+import { askYesNo, chooseKnownNeeds, type KnownNeeds, NO_NEEDS } from "./known-needs.ts";
 
 /** Absolute paths. */
 export interface NoticedGrants {
@@ -29,11 +31,17 @@ export interface NoticedGrants {
   readonly open: readonly string[];
   /** Needs of a known server that its arguments do not show, such as a data file or hosts. */
   readonly needs: KnownNeeds;
+  /** Hosts that the person granted. */
+  readonly network: readonly string[];
+  /** Hosts that nobody granted. */
+  readonly openHosts: readonly NamedHost[];
 }
 
 export interface NoticeRequest {
   /** The server as it would be started, with the grants that the user gave. Its working folder is absolute. */
   readonly server: ServerConfig;
+  /** Its arguments and variables, if `server` has references in place of secret values: such a value may name a host. */
+  readonly plain?: { readonly args?: readonly string[]; readonly env?: Readonly<Record<string, string>> };
   /** Fail instead of leaving a path hidden. */
   readonly strict: boolean;
   /** The command that grants a path, from flags such as `--allow-write P`: `Grant it with: <how>`. */
@@ -46,7 +54,10 @@ export interface NoticeRequest {
   readonly notes?: boolean;
 }
 
-export const NOTHING_NOTICED: NoticedGrants = { read: [], write: [], open: [], needs: NO_NEEDS };
+export const NOTHING_NOTICED: NoticedGrants = {
+  ...{ read: [], write: [], open: [], needs: NO_NEEDS },
+  ...{ network: [], openHosts: [] },
+};
 
 type Answer = "read" | "write" | "nothing";
 const MAX_ASKED = 10;
@@ -68,7 +79,6 @@ export async function noticePaths(cli: Cli, request: NoticeRequest): Promise<Not
     ...{ server, known, notes: request.notes },
     canAsk: mayAsk && !isOnce,
   });
-  if (hidden.length === 0) return { ...NOTHING_NOTICED, needs: more };
   const needs = hidden.map((path) => ({ path, grant: grantable(path) }));
   const canAsk = mayAsk && needs.length <= MAX_ASKED;
   const answers = canAsk ? await askAll(cli, name, needs, known) : needs.map((): Answer => "nothing");
@@ -76,6 +86,12 @@ export async function noticePaths(cli: Cli, request: NoticeRequest): Promise<Not
     needs.flatMap(({ grant }, index) => (grant !== undefined && answers[index] === wanted ? [grant] : []));
   const left = needs.filter((_, index) => answers[index] === "nothing");
   const view = { name, known, how, isOnce, label: pathLabeller(cli.io) };
+  const isOff = launch?.sandbox?.mode === "off";
+  const named =
+    isOnce || isOff ? [] : ungrantedHosts({ launch, endpoint: { ...endpoint, ...request.plain } });
+  const hosts = named.filter(({ rule }) => known?.hosts?.includes(rule) !== true);
+  const network = mayAsk && hosts.length <= MAX_ASKED ? await askHosts(cli, name, hosts) : [];
+  const openHosts = hosts.filter(({ rule }) => !network.includes(rule));
   const open = left.map(({ path, grant }) => describeOpen(path, grant, view));
   if (strict && open.length > 0)
     throw new PortolanError("USAGE", open.map(({ fact }) => fact).join("\n"), {
@@ -83,12 +99,32 @@ export async function noticePaths(cli: Cli, request: NoticeRequest): Promise<Not
       data: { hidden: left.map(({ path }) => path.path) },
     });
   const { output } = cli;
-  for (const { fact, hint } of notes ? open : [])
+  const leftHosts = openHosts.map((host) => describeOpenHost(host, view));
+  for (const { fact, hint } of notes ? [...open, ...leftHosts] : [])
     output.note(`${output.noteColors.yellow("warning")} ${fact}\n ${output.noteColors.cyan("hint")} ${hint}`);
   return {
     ...{ read: granted("read"), write: granted("write"), open: open.map(({ fact }) => fact) },
-    needs: more,
+    ...{ needs: more, network, openHosts },
   };
+}
+
+/** Asks about each host. Returns the granted ones. */
+async function askHosts(cli: Cli, name: string, hosts: readonly NamedHost[]): Promise<string[]> {
+  const granted: string[] = [];
+  for (const { rule, where } of hosts) {
+    const isAllowed = await askYesNo(cli, {
+      message: `${plainLine(name, 80)} is started with the host ${rule}${placeLabel(where)}. Allow connections to it:`,
+      yes: "yes",
+      no: "no; tools that need this connection will fail",
+    });
+    if (isAllowed) granted.push(rule);
+  }
+  return granted;
+}
+
+/** ` (JIRA_URL)`; empty for an argument. */
+function placeLabel(where: string): string {
+  return where.startsWith("env.") ? ` (${plainLine(where.slice("env.".length), 80)})` : "";
 }
 
 /** The program, with the alias of the server if that is another word: two servers may run the same program. */
@@ -114,7 +150,7 @@ async function askAll(
       continue;
     }
     const what = grant === path ? "Allow:" : `Allow for all files in ${label(grant)}:`;
-    const place = where.startsWith("env.") ? ` (${where.slice("env.".length)})` : "";
+    const place = placeLabel(where);
     const state = isNew === true ? ", which does not exist yet" : "";
     const answer = await prompter.select({
       message: `${plainLine(name, 80)} is started with ${label(path)}${place}${state}. ${what}`,
@@ -190,6 +226,22 @@ function describeOpen(
     fact,
     hint: `Grant it with: ${how(`--allow-${kind} ${word}`)}${other}${inConfig}${isOnce ? "." : ""}`,
   };
+}
+
+function describeOpenHost(
+  { rule, where }: NamedHost,
+  { name, how }: OpenContext,
+): { readonly fact: string; readonly hint: string } {
+  const word = shellWord(rule);
+  return {
+    fact: `${plainLine(name, 80)} is started with the host ${rule} (${plainLine(where, 80)}). The sandbox of the server denies connections to this host, because no access to it was granted.`,
+    hint: `Grant it with: ${how(`--allow-net ${word}`)}, or in the config of the server: sandbox: { network: [${yamlText(rule)}] }`,
+  };
+}
+
+/** A colon or a bracket needs quotes in a YAML list. */
+function yamlText(text: string): string {
+  return /^[\w.-]+$/.test(text) ? text : JSON.stringify(text);
 }
 
 interface OpenContext {

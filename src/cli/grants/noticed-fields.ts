@@ -3,13 +3,13 @@
 import { shellWord } from "../../base/text/command-line.ts";
 import { definedOnly, filled } from "../../formats/manifest/index.ts";
 import type { ServerFields } from "../../formats/workspace/index.ts";
-import { isObject } from "../../model/index.ts";
+import { isObject, type NamedHost } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { computerOf } from "../workspace/folder.ts";
 import { noticePaths, type NoticeRequest } from "./notice.ts";
 import { absolutePath, writtenPath } from "./paths.ts";
 
-export interface NoticedFieldsRequest extends Pick<NoticeRequest, "strict" | "asks" | "notes"> {
+export interface NoticedFieldsRequest extends Pick<NoticeRequest, "strict" | "asks" | "notes" | "plain"> {
   readonly alias: string;
   readonly fields: ServerFields;
   /** The folder of portolan.yaml, where relative paths begin. */
@@ -22,10 +22,12 @@ export interface CompletedFields {
   readonly fields: ServerFields;
   /** Creates what the grants need, such as a data folder. Called before the fields are written. */
   readonly prepare?: () => Promise<void>;
+  /** Hosts that the server is started with, and that nobody granted. */
+  readonly openHosts?: readonly NamedHost[];
 }
 
 export async function withNoticedFields(cli: Cli, request: NoticedFieldsRequest): Promise<CompletedFields> {
-  const { alias, fields, folder, strict, asks, notes } = request;
+  const { alias, fields, folder, strict, asks, notes, plain } = request;
   const { command = "", npm, args, env, cwd } = fields;
   const { home } = computerOf(cli.io, folder);
   const block = isObject(fields.sandbox) ? fields.sandbox : {};
@@ -36,7 +38,13 @@ export async function withNoticedFields(cli: Cli, request: NoticedFieldsRequest)
     paths.map((path) => absolutePath(path, folder, home));
   const byGrant = (flags: string): string =>
     `portolan grant ${shellWord(alias)} ${flags.replaceAll("--allow-", "--")}`;
-  const { read, write, needs } = await noticePaths(cli, {
+  const {
+    read,
+    write,
+    needs,
+    network: named,
+    openHosts,
+  } = await noticePaths(cli, {
     server: {
       alias,
       origin: { file: folder, line: 1, column: 1, format: "command line" },
@@ -54,10 +62,11 @@ export async function withNoticedFields(cli: Cli, request: NoticedFieldsRequest)
         },
       },
     },
-    ...{ strict, asks, notes, how: request.how ?? byGrant },
+    ...{ plain, strict, asks, notes, how: request.how ?? byGrant },
   });
-  const isOpen = read.length + write.length + needs.write.length + needs.network.length === 0;
-  if (isOpen) return { fields };
+  const hosts = [...needs.network, ...named];
+  const isOpen = read.length + write.length + needs.write.length + hosts.length === 0;
+  if (isOpen) return { fields, openHosts };
   const written = (old: readonly string[] = [], added: readonly string[]): readonly string[] | undefined =>
     filled([...old, ...added.map((path) => writtenPath(path, folder, home))]);
   const network = Array.isArray(block.network) ? (block.network as string[]) : [];
@@ -68,11 +77,12 @@ export async function withNoticedFields(cli: Cli, request: NoticedFieldsRequest)
   const sandbox = definedOnly<object>({
     ...(mode === undefined ? {} : { mode }),
     ...block,
-    network: needs.network.length === 0 ? block.network : [...network, ...needs.network],
+    network: hosts.length === 0 ? block.network : [...network, ...hosts],
     fs: filled(definedOnly<object>({ ...fs, ...access })),
   }) as ServerFields["sandbox"];
   return {
     fields: { ...fields, env: filled({ ...env, ...needs.env }), sandbox },
     prepare: needs.prepare,
+    openHosts,
   };
 }

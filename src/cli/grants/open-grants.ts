@@ -1,6 +1,12 @@
 // Grants that the servers of a workspace still need, with the hints that `portolan status` prints for the same servers.
 
-import { grantCommand, MISSING_SCRIPT_HINT, type ServerConfig } from "../../model/index.ts";
+import {
+  grantCommand,
+  MISSING_SCRIPT_HINT,
+  type NamedHost,
+  type ServerConfig,
+  ungrantedHosts,
+} from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { count, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
@@ -12,11 +18,15 @@ export interface OpenGrant {
   readonly hints: readonly string[];
 }
 
+/** By alias: hosts that a new server is started with. Its config may have references in place of the values that name them. */
+export type OpenHosts = ReadonlyMap<string, readonly NamedHost[] | undefined>;
+
 /** `folder` is the working folder of servers whose config names none. */
 export async function openGrants(
   { io }: Cli,
   servers: readonly ServerConfig[],
   folder: string,
+  openHosts: OpenHosts = new Map(),
 ): Promise<OpenGrant[]> {
   const { checkHiddenPaths } = await import("../../launch/index.ts");
   const { chooseMode } = await import("../../sandbox/index.ts");
@@ -28,7 +38,12 @@ export async function openGrants(
     const hints = [
       // The message of a missing script names the file; the others are named by the command of the hint.
       ...hidden.map(({ message, hint = "" }) => (hint === MISSING_SCRIPT_HINT ? `${message} ${hint}` : hint)),
-      ...(await needHints({ io }, server, grantCommand(server, io.cwd))),
+      ...(await needHints(
+        { io },
+        server,
+        grantCommand(server, io.cwd),
+        openHosts.get(alias) ?? ungrantedHosts(server),
+      )),
     ];
     if (hints.length > 0) open.push({ server: alias, hints });
   }
@@ -40,6 +55,7 @@ export async function openGrantsOfNew(
   cli: Cli,
   added: { readonly file: string; readonly text: string; readonly aliases: readonly string[] },
   folder: string,
+  openHosts?: OpenHosts,
 ): Promise<OpenGrant[]> {
   const { parseWorkspace } = await import("../../formats/workspace/index.ts");
   const { servers } = parseWorkspace(added.text, added.file);
@@ -47,6 +63,7 @@ export async function openGrantsOfNew(
     cli,
     servers.filter(({ alias }) => added.aliases.includes(alias)),
     folder,
+    openHosts,
   );
 }
 

@@ -56,7 +56,12 @@ export interface CopyOptions {
   /** Decides where the plain secrets of the servers go. */
   readonly placeSecrets: PlaceSecrets;
   /** Adds to the fields of a server before it is written. */
-  readonly complete?: (alias: string, fields: ServerFields) => Promise<CompletedFields>;
+  readonly complete?: (
+    alias: string,
+    fields: ServerFields,
+    /** The fields with their secret values, of which `fields` may have references. */
+    plain: ServerFields,
+  ) => Promise<CompletedFields>;
 }
 
 /** Adds every server that the workspace does not have yet. An existing file gets a backup. */
@@ -117,7 +122,7 @@ export async function planCopy(
       skipped.push({ alias: server.alias, from: source.file, reason: "secret", message: written });
       continue;
     }
-    const { fields, prepare } = await complete(alias, toServerFields(written));
+    const { fields, prepare } = await complete(alias, toServerFields(written), toServerFields(server));
     text = addServer(text, alias, fields);
     prepared.push(prepare);
     added.push({ alias, from: source.file, notes: notesOn(server, source, secrets) });

@@ -8,8 +8,8 @@ import { toCommandLine } from "../../model/index.ts";
 import { parseClient } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
 import { applyToGateways } from "../control/apply.ts";
-import { withNoticedFields } from "../grants/noticed-fields.ts";
-import { type OpenGrant, openGrantsOfNew, printOpenGrants } from "../grants/open-grants.ts";
+import { type CompletedFields, withNoticedFields } from "../grants/noticed-fields.ts";
+import { type OpenGrant, type OpenHosts, openGrantsOfNew, printOpenGrants } from "../grants/open-grants.ts";
 import { endpointLabel } from "../output/endpoint-label.ts";
 import { runsServe } from "../serve/own-gateway.ts";
 import { optionFor } from "../workspace/elsewhere.ts";
@@ -58,18 +58,24 @@ export async function importServers(
   const only = clients.length === 0 ? undefined : [...new Set(clients.map(parseClient))];
   const files = await io.importClients({ ...computer, clients: only });
   const listing: ImportListing = { files: files.map(toListed) };
+  const openHosts = new Map<string, CompletedFields["openHosts"]>();
   const copied: CopyResult | undefined =
     options.write === true
       ? await copyServers(folder, await io.loadCatalog(path, { home: computer.home }), files, {
           refuse: ({ endpoint }) => (isPortolan(endpoint) ? "it is a gateway of Portolan itself" : undefined),
           placeSecrets: secretPlacer(cli, options),
-          complete: (alias, fields) =>
+          complete: async (alias, fields, plain) => {
+            const strict = options.strict === true;
             // The last lines of the command report what is still not granted.
-            withNoticedFields(cli, { alias, fields, folder, strict: options.strict === true, notes: false }),
+            const request = { alias, fields, plain, folder, strict, notes: false };
+            const completed = await withNoticedFields(cli, request);
+            openHosts.set(alias, completed.openHosts);
+            return completed;
+          },
         })
       : undefined;
   const applied = copied === undefined ? undefined : await applyToGateways(cli);
-  const grants = copied === undefined ? [] : await grantsOf(cli, copied, folder);
+  const grants = copied === undefined ? [] : await grantsOf(cli, copied, folder, openHosts);
   if (output.form === "json")
     output.json({ ...listing, ...copied, needsGrant: filled(grants), ...applied?.fields });
   else {
@@ -84,10 +90,15 @@ export async function importServers(
   return copied?.skipped.some(isLeftOut) === true ? 1 : (applied?.code ?? 0);
 }
 
-async function grantsOf(cli: Cli, { file, added }: CopyResult, folder: string): Promise<OpenGrant[]> {
+async function grantsOf(
+  cli: Cli,
+  { file, added }: CopyResult,
+  folder: string,
+  openHosts: OpenHosts,
+): Promise<OpenGrant[]> {
   const aliases = added.map(({ alias }) => alias);
   if (aliases.length === 0) return [];
-  return openGrantsOfNew(cli, { file, text: await readFile(file, "utf8"), aliases }, folder);
+  return openGrantsOfNew(cli, { file, text: await readFile(file, "utf8"), aliases }, folder, openHosts);
 }
 
 /** A gateway that is a server of its own workspace would start itself. */
