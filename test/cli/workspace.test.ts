@@ -229,7 +229,11 @@ describe("list, call, read and prompt", () => {
     const one = JSON.parse((await run("list", "good")).out) as { tools: { name: string }[]; server: object };
     expect(one.tools.map(({ name }) => name)).toContain("echo");
     expect(one.server).toMatchObject({ name: "good", era: "modern" });
-    expect((await run("list", "--text")).out).toMatch(/^good · 19 tools$[^]*mcp_good_echo/m);
+    expect((await run("list", "--long", "--text")).out).toMatch(/^good · 19 tools$[^]*mcp_good_echo\(/m);
+    const short = (await run("list", "--text")).out;
+    expect(short).toMatch(/^good · 19 tools\n {2}(?:\S+, )*echo, .*$/m);
+    expect(short).not.toContain("function");
+    expect(short).toContain("To see the parameters: portolan list <server>");
   });
 
   it("call takes alias.tool, the full name, alias and tool, and a printed call", async () => {

@@ -77,7 +77,7 @@ it("own names work and are listed, however long the server's name is", async () 
   expect((await run("prompt", "one.yaml", "greet_somebody_politely")).code).toBe(0);
   // Of several servers: the listed name and the one that clients see.
   const listed = /function (\S+say_it_very_loudly)\(/.exec(
-    (await run("list", "two.yaml", "--text")).out,
+    (await run("list", "two.yaml", "--long", "--text")).out,
   )?.[1];
   const { tools } = JSON.parse((await run("list", "two.yaml")).out) as { tools: { name: string }[] };
   for (const word of [listed ?? "", tools[0]?.name ?? ""])

@@ -15,6 +15,7 @@ export function addListCommand({ program, explain, run, server }: CommandHost): 
   })
     .usage("[server | target] [tool] [options]\n       portolan list [options] -- <command> [args...]")
     .option("--wait <time>", "how long to wait for the servers of the workspace: 30, 500ms, 2m")
+    .option("-l, --long", "show the descriptions and parameters of the tools of all servers")
     .option("--all", "show every parameter and every line of text")
     .option("--schema", "show the complete JSON Schemas of the tools")
     .option(
@@ -27,6 +28,7 @@ export function addListCommand({ program, explain, run, server }: CommandHost): 
   explain(list, {
     examples: [
       "portolan list",
+      "portolan list --long",
       "portolan list github",
       "portolan list github create_issue",
       "portolan list --caller ci",

@@ -17,6 +17,7 @@ import { wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { requireCaller } from "../workspace/callers.ts";
 import { contractsOf, findContract } from "../workspace/contracts.ts";
+import { optionFor } from "../workspace/elsewhere.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { explainLeftOut } from "../workspace/left-out.ts";
 import { refuseTargetOptions } from "../workspace/open.ts";
@@ -133,7 +134,7 @@ function contractOf({
 /** A caller of the gateway sees the names of the workspace, also for one server. */
 function listServerForCaller(cli: Cli, target: ResolvedTarget, options: ListOptions): Promise<number> {
   if (target.kind === "server" && target.rest.length === 0)
-    return listWorkspace(cli, target.source, options, [target.alias]);
+    return listWorkspace(cli, target.source, { ...options, long: true }, [target.alias]);
   throw new PortolanError(
     "USAGE",
     "--caller works only for the whole workspace, or for one server of the workspace.",
@@ -154,6 +155,8 @@ interface Lists {
   readonly prompts: readonly PromptDefinition[];
   readonly diagnostics: readonly Diagnostic[];
   readonly rightsOf: (alias: string) => string | undefined;
+  /** ` -w <path>`, if a command needs it to use the same servers. */
+  readonly option: string;
 }
 
 /** A first start installs packages. */
@@ -210,6 +213,7 @@ async function listWorkspace(
           refused,
         },
         rightsOf: rightsIn(source),
+        option: optionFor(source.path, io),
       };
       output.print(describeWorkspace(lists, sourceNote(source, io), cli, options));
       return 0;
@@ -218,16 +222,15 @@ async function listWorkspace(
 }
 
 function describeWorkspace(
-  { health, tools, names, resources, prompts, diagnostics, rightsOf, caller, refused }: Lists,
+  { health, tools, names, resources, prompts, diagnostics, rightsOf, caller, refused, option }: Lists,
   note: string | undefined,
   { io, output: { colors, width }, options: { verbose } }: Cli,
   options: ListOptions,
 ): string {
+  const isLong = options.long === true || options.all === true || options.schema === true;
   const sections = note === undefined ? [] : [colors.dim(wrap(note, width))];
   for (const server of health) {
-    const own = tools
-      .filter((tool) => names.get(tool.name)?.server === server.alias)
-      .map((tool) => ({ ...tool, name: typedName(tool.name, names.get(tool.name)) }));
+    const own = tools.filter((tool) => names.get(tool.name)?.server === server.alias);
     const others = refused.filter((one) => one.server === server.alias);
     const total = own.length + others.length;
     const of = caller === undefined ? "" : `${own.length} of `;
@@ -254,15 +257,36 @@ function describeWorkspace(
       );
     for (const line of describePins(server.alias, server.pins))
       lines.push(wrap(`  ${colors.red(line)}`, width, 2));
-    if (own.length > 0) lines.push(describeTools(own, colors, options, width));
+    if (own.length > 0)
+      lines.push(
+        isLong
+          ? describeTools(
+              own.map((tool) => ({ ...tool, name: typedName(tool.name, names.get(tool.name)) })),
+              colors,
+              options,
+              width,
+            )
+          : wrap(`  ${describeNames(own, names, `${plainLine(server.alias)}${option}`)}`, width),
+      );
     lines.push(...describeRefused(others, options).map((line) => colors.dim(wrap(`  ${line}`, width, 2))));
     sections.push(lines.join("\n"));
   }
+  if (!isLong && tools.length > 0)
+    sections.push(
+      colors.dim(
+        wrap(
+          `To see the parameters: portolan list <server>${option}, or portolan list --long${option}`,
+          width,
+        ),
+      ),
+    );
   const more = [count(resources.length, "resource"), count(prompts.length, "prompt")].filter(
     (part) => part !== "",
   );
   if (more.length > 0 && caller === undefined)
-    sections.push(colors.dim(wrap(`Also ${more.join(" and ")}: portolan list <server> shows them.`, width)));
+    sections.push(
+      colors.dim(wrap(`Also ${more.join(" and ")}: portolan list <server>${option} shows them.`, width)),
+    );
   const label = pathLabeller(io);
   const shown = diagnostics.filter(({ severity }) => verbose || severity !== "info");
   if (shown.length > 0)
@@ -270,6 +294,20 @@ function describeWorkspace(
       shown.map((diagnostic) => describeDiagnostic(diagnostic, { colors, width, label })).join("\n"),
     );
   return sections.join("\n\n");
+}
+
+/** More names than these fill a page. */
+const MAX_NAMES = 30;
+
+/** The names of tools, as in `portolan call <server>.<name>`. */
+function describeNames(
+  tools: readonly ToolDefinition[],
+  names: ReadonlyMap<string, OwnName>,
+  server: string,
+): string {
+  const shown = tools.slice(0, MAX_NAMES).map(({ name }) => plainLine(names.get(name)?.name ?? name, 200));
+  const more = tools.length - shown.length;
+  return `${shown.join(", ")}${more === 0 ? "" : `, and ${more} more: portolan list ${server}`}`;
 }
 
 function count(number: number, word: string): string {

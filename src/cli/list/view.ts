@@ -19,6 +19,8 @@ import { cut, displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine, plainText, toJsonText } from "../terminal/safe-text.ts";
 
 export interface ListOptions {
+  /** For all servers of the workspace: shows the tools' descriptions and parameters, not only their names. */
+  long?: boolean;
   /** Shows every parameter and every line of text. */
   all?: boolean;
   /** Shows the tools' JSON Schemas in full. */
