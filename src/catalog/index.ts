@@ -11,6 +11,7 @@ export {
   type LockText,
   OWN_NAMES,
   type PackagedDriver,
+  type ParsedFiles,
   USUAL_NAMES,
 } from "./types.ts";
 export type { ManifestInput, ParseClientFile, WorkspaceInput } from "./formats.ts";

@@ -10,7 +10,7 @@ import { findDrivers } from "./drivers/drivers.ts";
 import type { FormatContext, WorkspaceSettings } from "./formats.ts";
 import { mergeServers } from "./merge.ts";
 import { listedSources, type SourceFile, type Sources, usedPaths, usualSources } from "./files/sources.ts";
-import { type FileMemory, readSource, type ReadSource } from "./read-source.ts";
+import { readSource, type ReadSource } from "./read-source.ts";
 import { chooseNaming, finishServers, toSettings } from "./settings.ts";
 import { AcceptedFiles } from "./files/accepted-files.ts";
 import {
@@ -21,6 +21,7 @@ import {
   LOCK_NAME,
   type LockText,
   OWN_NAMES,
+  type ParsedFiles,
 } from "./types.ts";
 
 /** Files and folders to watch for changes of the catalog. */
@@ -36,7 +37,7 @@ export interface Loaded {
 
 /** Reads the workspace in `folder`, or a single config file as a workspace. Errors in files become diagnostics. */
 export async function loadCatalog(folder: string, options: CatalogOptions = {}): Promise<Catalog> {
-  return (await load(folder, options, createMemory())).catalog;
+  return (await load(folder, options, createMemory(options))).catalog;
 }
 
 /** Commands of an mcpfile outside of the workspace run in a sandbox, whatever the file says: others may have written it. */
@@ -48,12 +49,12 @@ function sandboxedOutside(server: ServerConfig, top: string): ServerConfig {
 
 /** The last valid state of each file, which replaces an invalid one. One watch has one memory. */
 export interface Memory {
-  readonly files: FileMemory;
+  readonly files: ParsedFiles;
   readonly drivers: DriverMemory;
 }
 
-export function createMemory(): Memory {
-  return { files: new Map(), drivers: new Map() };
+export function createMemory({ parsedFiles = new Map() }: CatalogOptions): Memory {
+  return { files: parsedFiles, drivers: new Map() };
 }
 
 /** `accepted` decides which changes are used. */

@@ -6,9 +6,7 @@ import { type FormatContext, KNOWN_FORMATS, type ParsedFile, parseConfigFile, UN
 import { readConfigFile } from "./files/read-file.ts";
 import type { SourceFile } from "./files/sources.ts";
 import type { ReadConfigFile } from "./files/accepted-files.ts";
-
-/** Last valid state of each file by absolute path. The text includes that of the mcpserver file beside it. */
-export type FileMemory = Map<string, { readonly text: string; readonly parsed: ParsedFile }>;
+import type { ParsedFiles } from "./types.ts";
 
 /** Format of a file that caused an internal error. */
 const FAULTY = "faulty";
@@ -26,7 +24,7 @@ export async function readSource(
   source: SourceFile,
   own: string | undefined,
   options: FormatContext,
-  memory: FileMemory,
+  memory: ParsedFiles,
   readFile: ReadConfigFile = readConfigFile,
 ): Promise<ReadSource> {
   const { file, named } = source;
@@ -118,7 +116,7 @@ function skipped(file: string, [first]: readonly Diagnostic[]): Diagnostic {
 /** Returns the last valid state of a file, or the valid parts of its current state. */
 function keepOld(
   file: string,
-  memory: FileMemory,
+  memory: ParsedFiles,
   parsed: ParsedFile | undefined,
   diagnostics: readonly Diagnostic[],
 ): ReadSource {

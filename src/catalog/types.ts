@@ -10,7 +10,7 @@ import type {
 } from "../model/index.ts";
 import type { WriterOf } from "./files/accepted-files.ts";
 import type { UsedPaths } from "./files/sources.ts";
-import type { ParseClientFile, ServerDefaults } from "./formats.ts";
+import type { ParseClientFile, ParsedFile, ServerDefaults } from "./formats.ts";
 
 export interface Catalog {
   /** The path is absolute. */
@@ -88,6 +88,9 @@ export type FindPackagedDrivers = (
   lock: LockText,
 ) => Promise<FoundPackagedDrivers>;
 
+/** The last valid state of each file by absolute path. The text includes that of the mcpserver file beside it. */
+export type ParsedFiles = Map<string, { readonly text: string; readonly parsed: ParsedFile }>;
+
 export interface CatalogOptions {
   /** Without it, drivers of packages are not used. */
   readonly packagedDrivers?: FindPackagedDrivers;
@@ -97,6 +100,8 @@ export interface CatalogOptions {
   readonly writerOf?: WriterOf;
   /** Parser of the files of other MCP clients. The default is our own. */
   readonly parseClientFile?: ParseClientFile;
+  /** Files that an earlier load has parsed; a file with the same text is not parsed again. Loading adds to it. */
+  readonly parsedFiles?: ParsedFiles;
 }
 
 /** Names of config files that are found without being listed, in order of precedence. */

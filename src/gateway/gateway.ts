@@ -145,7 +145,7 @@ const STOP_MS = 2_000;
 
 /** The options of `openGateway()`, and those that only Portolan's own code sets. */
 type FullGatewayOptions = GatewayOptions &
-  Pick<WorkspaceHubOptions, "logins" | "promptPassphrase" | "reportsFailures">;
+  Pick<WorkspaceHubOptions, "logins" | "parsedFiles" | "promptPassphrase" | "reportsFailures">;
 
 /** Opens the workspace of a folder, a file or a config, and serves it. The caller of this function must close the gateway. */
 export async function openGateway(

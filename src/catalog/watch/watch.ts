@@ -39,7 +39,7 @@ export async function watchCatalog(
   signal?: AbortSignal,
   options: WatchOptions = {},
 ): Promise<CatalogWatch> {
-  const memory = createMemory();
+  const memory = createMemory(options);
   const accepted = new AcceptedFiles(options.writerOf);
   const debounceMs = Math.max(LEAST_DEBOUNCE_MS, options.debounceMs ?? DEBOUNCE_MS);
   let { catalog, plan } = await load(folder, options, memory, accepted);

@@ -84,6 +84,7 @@ export async function serveOwn(
         access,
         settings: (configured) => overSettings(configured, options.settings),
         http: !options.stdio,
+        parsedFiles: served.parsedFiles,
         only: options.only,
         bare: served.bare,
         // A config file of a client on this computer may point at this very gateway, now or later.

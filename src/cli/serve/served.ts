@@ -2,6 +2,7 @@
 
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
+import type { ParsedFiles } from "../../catalog/index.ts";
 import { isPortolanError, noServers, PortolanError } from "../../errors/index.ts";
 import type { WorkspaceConfig } from "../../hub/index.ts";
 import type { SandboxMode } from "../../model/index.ts";
@@ -19,6 +20,8 @@ export interface Served {
   /** Portolan watches a path for changes; a config is fixed. */
   readonly source: string | WorkspaceConfig;
   readonly config: WorkspaceConfig;
+  /** The config files of the workspace as they were read. */
+  readonly parsedFiles?: ParsedFiles;
   /** The folder or config file by which other commands find the gateway; undefined for a server of the command line. */
   readonly path: string | undefined;
   /** The folder that the token belongs to. */
@@ -68,9 +71,9 @@ export function servedPath(words: Words, cli: Cli): string | undefined {
   return given === undefined ? workspaceFolder(cli.io, { workspace }) : undefined;
 }
 
-function toServed(source: Source): Pick<Served, "source" | "config" | "keepsNothing"> {
-  const { kind, path, config } = source;
-  if (kind === "workspace") return { source: path, config, keepsNothing: false };
+function toServed(source: Source): Pick<Served, "source" | "config" | "parsedFiles" | "keepsNothing"> {
+  const { kind, path, config, parsedFiles } = source;
+  if (kind === "workspace") return { source: path, config, parsedFiles, keepsNothing: false };
   if (config.servers.length > 0) return { source: config, config, keepsNothing: true };
   throw noServers(path);
 }

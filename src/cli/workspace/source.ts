@@ -3,7 +3,7 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { ClientFiles } from "../../catalog/index.ts";
+import type { ClientFiles, ParsedFiles } from "../../catalog/index.ts";
 import { type Diagnostic, unknownServer } from "../../errors/index.ts";
 import { type ClientId, CLIENTS, type ImportedFile } from "../../formats/clients/index.ts";
 import type { WorkspaceConfig } from "../../hub/index.ts";
@@ -20,6 +20,8 @@ export interface Source {
   /** The folder or config file that the user named. */
   readonly path: string;
   readonly config: WorkspaceConfig;
+  /** The config files as they were read, so that opening the workspace does not parse them again. */
+  readonly parsedFiles?: ParsedFiles;
   readonly files: readonly SourceFile[];
   readonly diagnostics: readonly Diagnostic[];
   /** Diagnostics about drivers, contracts and their secrets. Portolan leaves the broken parts out and uses the rest. */
@@ -40,7 +42,8 @@ interface SourceFile {
 /** Throws when a config file has errors. A broken driver, or a broken tool of an mcpfile, is only left out. */
 export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Source> {
   const path = workspaceFolder(cli.io, cli.options);
-  const catalog = await cli.io.loadCatalog(path, { home: computerOf(cli.io, path).home });
+  const parsedFiles: ParsedFiles = new Map();
+  const catalog = await cli.io.loadCatalog(path, { home: computerOf(cli.io, path).home, parsedFiles });
   const { ofDrivers = [], leftOut = [] } = catalog;
   const { fatalErrors, isUndeclared } = await import("../../catalog/index.ts");
   const fatal = fatalErrors(catalog);
@@ -75,6 +78,7 @@ export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Sour
       usedPaths: catalog.usedPaths,
       lock: catalog.lock,
     },
+    parsedFiles,
     files: catalog.files.map(({ file, format, aliases }) => ({ file, format, servers: aliases })),
     diagnostics: catalog.diagnostics.filter(
       ({ server }) => server === undefined || !ownEntries.some(({ alias }) => alias === server),

@@ -107,10 +107,11 @@ export async function openWorkspaceHub(
   const changes: CatalogChange[] = [];
   // Changes are queued until the hub is open.
   let apply = (change: CatalogChange): void => void changes.push(change);
-  const watching = typeof source === "string" && (options.watchFiles ?? true);
+  const { parsedFiles, watchFiles = true } = options;
+  const watching = typeof source === "string" && watchFiles;
   const watch = watching
     ? await watchCatalog(source, (change) => apply(change), undefined, {
-        ...{ writerOf: writes.writerOf, packagedDrivers, watchAfterMs: WATCH_AFTER_MS },
+        ...{ writerOf: writes.writerOf, packagedDrivers, parsedFiles, watchAfterMs: WATCH_AFTER_MS },
       })
     : undefined;
   // The loaded catalog already includes these changes.
@@ -119,7 +120,7 @@ export async function openWorkspaceHub(
   try {
     config =
       typeof source === "string"
-        ? fromCatalog(watch?.catalog ?? (await loadCatalog(source, { packagedDrivers })), report)
+        ? fromCatalog(watch?.catalog ?? (await loadCatalog(source, { packagedDrivers, parsedFiles })), report)
         : await readConfig(source, report);
     requireServers(options.only, config.servers);
   } catch (error) {

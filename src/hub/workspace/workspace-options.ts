@@ -1,5 +1,6 @@
 // The options of a workspace: those that a program passes to `openWorkspace()`, and those that only Portolan's own code sets.
 
+import type { ParsedFiles } from "../../catalog/index.ts";
 import type { McpHandlers } from "../../client/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { Implementation, SandboxMode, ServerConfig } from "../../model/index.ts";
@@ -62,6 +63,8 @@ export interface WorkspaceHubOptions
     > {
   /** True when the failure of a server is also a diagnostic, once for each reason. Default: true for `openWorkspace()`. */
   readonly reportsFailures?: boolean;
+  /** Config files that the command has parsed just before. */
+  readonly parsedFiles?: ParsedFiles;
   /** Prompts for the passphrase of the vault. */
   readonly promptPassphrase?: PromptPassphrase;
 }
