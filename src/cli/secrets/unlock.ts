@@ -70,8 +70,7 @@ export async function unlock(cli: Cli, options: UnlockOptions): Promise<number> 
     output.json({ unlocked: isUnlocked, forMs: isUnlocked ? ms : 0, kept: options.keep === true });
   else if (options.keep === true)
     output.print("The passphrase is stored in the keyring. Commands no longer ask for it.");
-  else if (!isUnlocked && isTyped)
-    output.print(`${AGENT_FAILED} ${KEEP_HINT}`);
+  else if (!isUnlocked && isTyped) output.print(`${AGENT_FAILED} ${KEEP_HINT}`);
   else if (!isUnlocked)
     output.print(
       "The vault needs no unlocking: Portolan reads its passphrase from the keyring or from a passphrase file.",

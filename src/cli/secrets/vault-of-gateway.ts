@@ -1,5 +1,7 @@
 // Vault of a gateway that runs in the background, where nobody can type the passphrase: unlocked or checked before it starts.
 
+import { isReadableByOthers } from "../../base/files/limited-read.ts";
+import { shellWord } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { createSecretStore, type Environment } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
@@ -11,18 +13,31 @@ import { findNeeds, type NeedingConfig, type SecretNeed } from "./needs.ts";
 /** A gateway that starts reads its secrets within this time, also if the vault must not stay unlocked. */
 const START_MS = 60_000;
 
+export const PASSPHRASE_FILE = "PORTOLAN_VAULT_PASSPHRASE_FILE";
+
 type Config = NeedingConfig & { readonly envFile?: string };
 
 /** Asks for the passphrase if the config needs a secret of a locked vault; the vault agent gives the key to the gateway. */
 export async function unlockForGateway(cli: Cli, config: Config): Promise<void> {
   const passphrase = createPassphrasePrompt(cli, undefined, START_MS);
   const { prompt } = passphrase;
+  // The gateway reports it only in its log.
+  await notePassphraseFile(cli, cli.io.env);
   // Without a terminal, the servers concerned say what is missing.
   if (prompt === undefined) return;
   const envFile = envFileOf(cli) ?? config.envFile;
   const store = createSecretStore({ env: cli.io.env, envFile, promptPassphrase: prompt, report: () => {} });
   await findNeeds(config, store);
   passphrase.throwIfCancelled();
+}
+
+/** Warns about a passphrase file that other users can read. */
+export async function notePassphraseFile({ output }: Pick<Cli, "output">, env: Environment): Promise<void> {
+  const file = env[PASSPHRASE_FILE] ?? "";
+  if (file !== "" && (await isReadableByOthers(file)))
+    output.note(
+      `${output.noteColors.yellow("warning")} Other users can read the passphrase file ${plainLine(file, 300)}. Make it private: chmod 600 ${plainLine(shellWord(file), 300)}`,
+    );
 }
 
 /** Secrets that a service would not have: it gets only `env`, and nobody unlocks the vault for it. */

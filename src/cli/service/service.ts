@@ -4,14 +4,13 @@ import { mkdir, readFile, realpath, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { writeAtomic } from "../../base/files/atomic-write.ts";
-import { isReadableByOthers } from "../../base/files/limited-read.ts";
 import { logFolder, type RunningGateway } from "../../control/index.ts";
 import { noServers, PortolanError } from "../../errors/index.ts";
 import { programWords, thisProgram } from "../connect/gateway-server.ts";
 import type { Cli } from "../context.ts";
 import { parseServeOptions, type RawServeOptions } from "../serve/options.ts";
 import type { SecretNeed } from "../secrets/needs.ts";
-import { missingForService } from "../secrets/vault-of-gateway.ts";
+import { missingForService, notePassphraseFile, PASSPHRASE_FILE } from "../secrets/vault-of-gateway.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { optionFor } from "../workspace/elsewhere.ts";
 import { findWorkspace, pathLabeller } from "../workspace/folder.ts";
@@ -26,7 +25,7 @@ export interface RawServiceOptions extends RawServeOptions {
 }
 
 /** Names a file with the passphrase of the vault. */
-const PASSPHRASE_FILE = "PORTOLAN_VAULT_PASSPHRASE_FILE";
+
 /** Variables that the programs of servers need, and that a service manager does not set. */
 const KEPT = ["PATH", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"];
 const READY_MS = 30_000;
@@ -167,11 +166,7 @@ async function checkSecrets(
   { env }: ServiceDefinition,
   { only }: RawServiceOptions,
 ): Promise<PortolanError | undefined> {
-  const file = env[PASSPHRASE_FILE];
-  if (file !== undefined && (await isReadableByOthers(file)))
-    output.note(
-      `${output.noteColors.yellow("warning")} Other users can read the passphrase file ${plainLine(file, 300)}. Make it private: chmod 600 ${plainLine(file, 300)}`,
-    );
+  await notePassphraseFile({ output }, env);
   const servers = config.servers.filter(({ alias }) => only?.includes(alias) !== false);
   const home = io.env["HOME"];
   const { locked, missing } = await missingForService({ ...config, servers }, { ...env, HOME: home });

@@ -1,5 +1,6 @@
 // Source of secrets: the .env file that a workspace names. It is never written, and never searched for.
 
+import { shellWord } from "../../base/text/command-line.ts";
 import { stat } from "node:fs/promises";
 import { isReadableByOthers, readLimited } from "../../base/files/limited-read.ts";
 import type { Diagnostic, Report } from "../../errors/index.ts";
@@ -49,7 +50,7 @@ export function createDotenvSource(file: string, report: Report, checkFile?: Che
       const text = parseDotenv((await readLimited(file, MAX_BYTES)).toString("utf8"));
       for (const { line, message } of text.problems) tell("warning", message, { line });
       if (await isReadableByOthers(file))
-        tell("warning", `Other users can read ${file}.`, { hint: `chmod 600 ${file}` });
+        tell("warning", `Other users can read ${file}.`, { hint: `chmod 600 ${shellWord(file)}` });
       taken = text;
       return { text };
     } catch (error) {

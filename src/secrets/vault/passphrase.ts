@@ -2,6 +2,7 @@
 
 import type { PortolanError, Report } from "../../errors/index.ts";
 import { withDeadline } from "../../base/time/deadline.ts";
+import { shellWord } from "../../base/text/command-line.ts";
 import { isAgentSupported } from "../agent/socket.ts";
 import type { Environment } from "../sources/environment.ts";
 import type { Keyring } from "../sources/keyring.ts";
@@ -142,7 +143,7 @@ async function warnIfReadable(file: string, report: Report): Promise<void> {
       severity: "warning",
       message: `Other users can read the passphrase file ${file}.`,
       file,
-      hint: `chmod 600 ${file}`,
+      hint: `Let only yourself read it: chmod 600 ${shellWord(file)}`,
     });
 }
 

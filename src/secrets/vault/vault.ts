@@ -1,5 +1,6 @@
 // Vault: secrets in one encrypted file. Writes are atomic and locked between processes.
 
+import { shellWord } from "../../base/text/command-line.ts";
 import { mkdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
@@ -165,11 +166,11 @@ async function checkModes(vault: string, warn: Warn): Promise<void> {
   if (process.platform === "win32") return;
   const [file, folder] = await Promise.all([stat(vault), stat(dirname(vault))]).catch(() => []);
   if (file !== undefined && (file.mode & 0o077) !== 0)
-    warn(vault, `Other users have access to the vault ${vault}.`, `chmod 600 ${vault}`);
+    warn(vault, `Other users have access to the vault ${vault}.`, `chmod 600 ${shellWord(vault)}`);
   if (folder !== undefined && (folder.mode & 0o022) !== 0 && (folder.mode & 0o1000) === 0)
     warn(
       dirname(vault),
       `Other users can replace files in ${dirname(vault)}.`,
-      `chmod 700 ${dirname(vault)}`,
+      `chmod 700 ${shellWord(dirname(vault))}`,
     );
 }
