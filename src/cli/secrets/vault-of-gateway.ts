@@ -13,6 +13,7 @@ import { findNeeds, type NeedingConfig, type SecretNeed } from "./needs.ts";
 /** A gateway that starts reads its secrets within this time, also if the vault must not stay unlocked. */
 const START_MS = 60_000;
 
+/** Names a file with the passphrase of the vault. */
 export const PASSPHRASE_FILE = "PORTOLAN_VAULT_PASSPHRASE_FILE";
 
 type Config = NeedingConfig & { readonly envFile?: string };

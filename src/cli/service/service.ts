@@ -24,8 +24,6 @@ export interface RawServiceOptions extends RawServeOptions {
   passphraseFile?: string;
 }
 
-/** Names a file with the passphrase of the vault. */
-
 /** Variables that the programs of servers need, and that a service manager does not set. */
 const KEPT = ["PATH", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"];
 const READY_MS = 30_000;
