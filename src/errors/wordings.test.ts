@@ -80,7 +80,7 @@ test("the wordings", () => {
       "INPUT_INVALID: The arguments of add are not valid:
     - a is required
     - b must be a number, got "x" | add(a, b)",
-      "CONFIG_INVALID: Cannot listen at 127.0.0.1:7420: the port is in use. | Another program uses this port. If that program is a gateway, portolan status shows it. Choose another port: --port 0 chooses a free one.",
+      "CONFIG_INVALID: Cannot listen at 127.0.0.1:7420: the port is in use. | Another program uses this port. Choose another port: --port 0 chooses a free one.",
       "SERVER_UNKNOWN: There are no servers in ~/project. | In that folder, add one: portolan add <name> -- <command...>, or portolan add <name> <url>",
     ]
   `);

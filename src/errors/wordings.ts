@@ -117,7 +117,7 @@ export function missingSecrets(missing: readonly MissingValue[]): {
 const LISTENING: Readonly<Record<string, readonly [string, string]>> = {
   EADDRINUSE: [
     "the port is in use",
-    "Another program uses this port. If that program is a gateway, portolan status shows it. Choose another port: --port 0 chooses a free one.",
+    "Another program uses this port. Choose another port: --port 0 chooses a free one.",
   ],
   EACCES: [
     "permission denied",

@@ -4,6 +4,7 @@ import type { RunningGateway } from "../../control/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Cli } from "../context.ts";
 import { noGateway } from "../control/find.ts";
+import { optionFor } from "../workspace/elsewhere.ts";
 import { gatewayLabel, startingOption } from "../workspace/running.ts";
 import type { Source } from "../workspace/source.ts";
 
@@ -27,12 +28,13 @@ export async function refuseCrashed(cli: Cli, path: string): Promise<void> {
   const { gateways, ended } = await cli.io.findGateways(path);
   const last = ended.at(-1);
   if (last === undefined || gateways.some(({ kind }) => kind === "http")) return;
+  const at = optionFor(path, cli.io);
   const log = last.log === undefined ? "" : ` Its log: ${last.log}`;
   throw new PortolanError(
     "SERVER_UNAVAILABLE",
     `The gateway ${gatewayLabel(last)} no longer runs: it crashed or was killed.`,
     {
-      hint: `Start a gateway: portolan serve --daemon. If no gateway should run: portolan stop, which removes the record of the crashed gateway.${log}`,
+      hint: `Start a gateway: portolan serve${at} --daemon. If no gateway should run, remove the record of the crashed gateway: portolan stop${at}.${log}`,
     },
   );
 }

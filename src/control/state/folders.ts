@@ -5,6 +5,7 @@ import { chmod, lstat, mkdir, mkdtemp, realpath, rm, rmdir } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { privacyProblem } from "../../base/files/privacy.ts";
+import { shellWord } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
 
 const PREFIX = "portolan-";
@@ -44,7 +45,7 @@ export async function createPrivateFolder(folder: string): Promise<void> {
       "FILE_FAILED",
       `the folder ${folder} for the state of running gateways cannot be used: ${problem}`,
       {
-        hint: `It must be a folder of your own that only you can access. Remove it, and Portolan creates it again; or, if only its permissions are wrong: chmod 700 ${folder}`,
+        hint: `It must be a folder of your own that only you can access. Remove it, and Portolan creates it again; or, if only its permissions are wrong: chmod 700 ${shellWord(folder)}`,
       },
     );
 }

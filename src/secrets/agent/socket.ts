@@ -1,5 +1,6 @@
 // Socket of the vault agent: one path for each user and data folder, in a folder that only this user can enter.
 
+import { shellWord } from "../../base/text/command-line.ts";
 import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -53,7 +54,7 @@ export async function createSocketFolder(socket: string): Promise<void> {
     "SECRET_STORE_FAILED",
     `The folder ${folder} of the vault agent cannot be used: ${problem}.`,
     {
-      hint: `Make it a folder of your own that no other user can enter (chmod 700 ${folder}), or remove it.`,
+      hint: `Make it a folder of your own that no other user can enter (chmod 700 ${shellWord(folder)}), or remove it.`,
     },
   );
 }

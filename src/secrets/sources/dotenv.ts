@@ -42,7 +42,7 @@ export function createDotenvSource(file: string, report: Report, checkFile?: Che
         tell("warning", `${problem}.`, {
           // After a restart, no server has written anything yet. The other reasons remain.
           hint: refused.reason.includes("may have written")
-            ? "Check the file. To accept its content, restart Portolan, or your program that uses Portolan as a library."
+            ? "Check the file. If you did not change it, undo the change before the next start, because a start accepts it. To accept its content, restart Portolan, or your program that uses Portolan as a library."
             : refused.hint,
         });
         return { text: taken, problem };
