@@ -422,6 +422,10 @@ servers:
     expect(envelope(await run("remove", "nots")).hint).toContain('"notes"');
     expect(envelope(await run("remove", "other")).hint).toContain(".mcp.json:1");
     expect((await run("add", "a b", "https://x.example")).code).toBe(2);
+    expect(envelope(await run("add", "https://x.example/mcp"))).toMatchObject({
+      message: "The name of the server is missing before the URL.",
+      hint: "portolan add <name> https://x.example/mcp",
+    });
   });
 
   it("many at once lose nothing", async () => {
