@@ -152,7 +152,10 @@ export class Hub implements Upstream, ViewSource {
   membersOf(user: HubUser | "none" | undefined): readonly Member[] {
     if (user === undefined) return this.members;
     if (user === "none") return this.members.filter((member) => !member.isPerCaller);
-    return this.members.map((member) => (member.isPerCaller ? member.users.of(user) : member));
+    return this.members.map((member) =>
+      // A call of a user must not start a server that a person has stopped.
+      member.isPerCaller && !member.isStoppedOnRequest ? member.users.of(user) : member,
+    );
   }
 
   /** True if callers of the gateway log in at some server. */

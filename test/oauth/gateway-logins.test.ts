@@ -77,6 +77,23 @@ const text = ({ result, error }: Message): unknown => result?.content?.[0]?.text
 const names = ({ result }: Message): string[] => result.tools.map(({ name }: { name: string }) => name);
 const CAPABILITIES = { elicitation: { url: {} } };
 
+test("a server that a person stopped is stopped for all callers, until it is restarted", async () => {
+  const { url, gateway } = await open();
+  const client = new RawModern(url, {
+    ...{ token: tokenOf("alice"), capabilities: CAPABILITIES, answer: person("alice").answer },
+  });
+  expect(text(await client.tool(WHOAMI))).toBe("it is alice");
+  const { hub } = gateway.workspace;
+  await hub.member("notes").stopOnRequest();
+  expect(names(await client.ask("tools/list"))).toEqual([]);
+  const { result, error } = await client.ask("tools/call", { name: WHOAMI, arguments: {} });
+  expect(result).toBeUndefined();
+  expect(error?.message).toContain("notes");
+  expect(hub.member("notes").state).toBe("stopped");
+  await gateway.workspace.restart("notes");
+  expect(text(await client.tool(WHOAMI))).toBe("it is alice");
+});
+
 describe.each(["legacy", "modern"] as const)("a %s server", (era) => {
   beforeEach(() => {
     server.era = era;

@@ -388,6 +388,11 @@ export class Member {
     await this.stop();
   }
 
+  /** True after a person stopped the server, until a new generation is started. */
+  get isStoppedOnRequest(): boolean {
+    return this.#isStoppedOnRequest;
+  }
+
   /** Like `drain`, because a person requested it. The errors of further calls name the command that starts it again. */
   async stopOnRequest(): Promise<void> {
     this.#isStoppedOnRequest = true;
