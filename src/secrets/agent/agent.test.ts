@@ -84,6 +84,14 @@ test("there is no agent on Windows, whose pipes others could create first", asyn
   expect(await serveVaultAgent({ XDG_RUNTIME_DIR: "/nowhere" }, { platform: "win32" })).toBeUndefined();
 });
 
+agentTest("a runtime folder that cannot be used is named", async () => {
+  await expect(serve({ XDG_RUNTIME_DIR: "/dev/null" })).rejects.toMatchObject({
+    code: "SECRET_STORE_FAILED",
+    message: expect.stringContaining("/dev/null/portolan") as string,
+    hint: expect.stringContaining("XDG_RUNTIME_DIR") as string,
+  });
+});
+
 agentTest("one agent for each user: a second leaves, a stale socket is replaced", async () => {
   const { env, client } = setUp();
   const path = await agentSocket(env);

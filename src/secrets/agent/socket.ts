@@ -47,7 +47,15 @@ export async function isTrusted(socket: string): Promise<boolean> {
 /** Creates the folder of the socket. Throws if another user could use it. */
 export async function createSocketFolder(socket: string): Promise<void> {
   const folder = dirname(socket);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new PortolanError(
+      "SECRET_STORE_FAILED",
+      `The folder ${folder} of the vault agent cannot be created: ${(error as Error).message}.`,
+      { cause: error, hint: "Set XDG_RUNTIME_DIR to a folder that you can write to, or unset it." },
+    );
+  }
   const problem = await privacyProblem(folder);
   if (problem === undefined) return;
   throw new PortolanError(
