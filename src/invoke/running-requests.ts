@@ -2,7 +2,7 @@
 
 import { PortolanError } from "../errors/index.ts";
 import type { Limits } from "../model/index.ts";
-import { type Call, timerMs } from "../upstream/index.ts";
+import { type Call, cancelledRequest, timerMs } from "../upstream/index.ts";
 
 export class RunningRequests {
   readonly #server: string;
@@ -26,11 +26,11 @@ export class RunningRequests {
   ): Promise<T> {
     const { method, signal: outer, timeoutMs: idleMs = 0, maxTimeoutMs = this.#limits.maxRequestMs } = call;
     const own = new AbortController();
-    const end = (code: "TIMEOUT" | "CANCELLED" | "CONNECTION_CLOSED", text: string, cause?: unknown): void =>
-      own.abort(new PortolanError(code, text, { server: this.#server, cause }));
+    const end = (code: "TIMEOUT" | "CONNECTION_CLOSED", text: string): void =>
+      own.abort(new PortolanError(code, text, { server: this.#server }));
     const late = (ms: number) => (): void =>
       end("TIMEOUT", `${this.#server}: ${method} took longer than ${ms} ms`);
-    const cancel = (): void => end("CANCELLED", `${method} was cancelled`, outer?.reason);
+    const cancel = (): void => own.abort(cancelledRequest(this.#server, call, outer?.reason));
     if (this.#closed) end("CONNECTION_CLOSED", `${this.#server} is closed`);
     else if (outer?.aborted) cancel();
     outer?.addEventListener("abort", cancel, { once: true });

@@ -35,7 +35,7 @@ export type { LifecycleEvent, SessionHandle } from "./supervision/instance-runne
 export { SessionSubscriptions } from "./supervision/session-subscriptions.ts";
 export { SupervisedUpstream, type SupervisionOptions } from "./supervision/supervised-upstream.ts";
 export { openUpstream, type UpstreamOptions } from "./open-upstream.ts";
-export { HARD_LIMIT_HINT, timerMs, within } from "./waiting.ts";
+export { cancelledRequest, HARD_LIMIT_HINT, timerMs, within } from "./waiting.ts";
 export { type ParamHeader, paramHeaders } from "./session/param-headers.ts";
 export { LineReader } from "./transports/lines.ts";
 export type { MemoryServer } from "./transports/memory.ts";

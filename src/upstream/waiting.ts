@@ -1,6 +1,7 @@
 // Waits with a time limit and an abort signal.
 
 import { PortolanError } from "../errors/index.ts";
+import type { JsonObject } from "../model/index.ts";
 
 /** Resolves after the time, or when the signal aborts. */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
@@ -72,6 +73,22 @@ export function within<T>(
     else signal?.addEventListener("abort", abort, { once: true });
     promise.then(resolve, reject).finally(over);
   });
+}
+
+/** The error of a request that its caller cancelled: names the server, and the tool, prompt or resource. */
+export function cancelledRequest(
+  server: string,
+  { method, params }: { readonly method: string; readonly params?: JsonObject | undefined },
+  cause: unknown,
+): PortolanError {
+  const name = params?.name ?? params?.uri;
+  const what =
+    typeof name !== "string"
+      ? method
+      : method === "tools/call"
+        ? `the call of ${name}`
+        : `${method} of ${name}`;
+  return new PortolanError("CANCELLED", `${server}: ${what} was cancelled`, { server, cause });
 }
 
 /** Node timers take 32-bit milliseconds, so longer waits are cut. */

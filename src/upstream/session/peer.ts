@@ -24,7 +24,7 @@ import {
 } from "../transports/outgoing-message.ts";
 import { AbortSignals } from "./abort-signals.ts";
 import type { ServerRequestHandler, Call } from "../upstream.ts";
-import { HARD_LIMIT_HINT, timerMs } from "../waiting.ts";
+import { cancelledRequest, HARD_LIMIT_HINT, timerMs } from "../waiting.ts";
 import { neverRan, type Transport } from "../transports/transport.ts";
 
 export interface PeerRequest {
@@ -105,8 +105,8 @@ export class Peer {
   #dead: PortolanError | undefined;
   #lastTimeoutAt = -Infinity;
   readonly #signals = new AbortSignals((id, signal) => {
-    const method = this.pending.get(id)?.request.method ?? "the request";
-    this.#abandon(id, cancelled(this.server, method, signal));
+    const request = this.pending.get(id)?.request ?? { method: "the request" };
+    this.#abandon(id, cancelledRequest(this.server, request, signal.reason));
   });
   /** True to announce a cancelled request by a notification, besides dropping its stream. */
   announceCancel = true;
@@ -157,7 +157,7 @@ export class Peer {
   #send(request: PeerRequest, resolve: Pending["resolve"], reject: Pending["reject"]): void {
     if (this.#dead !== undefined) return reject(this.#dead);
     const { signal, timeoutMs, maxTimeoutMs } = request;
-    if (signal?.aborted) return reject(cancelled(this.server, request.method, signal));
+    if (signal?.aborted) return reject(cancelledRequest(this.server, request, signal.reason));
     const id = this.#nextId++;
     const now = performance.now();
     const idleAt = timeoutMs === 0 ? Infinity : now + timeoutMs;
@@ -400,10 +400,6 @@ export class Peer {
       // A notification has no caller to inform; a broken transport reports its own end.
     }
   }
-}
-
-function cancelled(server: string, method: string, signal: AbortSignal): PortolanError {
-  return new PortolanError("CANCELLED", `${method} was cancelled`, { server, cause: signal.reason });
 }
 
 const FIRST_REQUESTS: ReadonlySet<string> = new Set(["initialize", "server/discover"]);
