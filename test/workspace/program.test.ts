@@ -52,7 +52,7 @@ describe("openWorkspace({ servers })", () => {
     // The abort signal arrives as the AI SDK, LangChain and OpenAI Agents pass it.
     const signal = AbortSignal.abort();
     const message = "demo: the call of echo was cancelled";
-    const cancelled = { code: "CANCELLED", message, server: "demo", tool: "mcp_demo_echo" };
+    const cancelled = { code: "CANCELLED", message, server: "demo", tool: "demo_echo" };
     await expect(echo?.execute(input, { abortSignal: signal })).rejects.toMatchObject(cancelled);
     await expect(echo?.execute(input, { signal })).rejects.toMatchObject(cancelled);
     await expect(echo?.execute(input, { usage: 1 }, { signal })).rejects.toMatchObject(cancelled);
