@@ -45,6 +45,8 @@ export interface ContractsOptions {
   readonly acquire: Acquire;
   readonly policy?: ContractPolicy;
   readonly approve?: Approve;
+  /** What to do if nobody can approve a call. */
+  readonly approvalHint?: string;
   readonly audit?: Audit;
   readonly report?: Report;
   /** Folder of the workspace; paths of contracts are resolved from it first. */
@@ -327,7 +329,7 @@ export class ContractSet {
   }
 
   #dispatchParts(report: Report): DispatchParts {
-    const { policy, approve, audit, checkArguments } = this.options;
+    const { policy, approve, approvalHint, audit, checkArguments } = this.options;
     return {
       contract: (tool) => this.catalog.find(tool),
       contractIds: () => this.catalog.ids,
@@ -356,6 +358,7 @@ export class ContractSet {
       auth: this.auth,
       grants: this.grants,
       approve,
+      approvalHint,
       audit,
       report,
       checkArguments,

@@ -87,6 +87,10 @@ export interface OpenedHub {
   readonly member: (config: ServerConfig, before?: ServerContext["before"], restart?: number) => Member;
 }
 
+/** For a program that opens a workspace without a handler. */
+const ELICIT_HINT =
+  'Pass handlers.elicit to openWorkspace(): Portolan asks this handler, and the answer { action: "accept", content: { allow: true } } approves the call.';
+
 export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
   const calls = new CallObservers();
   const redactor = createRedactor();
@@ -141,6 +145,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     approve: (request: ApprovalRequest) =>
       hub.approve?.(request) ??
       approveByElicitation(request, options.attended === false ? undefined : onServerRequest, redactor),
+    approvalHint: options.ofProgram === true && handlers.elicit === undefined ? ELICIT_HINT : undefined,
     onServerRequest,
     caller: {
       clientInfo: options.clientInfo ?? { name: "portolan", version: VERSION },

@@ -2,6 +2,8 @@
 
 import { expect, onTestFinished, test } from "vitest";
 import { type OpenedGateway, openGateway } from "../../src/gateway/index.ts";
+import type { McpHandlers } from "../../src/client/index.ts";
+import { openWorkspace, type Workspace } from "../../src/hub/index.ts";
 import type { ApprovalRule, GatewayCaller } from "../../src/model/index.ts";
 import { until } from "../helpers/connect.ts";
 import { driverWorkspace, type DriverParts, type DriverWorkspace } from "../helpers/driver-workspaces.ts";
@@ -182,4 +184,18 @@ export default { kind: "driver", driver: {}, hooks: { refresh }, given: [] };`,
   expect(again.pid).toBe(first.pid);
   expect(other.pid).not.toBe(first.pid);
   expect(other.home).not.toBe(first.home);
+});
+
+test("a program without a handler learns which handler approves calls of a contract", async () => {
+  const { folder } = driverWorkspace(ASKS);
+  const open = (handlers?: McpHandlers): Promise<Workspace> =>
+    openWorkspace(folder, { handlers, snapshots: false, watchFiles: false });
+  await using without = await open();
+  const refused = await without.callTool("who-am-i", CALL.arguments);
+  expect(refused.isError).toBe(true);
+  expect(refused.text).toContain("Pass handlers.elicit to openWorkspace()");
+  await using approving = await open({ elicit: () => ({ action: "accept", content: { allow: true } }) });
+  expect((await approving.callTool("who-am-i", CALL.arguments)).isError).not.toBe(true);
+  await using declining = await open({ elicit: () => ({ action: "decline" }) });
+  expect((await declining.callTool("who-am-i", CALL.arguments)).text).toContain("was not approved");
 });

@@ -24,7 +24,7 @@ export async function requireApproval(
   { call, prepared: { contract }, input, context }: CheckedCall,
   driver: string,
   reason: string,
-  { policy, approve }: DispatchParts,
+  { policy, approve, approvalHint }: DispatchParts,
 ): Promise<void> {
   if (call.approved === true) return;
   const mayRunUnattended = policy.unattended === "allow";
@@ -33,7 +33,7 @@ export async function requireApproval(
   if (answer === undefined)
     throw fail(
       "unauthorised",
-      `The call was not made: it needs approval, and nobody here can approve it. Reason: ${reason}.`,
+      `The call was not made: it needs approval, and nobody here can approve it. Reason: ${reason}.${approvalHint === undefined ? "" : ` ${approvalHint}`}`,
     );
   throw fail("unauthorised", `The call was not approved${typeof answer === "string" ? `: ${answer}` : "."}`);
 }

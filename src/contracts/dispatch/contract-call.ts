@@ -90,6 +90,8 @@ export interface DispatchParts {
   /** True when a driver serves the contract of this id, in any version. */
   readonly isServed: (id: string) => boolean;
   readonly approve: Approve | undefined;
+  /** What to do if nobody can approve a call. */
+  readonly approvalHint: string | undefined;
   readonly audit: Audit | undefined;
   readonly report: Report;
   /** Why these arguments must not reach the server, such as a path outside of its sandbox. */

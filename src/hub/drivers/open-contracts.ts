@@ -151,6 +151,7 @@ async function open({
     // Sandboxed servers check paths themselves, with the path guard.
     checkUri: () => undefined,
     approve: options.approve,
+    approvalHint: options.approvalHint,
     bumps: "enforce",
     toolApproval: options.driverPins.approval(() => options.config.pins),
     earlier: await registeredDrivers(endpoint.root),

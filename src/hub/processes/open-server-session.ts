@@ -72,6 +72,8 @@ export interface ServerContext {
   readonly driverPins: DriverPins;
   /** Approves contract calls that need it. */
   readonly approve?: Approve;
+  /** What to do if nobody can approve a call. */
+  readonly approvalHint?: string;
   /** The contracts that these take over from, which serve until the new ones can; undefined after that. */
   readonly before?: () => Upstream | undefined;
   /** The person who can log in to drivers. */
