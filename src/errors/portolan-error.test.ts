@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toPortolanError } from "./portolan-error.ts";
+import { PortolanError, toPortolanError } from "./portolan-error.ts";
 
 const thrown = (code: string): Error => Object.assign(new Error(`${code}: open '/x'`), { code });
 
@@ -14,4 +14,15 @@ test("what may be anything stays one", () => {
   expect(toPortolanError(thrown("ENOENT")).code).toBe("INTERNAL");
   expect(toPortolanError(new TypeError("x")).code).toBe("INTERNAL");
   expect(toPortolanError(undefined).code).toBe("INTERNAL");
+});
+
+test("the text of an error contains the hint and the last output of the server", () => {
+  const error = new PortolanError("SERVER_CRASHED", "demo exited", {
+    hint: "Look at it.",
+    stderr: "Error: x\n",
+  });
+  expect(String(error)).toBe(
+    "PortolanError: demo exited\nHint: Look at it.\nThe last output of the server:\nError: x",
+  );
+  expect(String(new PortolanError("INTERNAL", "a", { hint: "" }))).toBe("PortolanError: a");
 });

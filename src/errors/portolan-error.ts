@@ -52,6 +52,13 @@ export class PortolanError extends Error {
     };
   }
 
+  /** Returns the message, the hint, and the last lines of the server's stderr, so that `String(error)` loses none of them. */
+  override toString(): string {
+    const hint = this.hint === "" ? "" : `\nHint: ${this.hint}`;
+    const stderr = this.stderr ? `\nThe last output of the server:\n${this.stderr.trimEnd()}` : "";
+    return `${this.name}: ${this.message}${hint}${stderr}`;
+  }
+
   /** Returns the same error with server and tool filled in where they were unknown. */
   at(place: Pick<ErrorPlace, "server" | "tool">): PortolanError {
     if ((this.server ?? place.server) === this.server && (this.tool ?? place.tool) === this.tool) return this;
