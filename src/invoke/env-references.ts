@@ -9,6 +9,36 @@ export function envNames(server: InvokedServer): ReadonlySet<string> {
   return new Set(listOperations(server).flatMap(({ invocation }) => [...envNamesOf(invocation)]));
 }
 
+/** The place of each secret or variable, as the mcpfile names it: `headers.Authorization of tool get (and 2 more places)`. */
+export function envPlaces(server: InvokedServer): ReadonlyMap<string, string> {
+  const places = new Map<string, string[]>();
+  for (const { label, invocation } of listOperations(server))
+    for (const [field, value] of fieldsOf(invocation)) {
+      const names = new Set<string>();
+      collect(value, names);
+      for (const name of names) places.set(name, [...(places.get(name) ?? []), `${field} of ${label}`]);
+    }
+  return new Map(
+    [...places].map(([name, [first = "", ...more]]) => [
+      name,
+      more.length === 0 ? first : `${first} (and ${more.length} more place${more.length === 1 ? "" : "s"})`,
+    ]),
+  );
+}
+
+/** The fields of an invocation that may contain references, by their names in the file. */
+function fieldsOf(invocation: Invocation): [string, unknown][] {
+  const named = (field: string, list: readonly { readonly name: string; readonly value: Template }[] = []) =>
+    list.map(({ name, value }): [string, unknown] => [`${field}.${name}`, value]);
+  return invocation.kind === "http"
+    ? [["url", invocation.url], ...named("headers", invocation.headers)]
+    : [
+        ["command", [invocation.words, invocation.shell?.script]],
+        ["cwd", invocation.cwd],
+        ...named("env", invocation.env),
+      ];
+}
+
 /** The operations that cannot run without these secrets or variables, and whether they are all that the server has. */
 export function blockedBy(
   server: InvokedServer,

@@ -445,3 +445,23 @@ it("a tool of a closed workspace, and of a stopped bridge, names its server", as
     server: undefined,
   });
 });
+
+it("a missing secret of an mcpfile names its place in the file", async () => {
+  const folder = temporary();
+  const http = { method: "GET", url: "https://a.example/${PATH_PART}", headers: { "X-Key": "${KEY}" } };
+  const cli = { command: "echo ${WORD} ${KEY}", env: { A: "${VALUE}" } };
+  const tool = (name: string, invocation: object): object => ({
+    ...{ name, description: "D.", inputSchema: { type: "object", properties: {} }, invocation },
+  });
+  const tools = [tool("get", { http }), tool("run", { cli })];
+  const file = { kind: "MCPToolDefinitions", schemaVersion: "0.2.0", name: "mine", version: "1.0.0", tools };
+  writeFileSync(join(folder, "mcpfile.yaml"), JSON.stringify(file));
+  await using workspace = await openWorkspace(folder, {
+    ...{ secrets: () => undefined, snapshots: false, watchFiles: false, onDiagnostic: () => {} },
+  });
+  expect(workspace.health()[0]?.error).toMatchObject({
+    code: "SECRET_MISSING",
+    message:
+      "Secrets are missing: PATH_PART (for url of tool get); KEY (for headers.X-Key of tool get (and 1 more place)); WORD (for command of tool run); VALUE (for env.A of tool run).",
+  });
+});

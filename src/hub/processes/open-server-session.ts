@@ -190,7 +190,7 @@ async function openInvokedServer(
         ...{ name: config.alias, limits, report, launchContext, resolveEnv: (name) => env.get(name) },
         grantCommand: grantCommand(config, launchContext.hintFolder),
         onDeniedPath: options.onDeniedPath,
-        resolveLater: (names) => resolveLater(options, names),
+        resolveLater: (names) => resolveLater(options, names, server),
       }),
     leave,
     listener,
@@ -258,7 +258,7 @@ const SHOWN_OPERATIONS = 10;
 
 /** Secrets of an mcpfile server. A missing secret blocks only the operations that use it; throws when that is all of them. */
 async function resolveInvoked(options: SecretOptions, server: InvokedServer): Promise<InvokedSecrets> {
-  const { blockedBy, envNames } = await import("../../invoke/index.ts");
+  const { blockedBy, envNames, envPlaces } = await import("../../invoke/index.ts");
   const { alias } = options.config;
   const names = [...envNames(server)];
   const resolved = await resolveNames(options, names);
@@ -268,13 +268,14 @@ async function resolveInvoked(options: SecretOptions, server: InvokedServer): Pr
     ...resolved.problems.map(({ where }) => where.replace(/^env\./, "")),
   ]);
   const blocked = blockedBy(server, lacking);
-  const error = toSecretError(resolved, alias);
+  const places = envPlaces(server);
+  const error = toSecretError(inMcpfile(resolved, places), alias);
   if (blocked.all) throw error;
   const rest = await resolveNames(
     options,
     names.filter((name) => !lacking.has(name)),
   );
-  if (!rest.ok) throw toSecretError(rest, alias);
+  if (!rest.ok) throw toSecretError(inMcpfile(rest, places), alias);
   const { code, message, hint } = error;
   const shown = blocked.names.slice(0, SHOWN_OPERATIONS).join(", ");
   const more = blocked.names.length > SHOWN_OPERATIONS ? ", …" : "";
@@ -290,13 +291,28 @@ async function resolveInvoked(options: SecretOptions, server: InvokedServer): Pr
   };
 }
 
+/** Names the places of the mcpfile, in place of the variables that `resolveNames` looked up. */
+function inMcpfile(unresolved: UnresolvedEndpoint, places: ReadonlyMap<string, string>): UnresolvedEndpoint {
+  const placed = <T extends { readonly where: string }>(entry: T): T => ({
+    ...entry,
+    where: places.get(entry.where.replace(/^env\./, "")) ?? entry.where,
+  });
+  return {
+    ...unresolved,
+    missing: unresolved.missing.map(placed),
+    problems: unresolved.problems.map(placed),
+  };
+}
+
 /** Looks up secrets that were missing before. Throws when one still is. */
 async function resolveLater(
   options: SecretOptions,
   names: readonly string[],
+  server: InvokedServer,
 ): Promise<ReadonlyMap<string, string>> {
   const resolved = await resolveNames(options, names);
-  if (!resolved.ok) throw toSecretError(resolved, options.config.alias);
+  const { envPlaces } = await import("../../invoke/index.ts");
+  if (!resolved.ok) throw toSecretError(inMcpfile(resolved, envPlaces(server)), options.config.alias);
   return resolved.env;
 }
 
