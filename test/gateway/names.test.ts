@@ -3,6 +3,7 @@
 import { expect, it } from "vitest";
 import { INITIALIZE, serve } from "../helpers/http.ts";
 import { type Loose, RawLegacy, RawModern } from "../helpers/raw-clients.ts";
+import { stdioCommand } from "../fixtures/processes.mjs";
 import { openTestGateway, TOKEN } from "../helpers/raw-gateways.ts";
 
 const NAMES = ["fs.read/file", "größe", "plain", "x".repeat(100), "with space", "{alias}"];
@@ -37,4 +38,43 @@ it.each(["modern", "legacy"] as const)("a server alone keeps its own names (%s)"
       expect((await client.call("prompts/get", { name })).result.messages[0].content.text).toBe(name);
     }
   }
+});
+
+it("a call of a tool whose server is down gets the reason, if the rules of the caller admit the tool", async () => {
+  const callers = [
+    { name: "named", token: "token-of-named-0123456789", allow: { tools: ["mcp_dead_*", "one.*"] } },
+    { name: "denied", token: "token-of-denied-0123456789", deny: { tools: ["one.fail"] } },
+    { name: "other", token: "token-of-other-0123456789", allow: { tools: ["one.*"] } },
+    { name: "reader", token: "token-of-reader-0123456789", allow: { annotations: ["read-only"] } },
+    { name: "elsewhere", token: "token-of-elsewhere-0123456789", allow: { servers: ["one"] } },
+  ] as const;
+  const dead = { transport: "stdio", ...stdioCommand("--fault=exit-at-start") } as const;
+  const { url } = await openTestGateway(
+    [
+      { alias: "one", endpoint: { transport: "stdio", ...stdioCommand("--era=modern") } },
+      { alias: "dead", endpoint: dead },
+      { alias: "dead too", endpoint: dead },
+    ],
+    { callers: [...callers] },
+    undefined,
+    "all",
+  );
+  const codeOf = async (token: string, name: string, path = "/mcp"): Promise<unknown> => {
+    const { error } = await new RawModern(url, { token, path }).call("tools/call", { name });
+    // A call during the next start waits for it.
+    return error?.data.code === "SERVER_START_FAILED" ? "SERVER_UNAVAILABLE" : error?.data.code;
+  };
+  for (const name of ["mcp_dead_echo", "dead.echo", "mcp_dead_too_echo_0123abcd"])
+    expect([name, await codeOf(TOKEN, name)]).toEqual([name, "SERVER_UNAVAILABLE"]);
+  for (const [index, code] of [
+    "SERVER_UNAVAILABLE",
+    "SERVER_UNAVAILABLE",
+    ...["TOOL_NOT_FOUND", "TOOL_NOT_FOUND", "TOOL_NOT_FOUND"],
+  ].entries()) {
+    const { name, token } = callers[index] as (typeof callers)[number];
+    for (const tool of ["mcp_dead_echo", "dead.echo"])
+      expect([name, tool, await codeOf(token, tool)]).toEqual([name, tool, code]);
+    expect(await codeOf(token, "mcp_nowhere_echo")).toBe("TOOL_NOT_FOUND");
+  }
+  expect(await codeOf(callers[0].token, "echo", "/servers/dead/mcp")).toBe("SERVER_UNAVAILABLE");
 });

@@ -161,6 +161,10 @@ export class GatewayViews {
         filter === undefined
           ? undefined
           : (tool) => filter.admits({ ...tool, name: this.#hub.fullToolName(tool.alias, tool.own) }),
+      admitsUnlisted:
+        filter?.limitsTools !== true
+          ? undefined
+          : (member, own) => inScope(member) && this.#admitsUnlisted(filter, member, own),
       hiddenBy:
         filter === undefined
           ? undefined
@@ -242,6 +246,13 @@ export class GatewayViews {
     if (!isContracts && this.#isVisible(filter, member)) return undefined;
     const ofServer = isContracts ? undefined : filter.refusalOfServer({ alias, tags: config.tags ?? [] });
     return ofServer ?? "none of the tools of the server is allowed";
+  }
+
+  /** The annotations of such a tool are unknown, so that it counts as one without annotations. */
+  #admitsUnlisted(filter: ToolFilter, member: Hub["members"][number], own: string): boolean {
+    const { alias } = member;
+    const name = this.#hub.fullToolName(alias, own);
+    return filter.admits({ name, own, alias, ...member.tagsOf(own), annotations: undefined });
   }
 
   /** Prompts and resources have no rules of their own: a caller sees those of a server if it sees one of its tools. */

@@ -19,6 +19,11 @@ export function hubName(template: Naming, { alias, endpoint }: ServerConfig, nam
   );
 }
 
+/** A part of a name, with the characters that names in the hub can have. */
+export function exposedPart(text: string): string {
+  return text.replace(/[^A-Za-z0-9_-]+/g, "_");
+}
+
 /** Prompts of contracts keep their path, because model providers do not limit the names of prompts. */
 export function promptName(template: Naming, config: ServerConfig, name: string): string {
   return config.endpoint.transport === "contracts" ? name : hubName(template, config, name);

@@ -7,13 +7,15 @@ import type { Member } from "../member/member.ts";
 import { withheldError } from "../pins/pin-state.ts";
 import type { Merged, PromptRoute, TemplateRoute, ToolRoute } from "./merge.ts";
 import type { Call } from "../../upstream/index.ts";
-import { hubName, type Naming, promptName } from "./naming.ts";
+import { exposedPart, hubName, type Naming, promptName } from "./naming.ts";
 import { narrowest } from "./uri-templates.ts";
 
 /** The part of a view that routing reads. */
 interface Routed {
   readonly table: Merged;
   readonly members: readonly Member[];
+  /** The servers to which a tool can belong that no server lists. Default: the members of the view. */
+  toolOwners?(name: string): readonly Member[];
 }
 
 export function toolRoute(view: Routed, name: string, naming: Naming): ToolRoute {
@@ -22,7 +24,7 @@ export function toolRoute(view: Routed, name: string, naming: Naming): ToolRoute
   if (route !== undefined) return route;
   const held = withheld.get(name);
   if (held !== undefined) throw withheldError(held.member.alias, held.own, held.member.pins.state);
-  const down = downOwner(view, name, naming);
+  const down = downOwner({ members: view.toolOwners?.(name) ?? view.members }, name, naming);
   if (down !== undefined) throw down;
   throw unknownTool({ server: alone(view), name, known: toolRoutes.keys() });
 }
@@ -120,8 +122,15 @@ export function downOwner(
   name: string,
   naming: Naming,
 ): PortolanError | undefined {
-  return possibleOwners(members, name, naming).find(({ unavailable }) => unavailable !== undefined)
-    ?.unavailable;
+  const owners = possibleOwners(members, name, naming);
+  // Commands and rules write alias.tool, so that a caller may do so too.
+  const dotted = members.filter(({ alias }) => dottedName(alias, name) !== undefined);
+  return [...owners, ...dotted].find(({ unavailable }) => unavailable !== undefined)?.unavailable;
+}
+
+/** The own name of a tool that is given as `alias.tool`. */
+export function dottedName(alias: string, name: string): string | undefined {
+  return name.startsWith(`${alias}.`) ? name.slice(alias.length + 1) : undefined;
 }
 
 /** A server to which the name can belong because it has yet to start, and its tools and prompts are not known. */
@@ -141,9 +150,15 @@ export function isStarting({ state, inventory }: Member): boolean {
 /** The servers whose prefix the name has. In the view of a single server, every name belongs to that server. */
 function possibleOwners(members: readonly Member[], name: string, naming: Naming): readonly Member[] {
   if (naming === undefined) return members.length === 1 ? members : [];
-  const [start = ""] = naming.split("{tool}", 1);
-  return members.filter(({ alias }) => {
-    const prefix = start.replaceAll("{alias}", alias);
-    return prefix.includes(alias) && name.startsWith(prefix);
-  });
+  return members.filter(({ alias }) => ownNameAt(alias, name, naming) !== undefined);
+}
+
+/** The server's own name of a tool that no server lists, by its name in the view; undefined if it cannot belong to this server. */
+export function ownNameAt(alias: string, name: string, naming: Naming): string | undefined {
+  if (naming === undefined) return name;
+  const [start = "", end = ""] = naming.split("{tool}", 2);
+  const prefix = exposedPart(start.replaceAll("{alias}", alias));
+  if (!start.includes("{alias}") || !name.startsWith(prefix)) return undefined;
+  const suffix = exposedPart(end.replaceAll("{alias}", alias));
+  return name.slice(prefix.length, name.endsWith(suffix) ? name.length - suffix.length : undefined);
 }

@@ -29,10 +29,13 @@ import {
   type ViewTool,
 } from "./merge.ts";
 import { hubName } from "./naming.ts";
+import { EMPTY } from "../member/inventory.ts";
 import {
   findHidden,
   type Hidden,
+  dottedName,
   isStarting,
+  ownNameAt,
   ownerOf,
   promptRoute,
   startingOwner,
@@ -47,6 +50,11 @@ export interface ViewOptions {
   readonly includes?: (member: Member) => boolean;
   /** Selects tools. Default: all. */
   readonly admits?: (tool: ViewTool) => boolean;
+  /**
+   * Of servers that are not selected because their tools are unknown: whether the rules admit a tool of this name. A call of it
+   * waits for the server, or learns why the server is down.
+   */
+  readonly admitsUnlisted?: (member: Member, own: string) => boolean;
   /** The rule that hides what a call names; undefined if no rule does. Called for calls without a route. */
   readonly hiddenBy?: (hidden: Hidden, call: Call) => string | undefined;
   /** True for a client that shows apps: it also sees the tools that only apps may call. */
@@ -107,6 +115,18 @@ export class HubView implements Upstream {
     const { includes, user } = this.#options;
     const members = this.#source.membersOf(user);
     return includes === undefined ? members : members.filter(includes);
+  }
+
+  /** The servers to which a tool can belong that no server lists. */
+  toolOwners(name: string): readonly Member[] {
+    const { admitsUnlisted, user } = this.#options;
+    const { members } = this;
+    if (admitsUnlisted === undefined) return members;
+    const unlisted = this.#source.membersOf(user).filter((member) => {
+      const own = ownNameAt(member.alias, name, this.#settings.naming) ?? dottedName(member.alias, name);
+      return own !== undefined && member.inventory === EMPTY && admitsUnlisted(member, own);
+    });
+    return [...new Set([...members, ...unlisted])];
   }
 
   /** The merged lists and routing tables. */
@@ -294,7 +314,8 @@ export class HubView implements Upstream {
   ): Promise<JsonObject> {
     const name = String(call.params?.name);
     if (this.table[routes].has(name)) return send(name);
-    const starting = startingOwner(this, name, this.#settings.naming);
+    const members = routes === "toolRoutes" ? this.toolOwners(name) : this.members;
+    const starting = startingOwner({ members }, name, this.#settings.naming);
     return starting === undefined ? send(name) : starting.listed(call).then(() => send(name));
   }
 
