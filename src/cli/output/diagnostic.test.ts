@@ -19,9 +19,11 @@ test("an excerpt of a file shows no value that looks like a secret", () => {
   const view = { colors, width: 100, textOf: () => text };
   const literalSecret = "API_KEY";
   expect(excerpt({ file: "a.json", line: 2, column: 14, literalSecret }, view)).toEqual([
-    '  2 │ "API_KEY": "********",',
-    "    │            ^",
+    '  2 │   "API_KEY": "********",',
+    "    │              ^",
   ]);
-  expect(excerpt({ file: "a.json", line: 4, column: 5, literalSecret }, view)[0]).toBe('  4 │ "********"]');
+  expect(excerpt({ file: "a.json", line: 4, column: 5, literalSecret }, view)[0]).toBe(
+    '  4 │     "********"]',
+  );
   expect(excerpt({ file: "a.json", line: 2 }, view).join()).not.toContain("BSA");
 });

@@ -52,10 +52,10 @@ export function excerpt(
   const source = literalSecret === undefined ? maskSecrets(written) : maskValueAt(written, column);
   const number = String(line);
   const room = (width ?? 120) - number.length - 5;
-  const shown = cut(plainText(source.trim().slice(0, 1_000)).replaceAll("\t", " "), room);
-  const skipped = source.length - source.trimStart().length;
+  // The indentation stays, because it is often the error.
+  const shown = cut(plainText(source.trimEnd().slice(0, 1_000)).replaceAll("\t", " "), room);
   const before = displayWidth(
-    plainText(maskSecrets(written.slice(skipped, Math.max(skipped, column - 1)))).replaceAll("\t", " "),
+    plainText(maskSecrets(written.slice(0, Math.max(0, column - 1)))).replaceAll("\t", " "),
   );
   const bar = colors.dim("│");
   const result = [`  ${colors.dim(number)} ${bar} ${shown}`];

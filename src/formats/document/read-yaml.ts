@@ -34,6 +34,7 @@ import {
   type ScalarNode,
   type TextNode,
 } from "./node.ts";
+import { explainSyntax } from "./yaml-syntax.ts";
 
 const MAX_SYNTAX_ERRORS = 10;
 
@@ -44,7 +45,7 @@ export function readYaml(text: string, file: string): ReadResult {
   const locate = createLocator(source);
   try {
     const document = composeYaml(source);
-    reportSyntax(document, locate, diagnostics);
+    reportSyntax(document, source, locate, diagnostics);
     const root = diagnostics.list.length > 0 ? undefined : createYamlConverter(locate, diagnostics)(document);
     return { root, diagnostics: diagnostics.sorted() };
   } catch (thrown) {
@@ -106,38 +107,22 @@ function* parse(source: string, bounds: YamlBounds): Generator<CST.Token> {
   yield* parser.end();
 }
 
-function reportSyntax(document: Document.Parsed, locate: Locate, diagnostics: Diagnostics): void {
+function reportSyntax(
+  document: Document.Parsed,
+  source: string,
+  locate: Locate,
+  diagnostics: Diagnostics,
+): void {
   const found: YAMLError[] = [...document.errors, ...document.warnings];
   found.sort((a, b) => a.pos[0] - b.pos[0]);
   const lines = new Set<number>();
-  for (const { pos, code, message } of found) {
-    const place = { ...locate(pos[0]), path: [] };
+  for (const error of found) {
+    const { line, column, message, hint } = explainSyntax(error, source, locate);
     // A second one in a line follows from the first.
-    if (lines.has(place.line) || lines.size === MAX_SYNTAX_ERRORS) continue;
-    lines.add(place.line);
-    if (code === "TAG_RESOLVE_FAILED")
-      diagnostics.add(place, lowerFirst(message), "Config files do not support YAML tags. Remove the tag.");
-    else diagnostics.add(place, `not valid YAML: ${lowerFirst(message)}`, hintFor(code));
+    if (lines.has(line) || lines.size === MAX_SYNTAX_ERRORS) continue;
+    lines.add(line);
+    diagnostics.add({ line, column, path: [] }, message, hint);
   }
-}
-
-function hintFor(code: YAMLError["code"]): string | undefined {
-  switch (code) {
-    case "BLOCK_AS_IMPLICIT_KEY":
-    case "MULTILINE_IMPLICIT_KEY":
-      return "Put a value that contains a colon and a space into quotes.";
-    case "TAB_AS_INDENT":
-      return "Indent with spaces.";
-    case "BAD_INDENT":
-      return "Keys of one object start in the same column.";
-    default:
-      return undefined;
-  }
-}
-
-function lowerFirst(message: string): string {
-  const line = message.split("\n", 1)[0] ?? "";
-  return line.slice(0, 1).toLowerCase() + line.slice(1, 300);
 }
 
 type Path = Place["path"];

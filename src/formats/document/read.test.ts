@@ -89,10 +89,35 @@ describe("YAML", () => {
       "a: [1\n",
       "2:1 not valid YAML: flow sequence in block collection must be sufficiently indented and end with a ]",
     ],
+    [
+      "a line that is indented more",
+      "one:\n  command: node\n\n   args: [a]\n",
+      "4:4 not valid YAML: line 4 is indented more than line 2, so that it continues the value of line 2",
+    ],
+    [
+      "a line that is indented less",
+      "one:\n    command: node\n   args: [a]\n",
+      "3:4 not valid YAML: all mapping items must start at the same column",
+    ],
+    [
+      "a list entry that is indented less",
+      "one:\n    args:\n    - a\n   - b\n",
+      "4:4 not valid YAML: this list entry has a wrong indentation",
+    ],
   ])("%s is a problem at its place", (_, text, expected) => {
     const { diagnostics } = readYaml(text, "f.yaml");
     expect(diagnostics.map(short)).toContain(expected);
     expect(diagnostics[0]).toMatchObject({ code: "FILE_INVALID", severity: "error", file: "f.yaml" });
+  });
+
+  test.each([
+    ["a: b: c\n", "Put a value that contains a colon and a space into quotes."],
+    ["a: b\n c: d\n", "Keys of one object, and entries of one list, start in the same column."],
+    ["a:\n  - b\n c: d\n", "Keys of one object, and entries of one list, start in the same column."],
+    ["a:\n  b: [1,\nc: 2\n", "Close the list that begins with [ before this line, with ]."],
+    ["a:\n  b: {c: 1\nd: 2\n", "Close the object that begins with { before this line, with }."],
+  ])("the hint about %j", (text, hint) => {
+    expect(readYaml(text, "f").diagnostics[0]?.hint).toBe(hint);
   });
 
   test("values after a refused key are still there, the refused ones not", () => {
