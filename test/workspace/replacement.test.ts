@@ -29,6 +29,7 @@ interface Running {
   readonly events: HubEvent[];
   /** Writes the config and the program, and waits until the gateway has applied them. */
   save(server: Settings, program?: string): Promise<void>;
+  program(text: string): void;
   restart(): Promise<void>;
   reload(): Promise<void>;
   health(): ServerHealth;
@@ -61,6 +62,7 @@ async function run(first: Settings = {}): Promise<Running> {
       write(server, program);
       return reload();
     },
+    program: (text) => writeFileSync(file, text),
     restart: () => gateway.workspace.restart("one"),
     health: () => gateway.health()[0] as ServerHealth,
     who: () =>
@@ -125,6 +127,32 @@ test("a changed command that cannot start leaves the old process; a later change
   await one.save({});
   expect(message()).toBeUndefined();
   expect(await one.who()).toBe(before);
+});
+
+test("while a second change starts, the cause of the first one is not shown", async () => {
+  const one = await run();
+  await one.save({ env: { RUN: "1" }, args: ["./first.cjs"] });
+  expect(one.health().error?.message).toContain("first.cjs");
+  const [gate, slow] = [join(temporary(), "gate"), join(temporary(), "slow.cjs")];
+  writeFileSync(
+    slow,
+    `while (!require("node:fs").existsSync(${JSON.stringify(gate)})) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);`,
+  );
+  const saved = one.save({ env: { RUN: "2" }, args: [slow] });
+  await until(() => one.health().error === undefined);
+  expect(one.health()).toMatchObject({ state: "starting" });
+  writeFileSync(gate, "");
+  await saved;
+  expect(one.health()).toMatchObject({ state: "ready", error: undefined, stderr: undefined });
+});
+
+test("a server that works after a restart does not show the output of the failed start", async () => {
+  const one = await run({ env: { RUN: "1" } });
+  await one.save({ env: { RUN: "2" } }, BROKEN);
+  expect(one.health().stderr).toContain("broken script");
+  one.program(PROGRAM);
+  await one.restart();
+  expect(one.health()).toMatchObject({ state: "ready", error: undefined, stderr: undefined });
 });
 
 test("a reload tries the new configuration again", async () => {

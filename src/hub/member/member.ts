@@ -362,8 +362,8 @@ export class Member {
   async takeOver(old: Member): Promise<void> {
     if (this.isCandidate) this.#becomeCurrent();
     this.inheritLists(old);
-    // The stderr of another program explains nothing about this one.
-    if (isDeepStrictEqual(this.config.endpoint, old.config.endpoint))
+    // The stderr of another program, or of one that failed, explains nothing about one that works.
+    if (this.state !== "ready" && isDeepStrictEqual(this.config.endpoint, old.config.endpoint))
       this.lastError.stderr ||= old.lastError.stderr;
     this.processes.takeOver(old.processes);
     if (!this.stopped) {

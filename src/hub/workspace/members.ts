@@ -259,6 +259,13 @@ export class Members {
         await stopped;
         return await this.#replaceAfter(member, current);
       }
+      if (current.isDown && current.processes.main.live === undefined) {
+        // There is no process that could continue, and the cause of its failure is not that of the new one.
+        await stopped;
+        void this.#takeOver(member, current);
+        return await member.begin();
+      }
+      current.failedReplacement = undefined;
       member.isCandidate = true;
       const begun = this.#tryStart(member, current, restart !== undefined);
       await stopped;
