@@ -10,6 +10,7 @@ import type * as pack from "./npm/pack.ts";
 import type * as packages from "./npm/package.ts";
 import type * as requires from "./requires.ts";
 import type * as store from "./store/check-store.ts";
+import type * as installed from "./store/installed-packages.ts";
 import type * as root from "./store/store.ts";
 
 export { splitCommand } from "./command-words.ts";
@@ -50,6 +51,9 @@ export const checkRequires: typeof requires.checkRequires = async (...args) =>
 
 export const defaultStoreRoot: typeof root.defaultStoreRoot = async () =>
   (await import("./store/store.ts")).defaultStoreRoot();
+
+export const installedPackages: typeof installed.installedPackages = async () =>
+  (await import("./store/installed-packages.ts")).installedPackages();
 
 export const isPackageInstalled: typeof packages.isPackageInstalled = async (...args) =>
   (await import("./npm/package.ts")).isPackageInstalled(...args);

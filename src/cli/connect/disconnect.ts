@@ -2,20 +2,19 @@
 
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { dirname, isAbsolute } from "node:path";
+import { isAbsolute } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
 import { type ClientId, listEntries, restoreServers, writeClientFile } from "../../formats/clients/index.ts";
-import { knownServer, programWords, type ServerConfig } from "../../model/index.ts";
+import type { ServerConfig } from "../../model/index.ts";
 import { clientTitle, parseClient } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
 import { matchServer } from "../import/same-server.ts";
 import { answersRequests } from "../input/handlers.ts";
-import { findNeeds } from "../secrets/needs.ts";
 import { count, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
-import { computerOf, pathLabel, pathLabeller } from "../workspace/folder.ts";
-import { gatewayLabel } from "../workspace/running.ts";
+import { computerOf, pathLabeller } from "../workspace/folder.ts";
 import { requireAgreement } from "./agreement.ts";
+import { describeLeft, findLeft, type LeftRequest } from "./left-behind.ts";
 import { recordState } from "./overview.ts";
 import { named, readClientText } from "./plan.ts";
 import { type ConnectionRecord, hashOf, openRecords, type Records } from "./records.ts";
@@ -60,6 +59,8 @@ export async function disconnect(
   if (!isDry && plans.some(({ change }) => change === "merged")) await confirm(cli, words, options, plans);
   const backups: (string | undefined)[] = [];
   for (const plan of plans) backups.push(isDry ? undefined : await undo(cli, plan, records));
+  const request = await leftRequest(records, plans);
+  const left = isDry ? [] : await findLeft(cli, request);
   if (output.form === "json")
     output.json({
       written: !isDry,
@@ -67,12 +68,21 @@ export async function disconnect(
         ...{ client: record.client, file: record.file, change, servers: restored, notes },
         backup: backups[index],
       })),
+      left,
     });
   else {
     const done = plans.map((plan, index) => describe(plan, backups[index], isDry, cli));
-    output.print([...done, ...(isDry ? [] : await describeLeft(cli, plans))].join("\n"));
+    output.print([...done, ...(isDry ? [] : describeLeft(cli, left, request))].join("\n"));
   }
   return 0;
+}
+
+async function leftRequest(records: Records, plans: readonly Undo[]): Promise<LeftRequest> {
+  return {
+    workspaces: new Set(plans.map(({ record }) => record.workspace)),
+    connected: await records.list(),
+    isUsed: (file) => plans.some(({ used }) => used?.has(file)),
+  };
 }
 
 async function chooseRecords(
@@ -260,49 +270,6 @@ async function undo(cli: Cli, plan: Undo, records: Records): Promise<string | un
     },
     cli.interrupt.signal,
   );
-}
-
-/** The parts of Portolan that stay, with the command that removes each. */
-async function describeLeft({ io, output }: Cli, plans: readonly Undo[]): Promise<string[]> {
-  const { home } = computerOf(io, io.cwd);
-  const label = (path: string): string => pathLabel(path, { home });
-  const lines: string[] = [];
-  for (const workspace of new Set(plans.map(({ record }) => record.workspace))) {
-    const where = label(workspace);
-    const at = workspace === io.cwd ? "" : ` -w ${where}`;
-    const { servers, folder } = await io.loadCatalog(workspace, { home: computerOf(io, workspace).home });
-    const own = servers.filter(({ origin }) => origin.format === "workspace");
-    const names = own.map(({ alias }) => plainLine(alias, 80)).join(" ");
-    if (own.length > 0)
-      lines.push(`${count(own.length, "server")} in ${where}: portolan remove ${names}${at}`);
-    const needs = await findNeeds({ servers: own, folder }, { get: async () => undefined });
-    const secrets = needs.filter(({ kind }) => kind === "name").map(({ name }) => plainLine(name, 80));
-    if (secrets.length > 0)
-      lines.push(
-        `secrets of these servers, if they are stored: portolan secrets rm ${secrets.join(" ")}${at}`,
-      );
-    // The client's own server may use the same data.
-    for (const { alias, file } of own.flatMap(dataOf))
-      if (!plans.some(({ used }) => used?.has(file)))
-        lines.push(`the data of ${plainLine(alias, 80)}: ${label(dirname(file))}`);
-    const { gateways } = await io.findGateways(workspace);
-    for (const gateway of gateways.filter(({ kind }) => kind === "http"))
-      lines.push(`the gateway ${gatewayLabel(gateway)}: portolan stop${at}`);
-  }
-  if (lines.length === 0) return [];
-  return [
-    "Portolan did not remove the following. To remove it:",
-    ...lines.map((line) => wrap(`  ${line}`, output.width, 4)),
-  ];
-}
-
-/** The data file of a known server, such as the one that `connect` suggested. */
-function dataOf(server: ServerConfig): { readonly alias: string; readonly file: string }[] {
-  const { alias, endpoint } = server;
-  const variable = knownServer(programWords(server))?.dataVariable;
-  const file =
-    endpoint.transport === "stdio" && variable !== undefined ? endpoint.env?.[variable] : undefined;
-  return file !== undefined && existsSync(file) ? [{ alias, file }] : [];
 }
 
 function describe(

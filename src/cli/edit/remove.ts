@@ -4,10 +4,10 @@ import { dirname } from "node:path";
 import { PortolanError, unknownServer } from "../../errors/index.ts";
 import { parseWorkspace, removeServer } from "../../formats/workspace/index.ts";
 import { lockFileOf, readLock } from "../../packages/index.ts";
-import { createSecretStore } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
 import { applyToGateways } from "../control/apply.ts";
-import { findNeeds, type NeedingConfig } from "../secrets/needs.ts";
+import type { NeedingConfig } from "../secrets/needs.ts";
+import { isOfPackage, storedOnlyFor } from "../secrets/stored-only-for.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { loadSource, type Source } from "../workspace/source.ts";
 import { editWorkspaceFile, type WorkspaceFile } from "./workspace-file.ts";
@@ -48,7 +48,7 @@ export async function remove(cli: Cli, words: readonly string[], options: Remove
   // A lock file that cannot be read must not lose its pins, so it is an error before anything changes.
   const lock = await readLock(lockFileOf(dirname(file)));
   const locked = aliases.filter((alias) => Object.hasOwn(lock.servers, alias));
-  const secrets = await storedOnlyFor(cli, config, aliases);
+  const secrets = await storedOnlyFor(cli.io, config, aliases);
   let purged: readonly string[] = [];
   if (!dryRun) {
     if (locked.length > 0) {
@@ -81,39 +81,6 @@ export async function remove(cli: Cli, words: readonly string[], options: Remove
     applied?.print();
   }
   return applied?.code ?? 0;
-}
-
-/** Names of secrets in the keyring or the vault that these servers use, and nothing else in the workspace. */
-async function storedOnlyFor(
-  { io }: Cli,
-  config: NeedingConfig,
-  aliases: readonly string[],
-): Promise<readonly string[]> {
-  // A disabled server may be enabled again, so its secrets count.
-  const servers = config.servers.map((server) => ({ ...server, enabled: true }));
-  const namesFor = async (some: typeof servers): Promise<string[]> => {
-    const needs = await findNeeds({ ...config, servers: some }, { get: async () => undefined });
-    return needs.flatMap(({ kind, name }) => (kind === "name" ? [name] : []));
-  };
-  // A server of the same name in another file stays.
-  const rest = servers.filter(
-    ({ alias, origin }) => origin.format !== "workspace" || !aliases.includes(alias),
-  );
-  const others = new Set(await namesFor(rest));
-  const own = (await namesFor(servers)).filter((name) => !others.has(name));
-  if (own.length === 0) return [];
-  // Without a prompt: the names of a locked vault can be read, and a store that does not work has no note.
-  const stored = await createSecretStore({ env: io.env, report: () => undefined }).list();
-  return own.filter(
-    (name) =>
-      isOfPackage(name) ||
-      stored.some((one) => one.name === name && (one.source === "keyring" || one.source === "vault")),
-  );
-}
-
-/** `add` itself stored the secret. */
-function isOfPackage(name: string): boolean {
-  return name.startsWith("package.");
 }
 
 async function purge(cli: Cli, names: readonly string[]): Promise<readonly string[]> {
