@@ -1,21 +1,31 @@
-// The address of the console, by the setting and by where the gateway listens.
+// The start message of a gateway, as a person at a terminal reads it.
 
 import { expect, it } from "vitest";
-import type { GatewaySettings } from "../../model/index.ts";
-import { consoleUrl } from "./greeting.ts";
+import { createColors } from "../terminal/colors.ts";
+import { type Greeting, greetingText } from "./greeting.ts";
 
-it.each<[string, GatewaySettings, string | undefined]>([
-  ["http://127.0.0.1:7420", {}, "http://127.0.0.1:7420"],
-  ["https://localhost:7420", { console: "local" }, "https://localhost:7420"],
-  ["http://0.0.0.0:7420", {}, "http://127.0.0.1:7420"],
-  ["http://[::]:7420", {}, "http://127.0.0.1:7420"],
-  ["http://0.0.0.0:7420", { allowedHosts: ["tools.example", "localhost"] }, "http://localhost:7420"],
-  // The gateway would refuse the names of this computer.
-  ["http://0.0.0.0:7420", { allowedHosts: ["tools.example"] }, undefined],
-  ["http://192.0.2.7:7420", {}, undefined],
-  ["http://192.0.2.7:7420", { console: "all" }, "http://192.0.2.7:7420"],
-  ["http://0.0.0.0:7420", { console: "all", allowedHosts: ["tools.example"] }, "http://tools.example:7420"],
-  ["http://127.0.0.1:7420", { console: "off" }, undefined],
-])("the console of a gateway at %s with %j is at %s", (url, settings, expected) => {
-  expect(consoleUrl(url, settings)).toBe(expected);
+const greeting: Greeting = {
+  url: "http://127.0.0.1:7420",
+  settings: {},
+  servers: [{ alias: "files", state: "ready", tools: 3 }],
+  tags: [],
+  workspaceOption: "",
+  token: { value: "ptl_1", shown: false, created: false, wanted: false, command: "portolan token" },
+};
+const show = (connected: readonly string[]): string =>
+  greetingText({ ...greeting, connected }, createColors(false), 80);
+
+it("has the lines to copy while no client is connected", () => {
+  expect(show([])).toContain("claude mcp add --transport http portolan");
+  expect(show([]).replaceAll(/\s+/g, " ")).toContain("replace <token> below with it");
+});
+
+it("names the connected clients in place of the lines to copy", () => {
+  const shown = show(["Cursor", "Claude Code"]);
+  expect(shown).not.toContain("claude mcp add");
+  expect(shown).not.toContain("mcpServers");
+  expect(shown).not.toContain("<token>");
+  expect(shown.replaceAll(/\s+/g, " ")).toContain(
+    "Connected clients: Cursor, Claude Code. portolan connect lists the other clients, with the command for each.",
+  );
 });

@@ -25,6 +25,8 @@ export interface Greeting {
    * the command line, which other commands do not find.
    */
   readonly workspaceOption: string | undefined;
+  /** The titles of the clients that `portolan connect` has connected to this workspace. */
+  readonly connected?: readonly string[];
   /** The address of the console, on a terminal with a code that signs in once. */
   readonly console?: string;
   /** Undefined when no token is needed. */
@@ -57,13 +59,19 @@ export function servedServers({ hub }: OpenedGateway["workspace"]): ServedServer
   const counts = new Map<string, number>();
   for (const { server } of hub.toolNames().values()) counts.set(server, (counts.get(server) ?? 0) + 1);
   return hub.members
-    .map(({ alias, state, pins, inventory, lastError: { error: lastError } }) => {
+    .map(({ alias, state, retriedState, pins, inventory, lastError: { error: lastError } }) => {
       const withheld = inventory.tools.filter(({ name }) => pins.isWithheld(name)).length;
       const isUp = state === "ready" || state === "idle" || lastError === undefined;
       const error = isUp
         ? undefined
         : { code: lastError.code, message: lastError.message, hint: lastError.hint };
-      return { alias, state, tools: counts.get(alias) ?? 0, withheld: withheld || undefined, error };
+      return {
+        alias,
+        state: retriedState ?? state,
+        tools: counts.get(alias) ?? 0,
+        withheld: withheld || undefined,
+        error,
+      };
     })
     .toSorted((a, b) => (a.alias < b.alias ? -1 : 1));
 }
@@ -142,13 +150,19 @@ export function greetingText(
   ];
   // A log has the facts, one line for each. The lines to copy are for a person.
   if (form === "lines") return [...about.map((line) => line.trim()), tokenText(token, colors, "")].join("\n");
-  const toCopy = clientLines(access).map(
+  const { connected = [] } = greeting;
+  // A person with connected clients has used `portolan connect`, and needs no lines to copy.
+  const lines = connected.length === 0 ? clientLines(access) : [];
+  const toCopy = lines.map(
     ({ client, file, text }) =>
       `${colors.bold(client)}${file === undefined ? "" : colors.dim(` in ${file}`)}\n  ${text}`,
   );
   return [
     about.join("\n"),
-    wrap(tokenText(token, colors, `; replace ${TOKEN_PLACE} below with it`), columns),
+    wrap(
+      tokenText(token, colors, lines.length === 0 ? "" : `; replace ${TOKEN_PLACE} below with it`),
+      columns,
+    ),
     ...toCopy,
     ...connectLine(greeting, colors).map((line) => wrap(line, columns)),
   ].join("\n\n");
@@ -162,9 +176,12 @@ function consoleLine(address: string, colors: Colors): string {
 }
 
 /** The command that lists the clients, with the same program as the one that prints the token. */
-function connectLine({ token, workspaceOption }: Greeting, colors: Colors): string[] {
-  if (token === undefined || workspaceOption === undefined) return [];
+function connectLine({ token, workspaceOption, connected = [] }: Greeting, colors: Colors): string[] {
+  const clients = connected.length === 0 ? "" : `Connected clients: ${connected.join(", ")}. `;
+  if (token === undefined || workspaceOption === undefined) return clients === "" ? [] : [clients.trim()];
   const command = `${token.command.replace(/ token(?: -w .*)?$/, "")} connect${workspaceOption}`;
+  if (clients !== "")
+    return [`${clients}${colors.bold(command)} lists the other clients, with the command for each.`];
   return [
     `Portolan can also change the config files of your clients: ${colors.bold(command)} lists the clients, with the command for each.`,
   ];

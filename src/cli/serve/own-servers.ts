@@ -12,6 +12,7 @@ import {
 } from "../../gateway/index.ts";
 import type { HubEvent } from "../../hub/index.ts";
 import { type ServerConfig, GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
+import { clientTitle } from "../arguments/client-names.ts";
 import type { Cli, Words } from "../context.ts";
 import { createPassphrasePrompt } from "../input/secret-input.ts";
 import { withSpinner } from "../output/progress.ts";
@@ -149,7 +150,7 @@ export async function serveOwn(
       for (const { alias, config } of hub.members) if (isOwn(config, own, say)) void hub.remove(alias);
     }
     site?.begin(gateway, url);
-    greet(cli, log, gateway, { ...options, access, settings, url, served, site });
+    await greet(cli, log, gateway, { ...options, access, settings, url, served, site });
     events.begin(servedServers(gateway.workspace));
     controlled = await control("http", `${reachable(url, settings)}/mcp`);
     await ended;
@@ -173,6 +174,13 @@ function isOwn(server: ServerConfig, own: OwnPlace, say: (text: string) => void)
   return reason !== undefined;
 }
 
+/** The greeting does without them if the records cannot be read. */
+async function connectedTitles(path: string | undefined): Promise<string[]> {
+  if (path === undefined) return [];
+  const { connectedClients } = await import("../connect/overview.ts");
+  return (await connectedClients(path).catch(() => [])).map(clientTitle);
+}
+
 interface Known extends ServeOptions {
   readonly access: Pick<Access, "token" | "created" | "file">;
   readonly settings: GatewaySettings;
@@ -181,13 +189,14 @@ interface Known extends ServeOptions {
   readonly site: ServeConsole | undefined;
 }
 
-function greet(cli: Cli, log: ServeLog, { workspace }: OpenedGateway, known: Known): void {
+async function greet(cli: Cli, log: ServeLog, { workspace }: OpenedGateway, known: Known): Promise<void> {
   const { io, output } = cli;
   const { access, settings, served } = known;
   const greeting = {
     url: reachable(known.url, settings),
     settings,
     workspaceOption: served.path === undefined ? undefined : optionFor(served.path, io),
+    connected: await connectedTitles(served.path),
     servers: servedServers(workspace),
     // Outside of a terminal, the code would stay in a log.
     console: known.site?.address(!known.json && io.stderr.isTTY === true && known.logFile === undefined),
