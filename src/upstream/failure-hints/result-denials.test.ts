@@ -41,3 +41,17 @@ test("sandboxDenials() reads results and errors, and leaves out what a server ma
   };
   expect(sandboxDenials(forged)).toEqual([]);
 });
+
+test("denials with the same hint are one line of the text, and all of them are in _meta", () => {
+  const hint = "Grant it with: portolan grant files --read /data";
+  const result = withDenials({ content: [], isError: true }, [
+    { message: "The sandbox hides /data/a.", hint },
+    { message: "The sandbox hides /data.", hint },
+    { message: "The sandbox hides /etc/x." },
+  ]);
+  expect(result.content).toEqual([
+    { type: "text", text: `The sandbox hides /data/a. ${hint}\nThe sandbox hides /etc/x.` },
+  ]);
+  expect(result._meta).toMatchObject({ "portolan/sandbox": { denied: [{}, {}, {}] } });
+  expect(withoutDenialText(result).content).toEqual([]);
+});

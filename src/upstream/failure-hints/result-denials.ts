@@ -92,7 +92,10 @@ export function withoutDenialText<R extends JsonObject>(result: R): R {
   return isOwn === true ? { ...result, content: content.slice(0, -1) } : result;
 }
 
+/** One line for each hint: a file and its folder, of which one grant permits both, would otherwise read as the same text twice. */
 function textOf(denials: readonly Denial[]): string {
-  const lines = denials.map(({ message, hint }) => (hint === undefined ? message : `${message} ${hint}`));
-  return [...new Set(lines)].slice(0, MAX_TEXTS).join("\n");
+  const lines = new Map<string, string>();
+  for (const { message, hint } of denials)
+    if (!lines.has(hint ?? message)) lines.set(hint ?? message, [message, hint ?? ""].join(" ").trimEnd());
+  return [...lines.values()].slice(0, MAX_TEXTS).join("\n");
 }
