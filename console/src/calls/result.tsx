@@ -13,9 +13,13 @@ const Markdown = lazy(async () => (await import("../ui/markdown.tsx")).Markdown)
 export function ResultView({ result }: { readonly result: ToolResult }): JSX.Element {
   const { content = [], structuredContent, isError } = result;
   const form = useSignal<"content" | "json">("content");
-  const structuredText = structuredContent === undefined ? undefined : JSON.stringify(structuredContent);
-  // Servers repeat structured content as text for old clients.
-  const shown = content.filter(({ type, text }) => type !== "text" || !isSameJson(text, structuredText));
+  // Servers repeat structured content as text for old clients, many of them without the object around its only field.
+  const same = sameTexts(structuredContent);
+  const shown = content.filter(({ type, text }) => type !== "text" || !isSame(text, same));
+  // A text reads better as text than as the only field of an object.
+  const isOnlyText = content.some(
+    ({ type, text }) => type === "text" && same.slice(1).includes(JSON.stringify(text)),
+  );
   return (
     <div class={`result${isError === true ? " is-error" : ""}`}>
       <div class="result-head">
@@ -35,7 +39,7 @@ export function ResultView({ result }: { readonly result: ToolResult }): JSX.Ele
         <JsonTree value={result as unknown as Json} />
       ) : (
         <>
-          {structuredContent !== undefined && <JsonTree value={structuredContent} />}
+          {structuredContent !== undefined && !isOnlyText && <JsonTree value={structuredContent} />}
           {shown.map((block, index) => (
             <Block key={index} block={block} />
           ))}
@@ -162,10 +166,17 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-function isSameJson(text: string | undefined, structured: string | undefined): boolean {
-  if (text === undefined || structured === undefined) return false;
+/** The structured content, and the value of its only field, as JSON. */
+function sameTexts(structured: Json | undefined): readonly string[] {
+  if (structured === undefined) return [];
+  const values = structured !== null && typeof structured === "object" ? Object.values(structured) : [];
+  return [structured, ...(values.length === 1 ? values : [])].map((value) => JSON.stringify(value));
+}
+
+function isSame(text: string | undefined, same: readonly string[]): boolean {
+  if (text === undefined) return false;
   const value = parsed(text);
-  return value !== undefined && JSON.stringify(value) === structured;
+  return value !== undefined && same.includes(JSON.stringify(value));
 }
 
 function looksMarkdown(text: string): boolean {

@@ -55,6 +55,16 @@ test("structured content is shown once", async () => {
   expect(await renderToolResult({ structuredContent: 5 }, context())).toBe("5");
 });
 
+test("structured content with one field is not repeated if a text has the value of the field", async () => {
+  const entities = [{ name: "box", observations: ["kept"] }];
+  const text = JSON.stringify(entities, null, 2);
+  const shown = (structuredContent: object): Promise<string> =>
+    renderToolResult({ content: [{ type: "text", text }], structuredContent }, context());
+  expect(await shown({ entities })).toBe(text);
+  expect(await shown({ entities, more: 1 })).toContain('"more": 1');
+  expect(await shown({ entities: [] })).toContain('"entities": []');
+});
+
 test("odd results still read", async () => {
   expect(await renderToolResult({}, context())).toBe("(empty result)");
   expect(await renderToolResult({ content: "x" as never }, context())).toBe("(empty result)");

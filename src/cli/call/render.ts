@@ -137,7 +137,10 @@ function saysTheSame(block: ContentBlock, structured: unknown): boolean {
   if (values.length === 1 && typeof values[0] === "string" && values[0].trim() === block["text"].trim())
     return true;
   try {
-    return JSON.stringify(sorted(JSON.parse(block["text"]))) === JSON.stringify(sorted(structured));
+    const text = JSON.stringify(sorted(JSON.parse(block["text"])));
+    // So do they with a list: MCP permits only objects as structured content.
+    const same = values.length === 1 ? [structured, values[0]] : [structured];
+    return same.some((value) => JSON.stringify(sorted(value)) === text);
   } catch {
     return false;
   }
