@@ -207,7 +207,8 @@ function describe(states: readonly ClientState[], next: string | undefined, { io
       ? []
       : [
           "",
-          `To connect ${open === 1 ? "one client" : `${open} clients`} to the gateway of this workspace: ${colors.bold(next)}`,
+          `To connect ${open === 1 ? "one client" : `${open} clients`} to the gateway of this workspace:`,
+          `  ${colors.bold(next)}`,
         ];
   return [...rows, ...last].join("\n");
 }

@@ -85,7 +85,7 @@ it("the question names the data that the server has until now", async () => {
   put("server-memory/memory.jsonl");
   await choose(MEMORY);
   expect(labels).toEqual([
-    expect.stringMatching(/, which starts empty, because no existing data was found$/),
+    expect.stringMatching(/ \(a new file: no existing data was found\)$/),
     expect.stringMatching(/, with a copy of its present data \(.*\/dist\/memory\.jsonl\)$/),
     expect.stringMatching(/, which exists already$/),
   ]);

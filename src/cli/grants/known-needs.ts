@@ -83,7 +83,7 @@ async function askData(cli: Cli, known: KnownServer, data: DataNeed): Promise<bo
   const content = existsSync(data.file)
     ? ", which exists already"
     : old === undefined
-      ? ", which starts empty, because no existing data was found"
+      ? " (a new file: no existing data was found)"
       : `, with a copy of its present data (${label(old)})`;
   return askYesNo(cli, {
     message: `${nameOf(known)} writes its data into its own program folder, which is read-only in the sandbox. Store the data:`,

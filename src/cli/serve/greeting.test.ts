@@ -29,3 +29,9 @@ it("names the connected clients in place of the lines to copy", () => {
     "Connected clients: Cursor, Claude Code. portolan connect lists the other clients, with the command for each.",
   );
 });
+
+it("has the link to the console in a line of its own, which fits a terminal", () => {
+  const console = `http://127.0.0.1:7420/#code=${"x".repeat(43)}`;
+  const shown = greetingText({ ...greeting, console }, createColors(false), 80);
+  expect(shown).toContain(`\n  ${console}\n`);
+});

@@ -169,10 +169,9 @@ export function greetingText(
 }
 
 function consoleLine(address: string, colors: Colors): string {
-  const note = address.includes("#")
-    ? ` ${colors.dim("(this link signs you in once, within five minutes)")}`
-    : "";
-  return `  ${colors.bold("console")} ${colors.cyan(address)}${note}`;
+  if (!address.includes("#")) return `  ${colors.bold("console")} ${colors.cyan(address)}`;
+  // Alone in its line, the link fits a terminal of 80 columns.
+  return `  ${colors.bold("console")} ${colors.dim("(this link signs you in once, within five minutes)")}\n  ${colors.cyan(address)}`;
 }
 
 /** The command that lists the clients, with the same program as the one that prints the token. */

@@ -52,6 +52,24 @@ test("lines that are pasted at once answer one hidden prompt each, and no other 
 });
 
 describe("a question with yes and no", () => {
+  test("keeps words whole, and the guide line beside long answers", async () => {
+    const input = new PassThrough();
+    const { output, text } = terminal(40);
+    const answer = createClackPrompter(input, output, false).select({
+      message: "A question that is much longer than the terminal is wide",
+      options: [
+        { value: "yes", label: "in a place with a name that is longer than the terminal" },
+        { value: "no", label: "nowhere" },
+      ],
+      initial: "yes",
+      signal: new AbortController().signal,
+    });
+    input.write("\r");
+    expect(await answer).toBe("yes");
+    expect(text()).toContain("A question that is much longer\n│  than the terminal is wide");
+    expect(text()).toContain("in a place with a name that is\n│    longer than the terminal");
+  });
+
   const ask = (keys: string, initial: "yes" | "no"): Promise<string | undefined> => {
     const input = new PassThrough();
     const prompter = createClackPrompter(input, terminal(80).output, false);

@@ -133,12 +133,18 @@ function collectTypedAhead(input: Readable): { readonly replay: () => void } {
 
 async function askYesOrNo(
   { message, options, initial, signal }: SelectQuestion,
-  streams: { input: Readable; output: Writable },
+  streams: { input: Readable; output: Terminal },
 ): Promise<string | undefined> {
-  const labelOf = (wanted: string): string => options.find(({ value }) => value === wanted)?.label ?? wanted;
+  // The library breaks long lines of this prompt in the middle of a word, or without the bar.
+  const columns = (streams.output.columns || 80) - 6;
+  const labelOf = (wanted: string): string =>
+    wrap(options.find(({ value }) => value === wanted)?.label ?? wanted, columns).replaceAll(
+      "\n",
+      `\n${S_BAR}    `,
+    );
   const answer = chosen(
     await confirm({
-      message,
+      message: wrap(message, columns),
       active: labelOf("yes"),
       inactive: labelOf("no"),
       initialValue: initial === "yes",

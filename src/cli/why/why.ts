@@ -240,7 +240,9 @@ function describe(
   if (note !== undefined) sections.unshift(colors.dim(wrap(note, width)));
   if (stderr) {
     const lines = plainText(stderr).trimEnd().split("\n").slice(-STDERR_LINES);
-    const shown = lines.map((line) => `  ${colors.dim("│")} ${line.slice(0, 500)}`);
+    const bar = `  ${colors.dim("│")} `;
+    const room = width === undefined ? undefined : width - 4;
+    const shown = lines.map((line) => bar + wrap(line.slice(0, 500), room).replaceAll("\n", `\n${bar}`));
     sections.push(`${colors.bold("Last lines of stderr")}\n${shown.join("\n")}`);
   }
   if (pins !== undefined && pins.differences.length > 0)
