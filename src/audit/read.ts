@@ -7,6 +7,8 @@ import { eachLine } from "./verify.ts";
 export interface AuditFilter {
   /** Calls and refusals of this time or later. */
   readonly since?: Date;
+  /** The id of a call, as in `data.callId` of its error. */
+  readonly id?: string;
   readonly caller?: string;
   /** The tool as the client named it, or `server.tool`. */
   readonly tool?: string;
@@ -31,6 +33,7 @@ export async function readCalls(
         // Most lines of a long log do not match, so that they are not parsed.
         if (!line.includes('"type":"call"') && !line.includes('"type":"gateway.refused"')) return;
         if (filter.caller !== undefined && !line.includes(latin1(JSON.stringify(filter.caller)))) return;
+        if (filter.id !== undefined && !line.includes(latin1(JSON.stringify(filter.id)))) return;
         const entry = parseLine(line);
         if (entry === undefined || !matches(entry, filter, since)) return;
         matched += 1;
@@ -73,6 +76,7 @@ function matches(entry: AuditEntry, filter: AuditFilter, since: string | undefin
   if (entry.type !== "call" && entry.type !== "gateway.refused") return false;
   if (since !== undefined && String(entry.time) < since) return false;
   if (filter.caller !== undefined && entry.caller !== filter.caller) return false;
+  if (filter.id !== undefined && entry.id !== filter.id) return false;
   if (filter.outcome !== undefined && entry.outcome !== filter.outcome)
     if (filter.outcome !== "refused" || !isRefused(entry)) return false;
   if (filter.tool === undefined) return true;

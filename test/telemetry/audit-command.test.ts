@@ -5,7 +5,10 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createAuditObserver, openAuditLog } from "../../src/audit/index.ts";
 import { CallObservers } from "../../src/telemetry/index.ts";
+import { stdioCommand } from "../fixtures/processes.mjs";
 import { portolan, temporaryFolder } from "../helpers/cli.ts";
+import { RawLegacy, RawModern } from "../helpers/raw-clients.ts";
+import { openTestGateway, TOKEN } from "../helpers/raw-gateways.ts";
 
 async function workspaceWithLog(): Promise<{ folder: string; log: string }> {
   const folder = temporaryFolder();
@@ -42,6 +45,32 @@ it("shows calls by time, caller and outcome, and verifies the log", async () => 
   const changed = await run("--verify");
   expect(changed.code).toBe(1);
   expect(changed.out).toContain("calls.jsonl:4: it was changed: its hash does not match");
+});
+
+it("an error of the gateway has the id that its call has in the records, and --id finds the call", async () => {
+  const { url, gateway } = await openTestGateway([
+    { alias: "one", endpoint: { transport: "stdio", ...stdioCommand("--era=modern") } },
+  ]);
+  const modern = new RawModern(url, { token: TOKEN });
+  const legacy = await RawLegacy.open(url, { token: TOKEN });
+  const unknown = { name: "mcp_one_nothing" };
+  expect((await modern.call("tools/call", unknown)).error?.data).not.toHaveProperty("callId");
+
+  const { folder } = await workspaceWithLog();
+  const folders = { log: join(folder, "log"), anchors: join(folder, "anchors") };
+  const log = await openAuditLog({ folders, report: () => {} });
+  gateway.workspace.calls.add(createAuditObserver(log, (text) => text));
+  const ids: string[] = [];
+  for (const client of [modern, legacy])
+    for (const name of ["mcp_one_nothing", "mcp_one_crash"])
+      ids.push((await client.call("tools/call", { name })).error?.data.callId as string);
+  await log.close();
+  expect(new Set(ids).size).toBe(4);
+  for (const [index, id] of ids.entries()) {
+    const { out } = await portolan(["audit", "calls", "-w", folder, "--json", "--id", id]);
+    const target = index % 2 === 0 ? "mcp_one_nothing" : "mcp_one_crash";
+    expect(JSON.parse(out)).toMatchObject({ matched: 1, calls: [{ id, target }] });
+  }
 });
 
 it("shows how long a call waited for approval", async () => {

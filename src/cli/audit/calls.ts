@@ -21,6 +21,7 @@ import { loadSource } from "../workspace/source.ts";
 export interface RawCallsOptions extends RawOptions {
   verify?: boolean;
   since?: string;
+  id?: string;
   caller?: string;
   tool?: string;
   outcome?: string;
@@ -37,7 +38,7 @@ export async function auditCalls(cli: Cli, raw: RawCallsOptions): Promise<number
   const folders = await auditFolders(config.folder ?? ".", settings ?? {});
   if (raw.verify === true)
     return report(cli, await verifyAudit(folders), folders.log, settings !== undefined);
-  const filter = { since, caller: raw.caller, tool: raw.tool, outcome: raw.outcome };
+  const filter = { since, id: raw.id, caller: raw.caller, tool: raw.tool, outcome: raw.outcome };
   const { calls, matched } = await readCalls(folders, filter, limit);
   if (calls.length === 0 && settings === undefined)
     throw new PortolanError(
@@ -65,7 +66,7 @@ function parseOptions(raw: RawCallsOptions): { readonly since: Date | undefined;
   const limit = raw.limit === undefined ? DEFAULT_LIMIT : Number(raw.limit);
   if (!Number.isInteger(limit) || limit < 1)
     problems.push(`--limit must be a whole number of at least 1, not ${JSON.stringify(raw.limit)}`);
-  const filters = (["since", "caller", "tool", "outcome", "limit"] as const).filter(
+  const filters = (["since", "id", "caller", "tool", "outcome", "limit"] as const).filter(
     (name) => raw[name] !== undefined,
   );
   if (raw.verify === true && filters.length > 0)

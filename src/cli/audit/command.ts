@@ -43,6 +43,7 @@ export function addAuditCommand({ program, explain, run }: CommandHost): void {
     .option("--since <time>", "calls since a date, or since 30m, 24h, 7d ago")
     .option("--caller <name>", "calls of this caller")
     .option("--tool <name>", "calls of this tool: the name that clients use, or server.tool")
+    .option("--id <id>", "only the call with this id, as in data.callId of an error")
     .option("--outcome <outcome>", "ok, tool_error, error, cancelled, input_required or refused")
     .option("--limit <number>", "show at most this many of the newest calls (default: 100)")
     .action((raw: RawCallsOptions, command: Command) =>

@@ -3,6 +3,7 @@
 import { LONG_CHARS, writeJson } from "../../base/text/write-json.ts";
 import { ERROR_CODES, isPortolanError, type PortolanError, toPortolanError } from "../../errors/index.ts";
 import { isObject, type JsonObject, RPC, type RequestId, type RpcErrorObject } from "../../model/index.ts";
+import type { Observation } from "../../telemetry/index.ts";
 import type { Reply } from "./types.ts";
 
 export function writeAnswer(
@@ -88,6 +89,21 @@ export function toRpcError(thrown: unknown, modern: boolean): RpcErrorObject {
   return { code, message: error.message, data: publicData(error) };
 }
 
+/**
+ * The error with the id that the call has in the audit log, the console and the traces, so that an operator finds the call. An error
+ * that the server returned passes unchanged.
+ */
+export function withCallId(
+  error: RpcErrorObject,
+  thrown: unknown,
+  observation: Pick<Observation, "id"> | undefined,
+): RpcErrorObject {
+  const ofServer = isPortolanError(thrown) && thrown.data.rpcCode !== undefined;
+  if (observation === undefined || thrown === undefined || thrown instanceof RpcRefusal || ofServer)
+    return error;
+  return isObject(error.data) ? { ...error, data: { ...error.data, callId: observation.id } } : error;
+}
+
 /** The fields of an error that clients may see. */
 function publicData({ code, hint, server, tool, data }: PortolanError): JsonObject {
   return {
@@ -106,7 +122,7 @@ export function replyWithError(reply: Reply, id: RequestId, thrown: unknown): vo
   const error = toRpcError(thrown, true);
   reply.observation?.failed(thrown, error.code);
   const status = thrown instanceof RpcRefusal ? thrown.status : undefined;
-  reply.end(writeError(id, error), status ?? statusOf(error));
+  reply.end(writeError(id, withCallId(error, thrown, reply.observation)), status ?? statusOf(error));
 }
 
 /** The HTTP status for an error of a modern request. */

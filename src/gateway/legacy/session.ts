@@ -27,6 +27,7 @@ import { isLogLevel, isWanted, type LogLevels } from "../common/log-levels.ts";
 import {
   RpcRefusal,
   toRpcError,
+  withCallId,
   writeError,
   writeNotification,
   writeRequest,
@@ -213,7 +214,7 @@ export class LegacySession implements ViewListener {
       (thrown: unknown) => {
         const error = toRpcError(thrown, false);
         reply.observation?.failed(thrown, error.code);
-        reply.end(writeError(id, error));
+        reply.end(writeError(id, withCallId(error, thrown, reply.observation)));
       },
     );
   }

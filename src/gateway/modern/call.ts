@@ -29,7 +29,9 @@ import {
   RpcRefusal,
   statusOf,
   toRpcError,
+  withCallId,
   writeAnswer,
+  writeError,
   writeNotification,
   writeResult,
 } from "../common/messages.ts";
@@ -334,9 +336,14 @@ export class ModernCall implements Suspendable {
     if (reply === undefined || this.#outcome === undefined) return;
     this.#release(reply);
     const { answer, status, thrown } = this.#outcome;
-    if ("result" in answer) reply.observation?.succeeded(answer.result);
-    else reply.observation?.failed(thrown, answer.error.code);
-    reply.end(writeAnswer(this.#id, answer), status);
+    const { observation } = reply;
+    if ("result" in answer) {
+      observation?.succeeded(answer.result);
+      reply.end(writeAnswer(this.#id, answer), status);
+    } else {
+      observation?.failed(thrown, answer.error.code);
+      reply.end(writeError(this.#id, withCallId(answer.error, thrown, observation)), status);
+    }
     // A handler of a server request may still use the signal.
     if (this.#openRequests === undefined) this.#options.aborts.give(this.#abort);
   }
