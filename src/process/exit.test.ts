@@ -29,6 +29,11 @@ test.each([
   ],
   ["", { code: 1 }, undefined],
   [
+    "Error [TransformError]: Transform failed with 1 error:\n/a.ts:2:9: ERROR: Unexpected =\n    at fail (x:1)\n",
+    { code: 1 },
+    "Error [TransformError]: Transform failed with 1 error: /a.ts:2:9: ERROR: Unexpected =",
+  ],
+  [
     'npm warn config\nnpm error code ENOENT\nnpm error Missing script: "x"\nnpm error A complete log of this run: /a\n',
     { code: 1 },
     'npm error Missing script: "x"',

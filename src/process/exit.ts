@@ -38,10 +38,12 @@ const NPM_REASON =
 export function explainingLine(stderr: string, exit: ExitFacts): string | undefined {
   if (endingSignal(exit) !== undefined) return undefined;
   const lines = stderr.split("\n").map((line) => line.trimEnd());
-  return (
+  const line =
     lines.findLast((line) => ERROR_LINE.test(line)) ??
     lines.findLast((line) => !TRAILER.test(line) && !NPM.test(line)) ??
     lines.find((line) => NPM_REASON.test(line)) ??
-    lines.findLast((line) => !TRAILER.test(line))
-  );
+    lines.findLast((line) => !TRAILER.test(line));
+  // Some programs write the reason into the next line: "Transform failed with 1 error:".
+  const next = line?.endsWith(":") === true ? lines[lines.lastIndexOf(line) + 1]?.trim() : undefined;
+  return next ? `${line} ${next}` : line;
 }

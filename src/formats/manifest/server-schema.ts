@@ -172,13 +172,20 @@ export const SERVER_FIELDS = {
   ),
 };
 
+const MCPFILE_HINT =
+  "Remove this server: Portolan reads the mcpfile.yaml in the folder of portolan.yaml as a server of its own. For an mcpfile of another name, list it below the key sources. In a program, open the folder: openWorkspace(folder).";
+
 /** A bridge manifest has no lock file beside it, so only portolan.yaml names packages of registries. */
-export const SERVER = partialObject("", {
-  package: text(
-    "Package of a registry to run in place of command, such as @user/name@^1.0.0, or mcpb: with the path or URL of a bundle. portolan.lock pins its version and hash.",
-  ),
-  ...SERVER_FIELDS,
-});
+export const SERVER = partialObject(
+  "",
+  {
+    package: text(
+      "Package of a registry to run in place of command, such as @user/name@^1.0.0, or mcpb: with the path or URL of a bundle. portolan.lock pins its version and hash.",
+    ),
+    ...SERVER_FIELDS,
+  },
+  { unknownKeys: { mcpfile: MCPFILE_HINT } },
+);
 
 /** The fields of one server that could be read. */
 export type ServerValue = Value<typeof SERVER>;

@@ -59,6 +59,8 @@ export interface CheckContext<Name extends string> extends ReadContext {
 export interface ObjectOptions<F extends Fields> {
   /** Ignores unknown keys instead of reporting them. */
   readonly open?: true;
+  /** Hints for keys that belong somewhere else. */
+  readonly unknownKeys?: Readonly<Record<string, string>>;
   /** The file uses the fields' names as keys. Otherwise a key is the name in snake_case. */
   readonly keys?: "camelCase";
   /** Checks rules between fields. It is called even when some fields are wrong; those are absent from `draft`. */
@@ -91,7 +93,7 @@ export function partialObject<const F extends Fields>(
     read(node, context) {
       names ??= namesByKey(fields, keys);
       const found = node as ObjectNode;
-      const entries = entriesByName(found, names, keys, options.open === true, context.diagnostics);
+      const entries = entriesByName(found, names, keys, options, context.diagnostics);
       const draft = readFields(fields, keys, entries, found, context) as Partial<ObjectValue<F>>;
       nodes.set(draft, found);
       options.check?.(draft, checkContext(found, keys, entries, context));
@@ -152,7 +154,7 @@ function entriesByName(
   node: ObjectNode,
   names: ReadonlyMap<string, string>,
   keys: ReadonlyMap<string, string>,
-  open: boolean,
+  { open, unknownKeys = {} }: Pick<ObjectOptions<Fields>, "open" | "unknownKeys">,
   diagnostics: Diagnostics,
 ): Map<string, Entry> {
   const entries = new Map<string, Entry>();
@@ -160,7 +162,8 @@ function entriesByName(
     const name = names.get(entry.key);
     const first = name === undefined ? undefined : entries.get(name);
     if (name === undefined) {
-      if (!open && !entry.key.startsWith("x-")) reportUnknownKey(entry, keys, diagnostics);
+      if (open !== true && !entry.key.startsWith("x-"))
+        reportUnknownKey(entry, keys, unknownKeys, diagnostics);
     } else if (first === undefined) entries.set(name, entry);
     else
       diagnostics.add(
@@ -172,12 +175,18 @@ function entriesByName(
   return entries;
 }
 
-function reportUnknownKey(entry: Entry, keys: ReadonlyMap<string, string>, diagnostics: Diagnostics): void {
+function reportUnknownKey(
+  entry: Entry,
+  keys: ReadonlyMap<string, string>,
+  hints: Readonly<Record<string, string>>,
+  diagnostics: Diagnostics,
+): void {
   const known = [...keys.values()];
   const hint =
     entry.key === "<<"
       ? "Merge keys (<<) are not supported here. Write the keys themselves."
-      : (didYouMean(entry.key, known) ?? `The keys are ${known.join(", ")}.`);
+      : ((Object.hasOwn(hints, entry.key) ? hints[entry.key] : didYouMean(entry.key, known)) ??
+        `The keys are ${known.join(", ")}.`);
   const where = toLabel(entry.path.slice(0, -1));
   diagnostics.add(entry, `unknown key ${quoted(entry.key)}${where && ` in ${where}`}`, hint);
 }

@@ -129,6 +129,12 @@ test.each([
   expect(problems(text)).toEqual([expected]);
 });
 
+test("a server that names an mcpfile learns where the file belongs", () => {
+  const { diagnostics } = parseWorkspace("servers: { a: { mcpfile: ./mcpfile.yaml } }", FILE);
+  const found = diagnostics.find(({ message }) => message.includes('unknown key "mcpfile"'));
+  expect(found?.hint).toContain("as a server of its own");
+});
+
 test("naming may be without alias", () => {
   expect(problems('naming: "{tool}"')).toEqual([]);
 });

@@ -39,7 +39,7 @@ import {
   reportsOwnFolders,
   reportsRefusedWrite,
 } from "./failed-access.ts";
-import { fetcherHint, limitHint, nativeHint } from "./launch-hints.ts";
+import { fetcherHint, limitHint, nativeHint, typescriptHint } from "./launch-hints.ts";
 import { missingFileHint } from "./missing-files.ts";
 import { missingVariablesHint } from "./missing-variables.ts";
 import { type Denial, withDenials, withText } from "./result-denials.ts";
@@ -178,6 +178,7 @@ export function createLaunchDiagnostics(
         // The hosts are named too, for a server that is to fetch its package.
         (fetcher === undefined || denied === undefined ? fetcher : `${fetcher} ${denied}`) ??
         nativeHint(plan, error) ??
+        typescriptHint(error) ??
         missingFileHint(plan, error) ??
         missingVariablesHint(error, command, (name) => plan?.env.includes(name) === true) ??
         denied ??

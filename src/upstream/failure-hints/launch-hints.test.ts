@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { PortolanError } from "../../errors/index.ts";
 import type { LaunchPlan } from "../../launch/index.ts";
-import { fetcherHint, limitHint, nativeHint } from "./launch-hints.ts";
+import { fetcherHint, limitHint, nativeHint, typescriptHint } from "./launch-hints.ts";
 
 function hintFor(
   line: string,
@@ -84,4 +84,11 @@ test("a package without its compiled part: the part, and how to install it", () 
   expect(scoped).toContain("compiled code of @b/native");
   expect(nativeHint(plan, error(`Cannot find module '${store}/x/index.js'`))).toBeUndefined();
   expect(nativeHint({ ...plan, kind: "binary" }, error(`${store}/x/b.node`))).toBeUndefined();
+});
+
+test("a TypeScript file that this Node.js cannot run", () => {
+  const stderr = 'TypeError [ERR_UNKNOWN_FILE_EXTENSION]: Unknown file extension ".ts" for /srv/server.ts\n';
+  const error = new PortolanError("SERVER_START_FAILED", "it exited", { stderr });
+  expect(typescriptHint(error)).toContain("cannot run the TypeScript file /srv/server.ts");
+  expect(typescriptHint(new PortolanError("SERVER_START_FAILED", "it exited"))).toBeUndefined();
 });

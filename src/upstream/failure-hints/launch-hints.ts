@@ -87,6 +87,14 @@ export function nativeHint(plan: LaunchPlan | undefined, { stderr = "" }: Portol
   return `The server needs compiled code of ${part}, which an install script would build. Portolan runs no install scripts. If you trust the package, install it yourself: \`npm install --prefix ${folder} ${shellWord(name)}\`, and use the full path of its program in ${folder}/node_modules/.bin as the command, with the same arguments.`;
 }
 
+/** For a Node.js without support for TypeScript that should run a `.ts` file. */
+export function typescriptHint({ stderr = "" }: PortolanError): string | undefined {
+  const [, ending, path = ""] =
+    /ERR_UNKNOWN_FILE_EXTENSION\]: Unknown file extension "(\.[cm]?tsx?)" for (\S+)/.exec(stderr) ?? [];
+  if (ending === undefined) return undefined;
+  return `This version of Node.js cannot run the TypeScript file ${path}. Compile it, or write command: npx, and tsx as the first word of args.`;
+}
+
 /** A runtime that gets no more memory may end with any of several signals. */
 const ENDED_BY: Readonly<Partial<Record<keyof ResourceLimits, readonly NodeJS.Signals[]>>> = {
   cpuSeconds: ["SIGXCPU", "SIGKILL"],
