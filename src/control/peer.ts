@@ -215,7 +215,7 @@ function tooDeep(message: "request" | "response"): PortolanError {
 
 function lost(): PortolanError {
   return new PortolanError("CONNECTION_LOST", "the connection to the running gateway was lost", {
-    hint: "The gateway stopped or crashed. A call that was running may have taken effect; check before you repeat it. To see why the gateway ended: portolan status. To start it again: portolan serve --daemon",
+    hint: "The gateway stopped or crashed. A call that was running may have taken effect; check this before you repeat the call. To see why the gateway ended: portolan status. To start it again: portolan serve --daemon",
   });
 }
 

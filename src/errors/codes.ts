@@ -75,9 +75,14 @@ const entry = (exit: number, http: number, jsonrpc: number, hint: string): Error
 
 /** Exit status: 1 the tool failed, 2 wrong usage or input, 3 server unavailable, 4 protocol violated, 5 access denied, 124 timeout, 130 interrupted. */
 export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
-  CONFIG_INVALID: entry(2, 400, -32602, "Correct the named setting."),
-  FILE_INVALID: entry(2, 400, -32602, "Correct the named lines of the file."),
-  SECRET_MISSING: entry(2, 500, -32603, "Set the named secret: portolan secrets set NAME."),
+  CONFIG_INVALID: entry(2, 400, -32602, "Correct the setting that the message names."),
+  FILE_INVALID: entry(2, 400, -32602, "Correct the lines of the file that the message names."),
+  SECRET_MISSING: entry(
+    2,
+    500,
+    -32603,
+    "Set the secret that the message names: portolan secrets set <name>.",
+  ),
   SECRET_STORE_FAILED: entry(2, 500, -32603, "Check the secret store: portolan secrets check."),
   SERVER_UNKNOWN: entry(2, 404, -32602, "Run portolan status to see the servers of this workspace."),
   NAME_AMBIGUOUS: entry(
@@ -94,20 +99,25 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
   ),
   AUDIT_DAMAGED: entry(2, 500, -32603, "See which records are affected: portolan audit calls --verify."),
   APPROVAL_UNKNOWN: entry(2, 404, -32602, "List the calls that wait for approval: portolan approve."),
-  USAGE: entry(2, 400, -32602, "Run the command with --help."),
+  USAGE: entry(2, 400, -32602, "Run the same command with --help to see its arguments and options."),
   TARGET_INVALID: entry(
     2,
     400,
     -32602,
     "A target is a server alias, a config file, a URL, a quoted command, or a command after --.",
   ),
-  INPUT_INVALID: entry(2, 400, -32602, "Correct the named fields; the tool's inputSchema lists them."),
+  INPUT_INVALID: entry(
+    2,
+    400,
+    -32602,
+    "Correct the fields that the message names; the tool's inputSchema describes them.",
+  ),
   TOOL_NOT_FOUND: entry(2, 404, -32602, "List the server's tools to see their names."),
   TOOL_WITHHELD: entry(
     5,
     403,
     -32602,
-    "Review it with portolan pins diff, then approve it: portolan pins approve <server> <tool>.",
+    "Review the tool: portolan pins diff <server>. Approve it: portolan pins approve <server> <tool>.",
   ),
   PROMPT_NOT_FOUND: entry(2, 404, -32602, "List the prompts to see their names."),
   RESOURCE_NOT_FOUND: entry(2, 404, -32602, "List the resources to see their URIs."),
@@ -129,14 +139,14 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     3,
     502,
     -32603,
-    "Start the command alone, in a sandbox, to see why it fails: portolan list -- <command>.",
+    "To see why the server fails, start its command alone, in a sandbox: portolan list -- <command>.",
   ),
   SANDBOX_UNAVAILABLE: entry(3, 502, -32603, "Run portolan doctor to see what this machine can enforce."),
   SANDBOX_DENIED: entry(
     2,
     403,
     -32602,
-    "If the server needs this access, allow it in the sandbox config of the server.",
+    "If the server needs this access, grant it under sandbox in the server's config.",
   ),
   HOST_UNREACHABLE: entry(
     3,
@@ -162,7 +172,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     3,
     502,
     -32603,
-    "The call may or may not have taken effect; check before you repeat it.",
+    "The call may or may not have taken effect; check this before you repeat the call.",
   ),
   SERVER_UNAVAILABLE: entry(
     3,
@@ -175,13 +185,13 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     3,
     502,
     -32603,
-    "The call may or may not have taken effect; check before you repeat it.",
+    "The call may or may not have taken effect; check this before you repeat the call.",
   ),
   CONNECTION_CLOSED: entry(
     3,
     503,
     -32603,
-    "Connect again. A call that was running may have taken effect; check before you repeat it.",
+    "Connect again. A running call may have taken effect; check this before you repeat the call.",
   ),
   SESSION_LOST: entry(
     3,
@@ -189,10 +199,15 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     -32603,
     "The server forgot the session twice in a row. The call did not run; call again.",
   ),
-  HTTP_ERROR: entry(3, 502, -32603, "Check the URL and the server's health."),
+  HTTP_ERROR: entry(3, 502, -32603, "Check the URL, and whether the server at this URL works."),
   AUTH_REQUIRED: entry(5, 401, -32603, "Send a valid credential, for example an Authorization header."),
   AUTH_UNAVAILABLE: entry(3, 503, -32603, "The credential was not checked; try again later."),
-  AUTH_FAILED: entry(5, 502, -32603, "Ask the operator of the server, or of its authorization server."),
+  AUTH_FAILED: entry(
+    5,
+    502,
+    -32603,
+    "Ask the operator of the server, or of its authorization server, for the reason.",
+  ),
   FORBIDDEN: entry(5, 403, -32603, "Ask the operator of the server for access."),
   RATE_LIMITED: entry(3, 429, -32603, "Wait for the time that the server requests, then try again."),
   TIMEOUT: entry(
@@ -201,7 +216,12 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     -32603,
     "If the server is slow, raise timeouts.request in its config (in a program: timeoutMs of the call).",
   ),
-  CANCELLED: entry(130, 499, -32603, "The caller cancelled the request."),
+  CANCELLED: entry(
+    130,
+    499,
+    -32603,
+    "If a call was running, it may have taken effect; check this before you repeat the call.",
+  ),
   BUSY: entry(
     3,
     503,
@@ -218,7 +238,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     4,
     502,
     -32603,
-    "Check that the URL or command is an MCP server. If it is one, report the error to its author.",
+    "Check that the URL or command is an MCP server. If it is, report this error to the server's author.",
   ),
   VERSION_UNSUPPORTED: entry(
     4,
@@ -231,7 +251,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     4,
     502,
     -32603,
-    "The server keeps sending requests without finishing; report it to its author.",
+    "The server keeps sending requests without finishing; report this to the server's author.",
   ),
   SCHEMA_UNSUPPORTED: entry(
     4,
@@ -246,5 +266,5 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     -32603,
     "Correct the function in your program; Portolan continued without its result.",
   ),
-  INTERNAL: entry(70, 500, -32603, "This is a bug in portolan; please report it."),
+  INTERNAL: entry(70, 500, -32603, "This is a bug in Portolan; please report it to Portolan's authors."),
 };

@@ -76,7 +76,7 @@ test("the wordings", () => {
       "TOOL_NOT_FOUND: files has no tool "read". | It is left out.",
       "PROMPT_NOT_FOUND: files has no prompt "xyz". | files has no prompts.",
       "RESOURCE_NOT_FOUND: files has no resource "file:///notse". | Did you mean "file:///notes"?",
-      "INPUT_INVALID: The arguments of add are not valid: a is required | Correct the named fields; the tool's inputSchema lists them.",
+      "INPUT_INVALID: The arguments of add are not valid: a is required | Correct the fields that the message names; the tool's inputSchema describes them.",
       "INPUT_INVALID: The arguments of add are not valid:
     - a is required
     - b must be a number, got "x" | add(a, b)",

@@ -149,7 +149,7 @@ test("a call in flight fails clearly, a list is asked for again, and later reque
     message: "the gateway stopped before it returned a response to this request",
     data: {
       code: "CONNECTION_LOST",
-      hint: "The call may or may not have taken effect; check before you repeat it.",
+      hint: "The call may or may not have taken effect; check this before you repeat the call.",
     },
   });
   client.send({ id: "later", method: "tools/call", params: { name: "x" } });

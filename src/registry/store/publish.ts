@@ -58,7 +58,7 @@ function invalidPackage(diagnostics: readonly Diagnostic[]): PortolanError {
       ? (lines[0] as string)
       : `The package has ${lines.length} errors:\n- ${lines.join("\n- ")}`,
     {
-      hint: errors.length === 1 ? errors[0]?.hint : "Correct the named lines of the file.",
+      hint: errors.length === 1 ? errors[0]?.hint : "Correct the lines of the file that the message names.",
       data: { status: 422, diagnostics },
     },
   );

@@ -249,7 +249,7 @@ async function removeUnused(layout: Layout, index: RegistryIndex, name: string):
 
 function invalidAdvisory(problems: readonly string[]): PortolanError {
   return new PortolanError("INPUT_INVALID", `The advisory has errors:\n- ${problems.join("\n- ")}`, {
-    hint: "Correct the named fields.",
+    hint: "Correct the fields that the message names.",
     data: { status: 422, problems },
   });
 }
