@@ -91,12 +91,12 @@ describe("portolan approve", () => {
     expect(listed.out).toContain(`${id}  main.give for agent · raw`);
     expect(listed.out).toContain("\n  It changes files (gateway.approval[0]).\n");
     expect(listed.out).toContain(`Arguments: ${JSON.stringify(RESULT)}`);
-    expect(listed.out).toContain(`portolan approve ${id}, or --for up to 10 minutes`);
+    expect(listed.out).toContain(`portolan approve ${id} [--for <time>, at most 10 minutes]`);
     const elsewhere = await portolan(["approve", "--text", "-w", place.cwd], {
       cwd: temporaryFolder(),
       env: place.env,
     });
-    expect(elsewhere.out).toContain(`portolan approve ${id} -w ~/project, or --for`);
+    expect(elsewhere.out).toContain(`portolan approve ${id} -w ~/project [--for`);
     // The gateway's own log says the same.
     expect(served.err()).toContain(`portolan approve ${id}`);
     expect(place.ran()).toBe(0);

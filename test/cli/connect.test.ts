@@ -433,7 +433,7 @@ describe("connect at a terminal", needs("a terminal"), () => {
     await asked.shows(`Copy into ${join(folder, "portolan.yaml")}`);
     asked.press(KEYS.enter);
     await asked.shows("1 secret is in plain text in the clients' files: X-Api-Key (search).");
-    await asked.shows("without a keyring: in the vault, which");
+    await asked.shows("If this computer has no keyring, Portolan uses the vault");
     asked.press(KEYS.enter);
     await asked.shows("- echo");
     await asked.shows("Write 2 files?");

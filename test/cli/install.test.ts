@@ -135,7 +135,7 @@ describe("portolan install", () => {
     const available = { server: "a", state: "available", from: "1.0.0", to: "1.1.0" };
     for (const words of [[], ["a"]]) expect(await check(...words)).toEqual({ code: 1, servers: [available] });
     expect((await run("update", "--check", "--text")).out).toBe(
-      "a: 1.0.0 → 1.1.0 is available: portolan install --update a\n",
+      "a: 1.0.0 → 1.1.0 is available. To install it: portolan install --update a\n",
     );
     const failed = await offline("update", "--check");
     expect(failed.code).toBe(3);

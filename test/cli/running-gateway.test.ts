@@ -78,7 +78,7 @@ describe("commands beside a gateway", () => {
     const here = (...words: string[]): Promise<Ran> => portolan(words, { cwd, env: place.env });
     const program = ["--", process.execPath, SERVER, "--era=modern"];
     const note =
-      "A gateway runs for the workspace ~/project, which does not have the new server. To add the server there: portolan add -w ~/project more …\n";
+      "A gateway runs for the workspace ~/project, which does not have the new server. To add the server there too, run the same command with this option: portolan add -w ~/project more …\n";
     expect((await here("add", "more", "--dry-run", ...program)).err).not.toContain("A gateway runs");
     const added = await here("add", "more", "--text", ...program);
     expect(added).toMatchObject({ code: 0, err: expect.stringContaining(note) as string });

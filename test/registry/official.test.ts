@@ -125,7 +125,9 @@ it("an npm package: configured, locked with its hash, called, and updated within
   expect(asked.err).toContain("npm @alice/notes@1.2.0 serve --token <token>");
   expect(asked.err).toContain("also: remote; choose with --from");
   expect(asked.err).toContain("this package format does not declare permissions, so Portolan grants none");
-  expect(asked.err).toContain("not checked, because the official MCP registry API has no advisories");
+  expect(asked.err).toContain(
+    "not checked, because the API of the official MCP registry does not publish advisories",
+  );
   expect(asked.err).toContain(`portolan add ${NAME}@1.2.0 --yes --allow none`);
   expect(read("portolan.lock")).toBe("");
 

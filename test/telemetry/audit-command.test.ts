@@ -35,7 +35,10 @@ it("shows calls by time, caller and outcome, and verifies the log", async () => 
   expect((await run("--since", "1h")).out).not.toContain("mcp_one_old");
   expect((await run("--since", "2026-01-01", "--caller", "ann")).out.trim().split("\n")).toHaveLength(2);
   expect((await run("--outcome", "error")).out).toMatch(/bob .*mcp_one_new .*error .*12 ms/);
-  expect(await run("--caller", "nobody")).toMatchObject({ code: 0, out: "No calls match.\n" });
+  expect(await run("--caller", "nobody")).toMatchObject({
+    code: 0,
+    out: "No recorded call matches the options.\n",
+  });
   const json = await portolan(["audit", "calls", "-w", folder, "--json"]);
   expect(JSON.parse(json.out)).toMatchObject({ matched: 3, calls: [{ caller: "ann" }, {}, {}] });
 

@@ -111,11 +111,14 @@ describe("problems", () => {
     [["name=a", "name=b"], /^name is given more than once$/],
     [["at=5"], /must be a JSON object/],
     [["at:={"], /is not JSON/],
-    [["at={}", "at.x=1"], /is part of at, and at has a value, too/],
+    [["at={}", "at.x=1"], /is part of at, and at has a value too/],
     [["justaword"], /^justaword is not key=value$/],
     [["=x"], /^=x is not key=value$/],
     [["at..x=1"], /empty name before or after a dot/],
-    [["name=@nowhere"], /file "nowhere", which cannot be read \(no such file\)\. .*, write name=@@nowhere/],
+    [
+      ["name=@nowhere"],
+      /file "nowhere", but Portolan cannot read this file \(no such file\)\. .*, write name=@@nowhere/,
+    ],
   ])("%j", async (words, expected) => {
     const { problems } = await parse(words);
     expect(problems).toHaveLength(1);

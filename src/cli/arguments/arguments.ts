@@ -60,7 +60,7 @@ export async function parsePairs(
         const reason = thrown instanceof Error ? thrown.message : String(thrown);
         problems.push({
           key,
-          message: `is the content of the file ${JSON.stringify(value.slice(1))}, which cannot be read (${reason}). For a text that begins with @, write ${key}=@${value}`,
+          message: `means the content of the file ${JSON.stringify(value.slice(1))}, but Portolan cannot read this file (${reason}). For a text that begins with @, write ${key}=@${value}`,
         });
       }
     }
@@ -90,7 +90,7 @@ export function toArguments(
     else if (groups.has(place.path[0] ?? "") && place.path.length > 1)
       problems.push({
         key,
-        message: `is part of ${place.path[0]}, and ${place.path[0]} has a value, too; give only one of the two`,
+        message: `is part of ${place.path[0]}, and ${place.path[0]} has a value too. Give either ${place.path[0]} or its parts, not both`,
       });
     else if (!setAt(value, place.path, coerced.value))
       problems.push({ key, message: "cannot be set: the value that contains it is not an object" });

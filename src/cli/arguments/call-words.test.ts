@@ -57,7 +57,7 @@ describe("words of a call", () => {
       problems: [
         "--paht is neither an argument of the tool nor an option of this command. Arguments of the tool: --path, --count, --dryRun, --mode, --tags, --where.",
         "mode needs a value: --mode <value>",
-        "b is not key=value, and every required argument already has a value",
+        "b has no name, and every required argument already has a value. For an optional argument, write key=value",
       ],
     });
   });

@@ -112,7 +112,7 @@ function placeValues(
         message:
           required.length === 0
             ? "is not key=value"
-            : "is not key=value, and every required argument already has a value",
+            : "has no name, and every required argument already has a value. For an optional argument, write key=value",
       });
   }
   return { assignments: placed, problems };

@@ -183,7 +183,8 @@ class Reader {
       const key = quoted
         ? this.#string()
         : (this.#match(IDENTIFIER) ?? this.#match(/\d+/y) ?? this.#fail("a key"));
-      if (Object.hasOwn(object, key)) this.#fail(`${key} only once`);
+      if (Object.hasOwn(object, key))
+        this.#fail(`another key than ${JSON.stringify(key)}, which is already in the object,`);
       this.#space();
       this.#expect(":");
       const value = this.#value(depth + 1);

@@ -43,7 +43,7 @@ export async function auditCalls(cli: Cli, raw: RawCallsOptions): Promise<number
   if (calls.length === 0 && settings === undefined)
     throw new PortolanError(
       "CONFIG_INVALID",
-      "The audit log of this workspace is off, and no stored call matches.",
+      "The audit log of this workspace is off, and no recorded call matches the options.",
       {
         hint: "To turn the audit log on, add audit: true to portolan.yaml, and restart the gateway.",
       },
@@ -85,13 +85,15 @@ function parseSince(text: string): Date | undefined {
 }
 
 function describe(calls: readonly AuditEntry[], matched: number, { output }: Cli): string {
-  if (calls.length === 0) return "No calls match.";
+  if (calls.length === 0) return "No recorded call matches the options.";
   const { colors } = output;
   const lines = calls.map((entry) => line(entry, colors));
   const left = matched - calls.length;
   return [
     ...lines,
-    ...(left > 0 ? [colors.dim(`${count(left, "older call")} not shown; --limit shows more`)] : []),
+    ...(left > 0
+      ? [colors.dim(`not shown: ${count(left, "older call")}. To show more calls, use a higher --limit`)]
+      : []),
   ].join("\n");
 }
 
@@ -103,7 +105,7 @@ function line(entry: AuditEntry, colors: Colors): string {
   if (entry.type === "gateway.refused") {
     const more =
       typeof entry.more === "number"
-        ? `(not recorded since the previous record: ${count(entry.more, "refusal")})`
+        ? `(also refused since the previous record, without a record of their own: ${count(entry.more, "request")})`
         : undefined;
     const from = text("address", 80);
     return [

@@ -69,7 +69,7 @@ function checkOne(
   if (isOfficial && index === undefined)
     return [
       findingAt(server, "not-checked", "note", {
-        message: `The advisories of ${name}@${version} were not checked, because the official MCP registry API has no advisories.`,
+        message: `The advisories of ${name}@${version} were not checked, because the API of the official MCP registry does not publish advisories.`,
       }),
     ];
   const notes =
@@ -109,7 +109,7 @@ function checkOne(
       ? [
           findingAt(server, "document-invalid", "error", {
             message: `The registry's metadata of ${name}@${version} does not match portolan.lock.`,
-            hint: "The registry or the lock file was changed. Compare portolan.lock with version control. If it is unchanged, ask the operator of the registry: the metadata of a published version must not change.",
+            hint: "The registry or the lock file was changed. Compare portolan.lock with version control. If portolan.lock is unchanged, ask the operator of the registry: the metadata of a published version must not change.",
           }),
         ]
       : []),

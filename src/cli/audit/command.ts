@@ -10,7 +10,7 @@ import type { RawCallsOptions } from "./calls.ts";
 export function addAuditCommand({ program, explain, run }: CommandHost): void {
   const audit = defineCommand(program, {
     name: "audit",
-    summary: "check packages: integrity, advisories, policy, and drift",
+    summary: "check packages: changed files, advisories, policy, and changed tools",
     argument: "[servers...]",
     groups: [outputOptions, workspaceOption],
   })
@@ -57,7 +57,7 @@ export function addAuditCommand({ program, explain, run }: CommandHost): void {
       "portolan audit calls --verify",
     ],
     sections: [
-      "The gateway writes the log if portolan.yaml contains audit: true. A record has the caller, the tool, a digest of the arguments, the route, the decision, the outcome and the duration, never the arguments themselves. Refused requests are shown too: wrong tokens, hosts and origins, and exceeded limits. --outcome refused shows only these requests, and the calls that the gateway stopped: the caller may not use the tool, a budget is used up, the call is a loop, or its approval was denied or expired.",
+      "The gateway writes the log if portolan.yaml contains audit: true. A record has the caller, the tool, a digest of the arguments, the route, the decision, the outcome and the duration, never the arguments themselves. Refused requests are shown too: wrong tokens, hosts and origins, and exceeded limits. --outcome refused shows these refused requests and the calls that the gateway stopped, and nothing else. The gateway stops a call for one of these reasons: the caller may not use the tool, a budget is used up, the call is a loop, or its approval was denied or expired.",
       WORKSPACE,
       exitCodes({
         0: "done; with --verify, the log is intact",

@@ -15,9 +15,11 @@ export const AUDIT_RULES = {
   "files-missing": "The files of a package are not on this machine.",
   "files-damaged": "Files of a package were changed, added or removed after the installation.",
   advisory: "A version has a known vulnerability.",
-  "version-withdrawn": "A version was deprecated or unpublished.",
+  "version-withdrawn":
+    "A version of a package was deprecated or unpublished, or is no longer in the registry.",
   policy: "A package does not meet the policy of the workspace.",
-  "sandbox-relaxed": "The sandbox of a server is wider than the permissions that were granted.",
+  "sandbox-relaxed":
+    "The sandbox of a server allows more than the permissions that were granted to its package.",
   unpinned: "The tools of a server are not pinned: portolan.lock has no approved definitions of them.",
   "tool-changed":
     "The definition of a tool differs from the approved definition (pin) in portolan.lock, or cannot be compared with it.",

@@ -63,7 +63,7 @@ export async function author(given: Cli, words: Words, options: AuthorOptions): 
           "CAPABILITY_MISSING",
           `The server ${identified.name} has no tools, so no driver was written.`,
           {
-            hint: "Check the arguments and credentials of the server: some servers offer tools only with them.",
+            hint: "Some servers list their tools only if they get the right arguments and credentials. Run the command again with arguments after --, or with --env or --header.",
           },
         );
       const asked = prompter === undefined ? undefined : await prompter();

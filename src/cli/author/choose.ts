@@ -250,7 +250,8 @@ export async function agrees(
     options: [
       {
         value: "yes",
-        label: "yes; if a file exists with other content, the new text goes into a file .new beside it",
+        label:
+          "yes; a file that exists with other content stays, and the new text goes into <file>.new beside it",
       },
       { value: "no", label: "no, only show the files" },
     ],

@@ -7,7 +7,7 @@ import { DRIVERS, exitCodes } from "../output/help.ts";
 import type { AuthorOptions } from "./author.ts";
 
 const STEPS =
-  "The command starts the server once, in its sandbox, and lists its tools. Each tool that is not deprecated gets a contract. If a contract of the same name exists (verbs such as get and read count as the same) and the tool fits it, the tool gets this contract. Otherwise the command writes a new contract. If the names are only similar, you decide. A driver that exists already keeps its tools and contracts, unless --tools names others. The command checks the new files against the server, and lists the open decisions at the end. It never changes a file that exists with other content: it writes the proposal beside the file, as DRIVER.md.new.";
+  "The command starts the server once, in its sandbox, and lists its tools. Each tool that is not deprecated gets a contract. If a contract of the same name exists (verbs such as get and read count as the same) and the tool fits it, the tool gets this contract. Otherwise the command writes a new contract. If the names are only similar, the command asks you. With --yes or without a terminal, it writes a new contract. A driver that exists already keeps its tools and contracts, unless --tools names others. The command checks the new files against the server, and lists the open decisions at the end. It never changes a file that exists with other content: it writes the proposal beside the file, for example as DRIVER.md.new.";
 
 const TOOLS = `Tools:
   --tools a,b            bind only these tools
@@ -34,15 +34,21 @@ export function addAuthorCommand({ program, explain, run, server }: CommandHost)
     groups: [outputOptions, workspaceOption, sandboxOptions],
   })
     .usage("<package | image | program | url> [options] [-- args...]")
-    .option("--kind <kind>", "kind of the target, if it is not clear: npm, docker, binary or remote")
+    .option(
+      "--kind <kind>",
+      "kind of the server, if the argument does not show it: npm, docker, binary or remote",
+    )
     .option("--id <id>", "the driver's id (default: the server's name with -mcp at its end)")
     .option(
       "--tools <names>",
       "only these tools: a,b; with a=contract, the tool a serves that contract (repeatable)",
       collect,
     )
-    .option("--sample", "call read-only tools once, to see their results")
-    .option("--strict", "fail if the sandbox hides a file or folder that the server is started with")
+    .option("--sample", "call each read-only tool once, to see its result")
+    .option(
+      "--strict",
+      "fail if the sandbox hides a file or folder that the server's arguments or variables name",
+    )
     .option("--yes", "ask no questions, and accept the proposals")
     .option("--dry-run", "print the files, and write nothing")
     .option(
@@ -50,8 +56,12 @@ export function addAuthorCommand({ program, explain, run, server }: CommandHost)
       "variable for the server: NAME=value, or NAME to pass on your own value (repeatable)",
       collect,
     )
-    .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; URLs)', collect)
-    .option("--transport <kind>", "http or sse (URLs)")
+    .option(
+      "--header <header>",
+      'HTTP header to send, as "Name: value" (repeatable; only for a URL)',
+      collect,
+    )
+    .option("--transport <kind>", "http or sse (only for a URL)")
     .option(
       "--timeout <time>",
       "give up on a request without a response or progress for this long: 30, 500ms, 2m",

@@ -117,7 +117,7 @@ export function secretNotes({ secrets }: Credentials, label: (file: string) => s
       ? [stored]
       : [
           stored,
-          `The new secret has the name ${name}, because ${label(taken.origin.file)} already uses the shorter name for the secret ${taken.slug}. If both have the same value, you can use one secret: list it in .secrets/SECRETS.md with access.bind for the contracts of this driver, and refer to it in DRIVER.md.`,
+          `The new secret has the name ${name}, because ${label(taken.origin.file)} already uses the shorter name for the secret ${taken.slug}. If both secrets have the same value, ${taken.slug} is enough: add the contracts of this driver to access.bind of ${taken.slug} in ${label(taken.origin.file)}, and refer to ${taken.slug} in DRIVER.md.`,
         ];
   });
 }

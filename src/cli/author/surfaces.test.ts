@@ -40,6 +40,6 @@ describe("prompts and resources", () => {
       "mcp_n_a_b",
       "mcp_n_a_b_2",
     ]);
-    expect(found.notes.at(-1)).toContain("21 single resources");
+    expect(found.notes.at(-1)).toContain("that have a fixed URI (21)");
   });
 });

@@ -105,7 +105,7 @@ export function proposeSurfaces(
       ...offersNote("resources", all),
       ...(kept.length < single.length
         ? [
-            `The driver does not offer the ${single.length} single resources of the server. Add the resources that you need to resources in DRIVER.md.`,
+            `The driver does not offer the resources of the server that have a fixed URI (${single.length}). Add the resources that you need to resources in DRIVER.md.`,
           ]
         : []),
     ],

@@ -131,7 +131,7 @@ function keptNotes(files: readonly ProposedFile[]): string[] {
     return basename(path) === "SECRETS.md"
       ? [`${kept} Copy the entries that are only in the proposal ${proposal} into this file.`]
       : [
-          `${kept} To use the proposal, replace the file with the proposal. To compare both: portolan diff ${shellWord(path)} ${shellWord(proposal)}`,
+          `${kept} To use the proposal, replace the file with the proposal. To compare the two files: portolan diff ${shellWord(path)} ${shellWord(proposal)}`,
         ];
   });
 }

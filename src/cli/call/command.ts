@@ -66,8 +66,11 @@ export function addCallCommands({ program, explain, run, server }: CommandHost):
       "<server>.<tool> [key=value...] [options]\n       portolan call <target> <tool> [key=value...] [options]\n       portolan call <tool> [key=value...] [options] -- <command> [args...]",
     )
     .allowUnknownOption()
-    .option("--args <json>", "all arguments as one JSON object; - reads it from stdin")
-    .option("--once", "with --read, --write or --net, as in portolan grant: grant these for this call only")
+    .option("--args <json>", "all arguments as one JSON object; --args - reads the object from stdin")
+    .option(
+      "--once",
+      "grant the paths and hosts of --read, --write and --net for this call only; see portolan grant --help",
+    )
     .option("--pin <driver>", "contracts: only this driver may serve the call")
     .option("--region <region>", "contracts: only drivers of this region may serve the call")
     .option(

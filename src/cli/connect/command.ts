@@ -32,7 +32,7 @@ export function addConnectCommands({ program, explain, run, server = [] }: Comma
     )
     .option(
       "--strict",
-      "with --import: fail if the sandbox of a server hides a file that the server is started with",
+      "with --import: fail if the sandbox of a server hides a file that the server's arguments or variables name",
     )
     .option("--http", "connect by the URL of a running gateway; the token is never written into the file")
     .option("--scope <scope>", "user (default) or project: which config file of the client is changed")
@@ -52,9 +52,9 @@ export function addConnectCommands({ program, explain, run, server = [] }: Comma
     sections: [
       CLIENTS,
       "Without a client, the command shows the clients of this computer, their state, and the command that connects each.",
-      "Portolan adds one entry to the client's file, and removes from it only the servers that the workspace has too. The rest of the file stays byte for byte. portolan disconnect restores the file.",
+      "Portolan adds one entry to the client's file, and removes from this file only the servers that the workspace has too. The rest of the file stays byte for byte. portolan disconnect restores the file.",
       "Servers that the workspace does not have are imported if you agree at the terminal, or with --import. Plain-text secrets are not copied without your consent: --secrets decides. Without --secrets, Portolan asks at a terminal; elsewhere, or with --yes, a server with a plain-text secret stays in the client.",
-      "A client starts the gateway with portolan serve --stdio. With --http it uses the address of the running gateway: VS Code asks for the token, other clients read it from PORTOLAN_TOKEN. The config of Claude Desktop supports no URLs, so Claude Desktop starts the gateway also with --http.",
+      "A client starts the gateway with portolan serve --stdio. With --http it uses the address of the running gateway: VS Code asks for the token, other clients read it from PORTOLAN_TOKEN. The config of Claude Desktop supports no URLs, so Claude Desktop starts the gateway even if you use --http.",
       OUTPUT,
       EXIT_CODES,
     ],
@@ -77,7 +77,7 @@ export function addConnectCommands({ program, explain, run, server = [] }: Comma
     examples: ["portolan disconnect cursor", "portolan disconnect --all --dry-run"],
     sections: [
       CLIENTS,
-      "If a file was not changed after connect, its old content is restored byte for byte. If the file was changed, Portolan only removes the gateway's entry and adds the servers again; other changes and comments stay.",
+      "If a file was not changed after connect, its old content is restored byte for byte. If the file was changed, Portolan only removes the gateway's entry, and adds the servers again that connect removed. Other changes and comments stay.",
       OUTPUT,
       EXIT_CODES,
     ],

@@ -158,7 +158,9 @@ async function planUndo(record: ConnectionRecord, records: Records): Promise<Und
       const done = named(() => restoreServers(record.client, text ?? "", before, record), record.file);
       const notes = [
         ...(done.entry === "changed"
-          ? [`the entry ${record.entry.name} stays, because it was changed: it is no longer this gateway`]
+          ? [
+              `the entry ${record.entry.name} stays, because it was changed: it no longer points to this gateway`,
+            ]
           : []),
         ...done.kept.map(
           ({ name }) =>
@@ -288,8 +290,8 @@ function describe(
       : ` ${count(restored.length, "server")} ${isDry ? "would be " : ""}restored: ${plainLine(restored.join(", "), 500)}.`;
   const would = isDry ? "would be" : "was";
   const text = {
-    restored: `${file} ${isDry ? "would be" : "is"} byte for byte as before.${servers}`,
-    removed: `${file} ${would} removed: it did not exist before.`,
+    restored: `${file} ${isDry ? "would be" : "is"} byte for byte as before portolan connect.${servers}`,
+    removed: `${file} ${would} removed: it did not exist before portolan connect.`,
     merged: `${hasEntry ? `The gateway's entry ${would} removed from ${file}` : `${file} no longer has an entry of the gateway`}; your later changes stay.${servers}`,
     unchanged: `${file} no longer has an entry of the gateway, so Portolan does not change the file.`,
     gone: `${file} no longer exists, so nothing is restored.`,

@@ -172,10 +172,10 @@ function nextCommand(states: readonly ClientState[], inWorkspace: string): strin
 
 const LABELS: Readonly<Record<ConnectionState, string>> = {
   connected: "connected",
-  changed: "connected; the file was changed since",
+  changed: "connected; the file was changed after portolan connect",
   elsewhere: "connected to another workspace",
   "by-hand": "connected by an entry that portolan connect did not write",
-  removed: "was connected; the entry of the gateway was removed by hand",
+  removed: "was connected; the file no longer has the entry of the gateway",
   gone: "was connected; the file no longer exists",
   "not-connected": "not connected",
   unreadable: "the file cannot be read",

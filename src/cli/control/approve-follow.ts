@@ -89,7 +89,7 @@ function ask(
     { value: "once", label: "Approve this call" },
     ...(maxForMs === undefined
       ? []
-      : [{ value: "for", label: `Approve it and identical calls for ${formatDuration(maxForMs)}` }]),
+      : [{ value: "for", label: `Approve this call and identical calls for ${formatDuration(maxForMs)}` }]),
   ];
   return prompter.select({
     message: `${id}: may ${plainLine(server, 60)}.${plainLine(tool, 80)} run?`,

@@ -159,12 +159,13 @@ function block({ io, output: { colors } }: Cli, { call, gateway }: FoundCall): s
   const gone = call.isConnected
     ? ""
     : "\n  The client no longer waits for this call. An approval applies to the next call of the client with the same tool and arguments.";
-  const times = call.maxForMs === undefined ? "" : `, or --for up to ${formatDuration(call.maxForMs)}`;
+  const times =
+    call.maxForMs === undefined ? "" : ` [--for <time>, at most ${formatDuration(call.maxForMs)}]`;
   return [
     `${colors.bold(call.id)}  ${nameOf(call)}  ${colors.dim(`${left} s left`)}`,
     `  ${plainLine(call.reason, 500)}${rule}.${gone}`,
     `  Arguments: ${plainLine(call.arguments, MAX_ARGUMENTS)}${cut}`,
-    colors.dim(`  ${command}${times}; ${command} --deny`),
+    colors.dim(`  To approve: ${command}${times}. To deny: ${command} --deny`),
   ].join("\n");
 }
 

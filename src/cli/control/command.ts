@@ -25,7 +25,10 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
     groups: [outputOptions, workspaceOption],
   })
     .usage("[id] [options]")
-    .option("--for <time>", "approve this and equal calls for this time, if the rule allows it")
+    .option(
+      "--for <time>",
+      "approve the call, and identical calls of the caller for this time, if the rule allows it",
+    )
     .option("--deny", "deny the call")
     .option("--reason <text>", "with --deny: the reason, which the caller reads")
     .option("-f, --follow", "show calls as they begin to wait, and ask about each, until Ctrl-C")
@@ -77,7 +80,7 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
     ],
     sections: [
       GATEWAY,
-      "A new process of the server takes over when it is ready. Calls that are running finish on the old process. If the new process cannot start, the old one continues to serve, unless a secret of the server changed or is missing. Use --stop-first for a server of which two processes cannot run at the same time: if it cannot start, it is down.",
+      "A new process of the server takes over when it is ready. Calls that are running finish on the old process. If the new process cannot start, the old process continues to serve, except in these cases: a secret of the server changed or is missing, a login is missing, or the package is refused. In these cases the old process ends, and the server is down. Use --stop-first for a server of which two processes cannot run at the same time. With --stop-first, the server is down if the new process cannot start.",
       exitCodes({
         0: "done",
         2: "wrong usage, or an unknown server",
@@ -124,7 +127,7 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
     examples: ["portolan reload", "portolan reload -w ~/project"],
     sections: [
       GATEWAY,
-      "A gateway applies saved files by itself. A reload also reads secrets, tokens and the TLS certificate again: servers whose secrets changed are restarted, and the gateway accepts the new token of portolan token --new. The signal SIGHUP to the process of the gateway does the same. If a file has errors, the gateway continues to use the earlier config.",
+      "A gateway applies changes of its config files by itself. A reload also reads secrets, tokens and the TLS certificate again: servers whose secrets changed are restarted, and the gateway accepts the new token of portolan token --new. The signal SIGHUP to the process of the gateway does the same. If a file has errors, the gateway continues to use the earlier config.",
       exitCodes({
         0: "done",
         2: "wrong usage, or a file or setting that the gateway cannot use",

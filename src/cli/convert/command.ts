@@ -151,7 +151,7 @@ function addConvert({ program, explain, run, server = [] }: CommandHost): void {
       "portolan convert mcpfile mcpfile.yaml --out mcpfile.yaml --force",
     ],
     sections: [
-      "A file with several servers becomes several files, and the settings of the server itself, such as its port, go into an mcpserver.yaml. The tools stay the same. If that is not possible, nothing is written.",
+      "A file with several servers becomes several files, and the settings of the server itself, such as its port, go into an mcpserver.yaml. The tools stay the same. If the command cannot keep a tool the same, it writes nothing.",
       `Output:
   The files go to stdout, one after the other; with --json, a JSON object that contains them.`,
       EXIT_CODES,

@@ -100,7 +100,7 @@ export async function initPackage(
   const label = pathLabeller(io);
   if (there !== undefined)
     throw new PortolanError("USAGE", `${label(there.file)} exists already.`, {
-      hint: "It was not changed. Name another folder: portolan init package <folder>/",
+      hint: "The file was not changed. Name another folder: portolan init package <folder>/",
     });
   await writeFiles([{ path: file, text: packageTemplate(name) }], {
     force: false,

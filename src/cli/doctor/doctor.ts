@@ -116,6 +116,6 @@ function remedies(diagnosis: Diagnosis): string[] {
   const first = all.find(({ ok, remedy }) => !ok && remedy !== undefined && remedy !== "");
   return [
     ...(first?.remedy === undefined ? [] : [`First step: ${plainLine(first.remedy, 1_000)}`]),
-    "If this machine is itself isolated, for example a container, you can switch the sandbox off. Set the environment variable PORTOLAN_SANDBOX=off",
+    "If this machine is itself isolated, for example a container, you can let Portolan start local servers without a sandbox. Set the environment variable PORTOLAN_SANDBOX=off",
   ];
 }

@@ -102,7 +102,7 @@ export function whyFirst(
   const [classA, classB] = [a, b].map(({ costClass }) => costClass ?? contract.costClass);
   if (a.unitsPerCall === undefined && classA !== classB)
     return `${before} the cost class of ${first.id} is ${classA}, that of ${second.id} is ${classB}`;
-  return `${before} both cost the same. The driver with the latest successful health check is first; if these are equal, the alphabet decides`;
+  return `${before} both cost the same. The driver with the latest successful health check is first. If the times are equal, the order is alphabetical`;
 }
 
 function costOf(driver: Driver, contract: Contract): CostOverride {

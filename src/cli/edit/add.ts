@@ -289,13 +289,13 @@ async function knownElsewhere(cli: Cli, alias: string): Promise<Diagnostic | und
     return {
       ...common,
       message:
-        "In this workspace, Portolan now uses only the servers of its own config files, and no longer the servers of other MCP clients",
+        "In this workspace, Portolan now uses only the servers of the workspace's config files, and no longer the servers of other MCP clients",
       hint: "To copy the servers of the other MCP clients into portolan.yaml: portolan import --write",
     };
   const other = source?.config.servers.find((server) => server.alias === alias);
   if (other === undefined || other.origin.format === "workspace") return undefined;
   return {
     ...common,
-    message: `${alias} is also in ${other.origin.file}:${other.origin.line}. Portolan now uses the new server, and no longer that one`,
+    message: `${alias} is also in ${other.origin.file}:${other.origin.line}. Portolan now uses the new server, and no longer the server in that file`,
   };
 }

@@ -27,18 +27,25 @@ export function addEditCommands({ program, explain, run, server }: CommandHost):
     )
     .option(
       "--env <variable>",
-      "variable for the server: NAME=value, or only NAME, which writes NAME: ${NAME} (repeatable; commands)",
+      "variable for the server: NAME=value, or only NAME, which writes NAME: ${NAME} (repeatable; only for a command)",
       collect,
     )
-    .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; URLs)', collect)
-    .option("--transport <kind>", "http, sse or websocket (URLs)")
+    .option(
+      "--header <header>",
+      'HTTP header to send, as "Name: value" (repeatable; only for a URL)',
+      collect,
+    )
+    .option("--transport <kind>", "http, sse or websocket (only for a URL)")
     .option("--era <era>", "MCP revision: auto, legacy (up to 2025-11-25) or modern (2026-07-28)")
-    .option("--cwd <dir>", "working directory of the server (commands)")
+    .option("--cwd <dir>", "working directory of the server (only for a command)")
     .option(
       "--start <when>",
       "eager (default): start with the workspace; lazy: start at the first call, and once before to list the tools",
     )
-    .option("--strict", "fail if the sandbox hides a file or folder that the server is started with")
+    .option(
+      "--strict",
+      "fail if the sandbox hides a file or folder that the server's arguments or variables name",
+    )
     .option("--dry-run", "print the new file, and write nothing")
     .action((words: string[], raw: AddOptions) => {
       // The values of these options go into the file; `add` checks them itself.

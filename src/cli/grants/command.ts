@@ -24,14 +24,34 @@ export function addGrantCommands({ program, explain, run }: CommandHost): void {
       groups: [outputOptions, workspaceOption],
     })
       .usage("<server> [options]")
-      .option("--read <path>", "folder or file that the server may read (repeatable)", collect)
-      .option("--write <path>", "folder or file that the server may read and write (repeatable)", collect)
       .option(
-        "--net <host>",
-        "host that the server may reach: host, *.host or host:port (repeatable)",
+        "--read <path>",
+        isGrant
+          ? "folder or file that the server may read (repeatable)"
+          : "remove the grant to read this folder or file (repeatable)",
         collect,
       )
-      .option("--env <name>", "variable of your environment that the server gets (repeatable)", collect)
+      .option(
+        "--write <path>",
+        isGrant
+          ? "folder or file that the server may read and write (repeatable)"
+          : "remove the grant to read and write this folder or file (repeatable)",
+        collect,
+      )
+      .option(
+        "--net <host>",
+        isGrant
+          ? "host that the server may reach: host, *.host or host:port (repeatable)"
+          : "remove the grant to reach this host: host, *.host or host:port (repeatable)",
+        collect,
+      )
+      .option(
+        "--env <name>",
+        isGrant
+          ? "variable of your environment that the server gets (repeatable)"
+          : "remove the grant of this variable of your environment (repeatable)",
+        collect,
+      )
       .option("--dry-run", "show the difference, and write nothing");
     if (isGrant)
       command.option(

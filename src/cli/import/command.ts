@@ -20,7 +20,7 @@ export function addImportCommand({ program, explain, run, server = [] }: Command
     )
     .option(
       "--strict",
-      "with --write: fail if the sandbox of a server hides a file that the server is started with",
+      "with --write: fail if the sandbox of a server hides a file that the server's arguments or variables name",
     )
     .action((words: string[], raw: RawOptions & ImportCommandOptions) =>
       run(raw, async (cli) => (await import("./import.ts")).importServers(cli, [...words, ...server], raw)),

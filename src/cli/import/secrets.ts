@@ -101,7 +101,7 @@ async function ask(cli: Cli, found: readonly Found[]): Promise<Choice> {
         {
           value: "store",
           label: `Store ${isOne ? "it" : "them"} encrypted, and write only ${isOne ? "its name" : "their names"} into portolan.yaml`,
-          hint: "without a keyring: in the vault, which you unlock before you start the clients: portolan secrets unlock --for 8h",
+          hint: `If this computer has no keyring, Portolan uses the vault. Then unlock the vault before you start the clients: portolan secrets unlock ${cli.io.platform === "win32" ? "--keep" : "--for 8h"}`,
         },
         { value: "keep", label: `Copy ${isOne ? "it" : "them"} in plain text into portolan.yaml` },
         { value: "leave", label: isOne ? "Do not import this server" : "Do not import these servers" },

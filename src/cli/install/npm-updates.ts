@@ -67,7 +67,7 @@ export function describeNpmUpdate({ server, state, from = "", to = "", error }: 
     case "current":
       return `${name} is up to date.`;
     case "available":
-      return `${name}: ${plainLine(from, 60)} → ${plainLine(to, 60)} is available: portolan install --update ${name}`;
+      return `${name}: ${plainLine(from, 60)} → ${plainLine(to, 60)} is available. To install it: portolan install --update ${name}`;
     case "absent":
       return `${name} is not installed yet; its first start installs ${plainLine(to, 60)}.`;
     case "failed":

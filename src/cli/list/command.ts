@@ -14,7 +14,10 @@ export function addListCommand({ program, explain, run, server }: CommandHost): 
     groups: [serverOptions],
   })
     .usage("[server | target] [tool] [options]\n       portolan list [options] -- <command> [args...]")
-    .option("--wait <time>", "how long to wait for the servers of the workspace: 30, 500ms, 2m")
+    .option(
+      "--wait <time>",
+      "wait at most this long until the servers of the workspace are ready: 30, 500ms, 2m",
+    )
     .option("-l, --long", "show the descriptions and parameters of the tools of all servers")
     .option("--all", "show every parameter and every line of text")
     .option("--schema", "show the complete JSON Schemas of the tools")

@@ -89,7 +89,7 @@ export const driverCodeOption: OptionGroup = (command) =>
     )
     .option(
       "--env-file <file>",
-      "also read values of ${NAME} references from this .env file, in place of the file that env_file in the config names",
+      "a .env file with values of ${NAME} references; Portolan reads it in place of the file that env_file in the config names",
     );
 
 /** For commands that use the running gateway of the workspace. */
@@ -97,7 +97,7 @@ export const standaloneOption: OptionGroup = (command) =>
   command.option("--standalone", "start separate servers, even if a gateway of the workspace runs");
 
 export const waitOption: OptionGroup = (command) =>
-  command.option("--wait <time>", "how long to wait for servers: 30, 500ms, 2m");
+  command.option("--wait <time>", "wait at most this long until the servers are ready: 30, 500ms, 2m");
 
 export const startTimeoutOption: OptionGroup = (command) =>
   command.option("--start-timeout <time>", "give up on a server that is not ready within this time");
@@ -161,7 +161,10 @@ export const serverOptions: OptionGroup = (command) => {
     .option("--start-timeout <time>", "give up if the server is not ready within this time")
     .option("--max-time <time>", "give up on a request after this time, even if it reports progress")
     .option("--no-input", "never ask you for input; decline the requests of a server for your input")
-    .option("--strict", "fail if the arguments of a command name a file or folder that its sandbox hides");
+    .option(
+      "--strict",
+      "fail if the arguments or variables of a command name a file or folder that its sandbox hides",
+    );
 };
 
 /** For commands that start the servers of the workspace, and wait for them. */

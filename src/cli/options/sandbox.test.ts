@@ -94,6 +94,6 @@ test("for a workspace each server is named", () => {
   );
   expect(() => modes({ sandbox: ["file=off"] })).toThrow('There is no server "file".');
   expect(() => modes({ allowNet: ["a.com"], allowRead: ["."] })).toThrow(
-    "--allow-net works only with a command, or with one server that is a program on this machine. To grant the access permanently: portolan grant <server> --net …\n--allow-read works",
+    "--allow-net works only with a command, or with one server that is a program on this machine. To grant the access permanently: portolan grant <server> --net <host>\n--allow-read works",
   );
 });

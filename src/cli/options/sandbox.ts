@@ -136,7 +136,7 @@ export function workspaceSandboxProblems(
       : [`--sandbox ${mode} does not name a server; write --sandbox <server>=${mode}`]),
     ...(isOne ? [] : givenSandboxFlags({ modes: {}, network, read, write })).map(
       (flag) =>
-        `${flag} works only with a command, or with one server that is a program on this machine. To grant the access permanently: portolan grant <server> ${flag.replace("--allow-", "--")} …`,
+        `${flag} works only with a command, or with one server that is a program on this machine. To grant the access permanently: portolan grant <server> ${flag.replace("--allow-", "--")} ${flag === "--allow-net" ? "<host>" : "<path>"}`,
     ),
   ];
 }

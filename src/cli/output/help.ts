@@ -36,7 +36,7 @@ export const SANDBOX: string = `Sandbox:
   A command runs in a sandbox. The command can read the system's programs and its own program. Its home folder is empty, and it has no network. --allow-net, --allow-read, --allow-write and --root grant more; --sandbox off disables the sandbox. To see the sandbox of a command: portolan why --plan -- <command...>`;
 
 export const OUTPUT: string = `Output:
-  On a terminal, or with --text: text. Otherwise, or with --json: only JSON on stdout. Errors go to stderr in the same format; with JSON, the last line is the error: {"error": {"code", "message", "hint", ...}}`;
+  On a terminal, or with --text: text. Otherwise, or with --json: only JSON on stdout. Errors go to stderr in the same format; with JSON, the last line of stderr is the error: {"error": {"code", "message", "hint", ...}}`;
 
 export const WORKSPACE: string = `Workspace:
   The servers come from the config files of this folder: portolan.yaml, a bridge manifest, mcpfile.yaml, .mcp.json, .cursor/mcp.json, .vscode/mcp.json or .drivers/<id>/DRIVER.md. --workspace names another folder, or one such file.

@@ -283,7 +283,9 @@ export function noteTools({ output }: Pick<Cli, "output">, alias: string, tools:
   if (tools.absent.length > 0)
     warn(`The package declares tools that the server does not have: ${names(tools.absent)}.`);
   if (tools.differing.length > 0)
-    warn(`The server describes these tools differently from its package: ${names(tools.differing)}.`);
+    warn(
+      `The descriptions of these tools in the server differ from those in its package: ${names(tools.differing)}. Clients get the descriptions of the server.`,
+    );
   for (const { tool, path, message } of tools.findings.slice(0, 20))
     warn(`${plainLine(tool, 80)}, ${plainLine(path, 120)}: ${plainLine(message, 300)}.`);
   for (const { tool, path, message } of tools.refused.slice(0, 20))

@@ -70,7 +70,7 @@ function permissionRows({ permissions, declaresPermissions, place }: Approval, c
       {
         name: "permissions",
         value:
-          "this package format does not declare permissions, so Portolan grants none; with --yes, write --allow none",
+          "this package format does not declare permissions, so Portolan grants none; if you use --yes, add --allow none",
       },
     ];
   if (permissions.length === 0)
@@ -94,7 +94,7 @@ function sourceText({ source, size }: Approval["package"]): string {
 function notChecked({ registry }: Approval["package"]): string {
   return registry === undefined
     ? "not checked, because the package does not come from a registry"
-    : "not checked, because the official MCP registry API has no advisories";
+    : "not checked, because the API of the official MCP registry does not publish advisories";
 }
 
 function publishedText(date: string | undefined, now: Date): string {

@@ -115,7 +115,7 @@ test("advisories that were not checked are not shown as absent", () => {
   const official = approve({}, { advisories: undefined });
   expect(official.advisories).toBeUndefined();
   expect(renderApproval(official, view)).toContain(
-    "not checked, because the official MCP registry API has no advisories",
+    "not checked, because the API of the official MCP registry does not publish advisories",
   );
   const bundle = renderApproval(approve({ registry: undefined }, { advisories: undefined }), view);
   expect(bundle).toContain("not checked, because the package does not come from a registry");

@@ -58,7 +58,7 @@ export function addPackageCommands({ program, explain, run }: CommandHost): void
     .option("--check", "only report updates, also of npm packages; exit with 1 if there are updates")
     .option("--dry-run", "show the differences, and change nothing")
     .option("--accept-tools", "approve changed tool definitions too")
-    .option("--allow-downgrade", "accept a lower version")
+    .option("--allow-downgrade", "accept a version that is lower than the version in portolan.lock")
     .action((servers: string[], raw: RawUpdateOptions) =>
       run(raw, async (cli) => (await import("./update.ts")).update(cli, servers, raw)),
     );

@@ -96,7 +96,7 @@ export function addPinCommands({ program, explain, run }: CommandHost): void {
     groups: workspaceServerOptions,
   })
     .usage("<server> [tools...] [options]")
-    .option("--expect <hash>", "approve the tool only if it has this hash")
+    .option("--expect <hash>", "approve the tool only if its definition has this hash")
     .option("--allow-findings", "also approve tools with critical lint findings")
     .option("--yes", "do not ask")
     .action((words: string[], own: RawOptions & ApproveOptions, command: Command) =>

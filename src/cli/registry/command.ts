@@ -47,7 +47,7 @@ const FOLDER_CODES = exitCodes({
 });
 
 const TRUST = `Trust:
-  A registry signs its index. At the first use of a registry, Portolan stores its key. From then on, it refuses an index with another key, an index older than the last one, and an expired index.`;
+  A registry signs its index. At the first use of a registry, Portolan stores its key. From then on, Portolan refuses an index with another key, an index older than the last one, and an expired index.`;
 
 export function addRegistryCommands(host: CommandHost): void {
   addReadCommands(host);
@@ -144,7 +144,7 @@ function addWriteCommands({ program, explain, run }: CommandHost): void {
       "portolan publish github-mcp.json --file github-mcp.tgz --tag beta",
     ],
     sections: [
-      "The default document is mcp-package.json or mcp-package.jsonc of this folder; portolan pack creates it. If it has no source.url, and --file is not given, publish uploads the archive that pack wrote in the same folder, and adds its URL to the published document.",
+      "The default document is mcp-package.json or mcp-package.jsonc of this folder; portolan pack creates it. If the document has no source.url, and --file is not given, publish uploads the archive that pack wrote in the same folder, and adds its URL to the published document.",
       "The content of a published version never changes. The registry sets dates, and counts downloads.",
       CODES,
     ],
@@ -152,7 +152,7 @@ function addWriteCommands({ program, explain, run }: CommandHost): void {
 
   const deprecate = defineCommand(program, {
     name: "deprecate",
-    summary: "warn people who use versions of a package",
+    summary: "mark versions of a package as deprecated, so that Portolan warns their users",
     argument: "<package>",
     groups: [outputOptions, workspaceOption, registryOption, tokenOption],
   })
@@ -273,7 +273,7 @@ function addOperatorCommands({ program, explain, run }: CommandHost): void {
 
   const forget = defineCommand(registry, {
     name: "forget",
-    summary: "remove the stored key of a registry; the next use stores its present key",
+    summary: "remove the stored key of a registry; its next use stores and trusts the key that it then has",
     argument: "<url>",
     groups: [outputOptions],
   }).action((url: string, raw: RawRegistryOptions) =>

@@ -21,7 +21,7 @@ export function addSecretsCommands({ program, explain, run, server = [] }: Comma
   explain(secrets, {
     examples: ["portolan secrets set GITHUB_TOKEN", "portolan secrets check"],
     sections: [
-      "A config file refers to a secret by its name: ${NAME}, ${NAME:-default}, ${secrets.NAME}. Portolan looks it up in the environment (PORTOLAN_SECRET_NAME, then NAME), in the system's keyring, in an encrypted file (the vault), and in the .env file that portolan.yaml names (env_file). No command shows a value.",
+      "A config file refers to a secret by its name: ${NAME}, ${NAME:-default}, ${secrets.NAME}. Portolan searches for the value in this order: the environment (PORTOLAN_SECRET_NAME, then NAME), the system's keyring, an encrypted file (the vault), and the .env file that portolan.yaml names (env_file). No command shows a value.",
       "Run portolan secrets <command> --help for the options of a command.",
     ],
   });
@@ -45,7 +45,7 @@ export function addSecretsCommands({ program, explain, run, server = [] }: Comma
       "portolan secrets set DEPLOY_KEY --to vault < key.pem",
     ],
     sections: [
-      "The command asks for the value without showing it, or reads it from stdin if that is not a terminal (a line break at the end is removed). The value is never an argument of the command. Without --to, the command stores the value in the system's keyring if that works, otherwise in the vault.",
+      "The command asks for the value without showing it, or reads the value from stdin if stdin is not a terminal (a line break at the end is removed). The value is never an argument of the command. Without --to, the command stores the value in the system's keyring if the keyring works, otherwise in the vault.",
       VAULT,
       OUTPUT,
       exitCodes(EXIT_CODES),
@@ -120,7 +120,8 @@ export function addSecretsCommands({ program, explain, run, server = [] }: Comma
 
   const lock = defineCommand(secrets, {
     name: "lock",
-    summary: "lock the vault; the next command asks for the passphrase, unless it is stored",
+    summary:
+      "lock the vault; the next command that needs it asks for the passphrase, unless the passphrase is stored",
     groups: [outputOptions],
   }).action((raw: RawOptions) => run(raw, async (cli) => (await import("./unlock.ts")).lock(cli)));
   explain(lock, {

@@ -129,7 +129,7 @@ describe("set", () => {
     const gone = setup({ servers, store: { remove: async () => ["vault"] }, gateways });
     expect(await removeSecret(gone.cli, ["A"], {}, gone.open)).toBe(0);
     expect(gone.shown().err).toContain(
-      "may still use the removed value (affected: files). To replace the value, run portolan secrets set A. If it is not needed any more, remove ${A} from the config. To end its use immediately, stop the gateway: portolan stop\n",
+      "may still use the removed value (affected: files). To replace the value, run portolan secrets set A. If no server needs the secret any more, remove ${A} from the config. To end the use of the removed value immediately, stop the gateway: portolan stop\n",
     );
     const unused = setup({ stdin: ["x"], servers, store, gateways });
     expect(await setSecret(unused.cli, ["C"], {}, unused.open)).toBe(0);

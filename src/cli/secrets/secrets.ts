@@ -79,7 +79,7 @@ async function noteRemoved(
   const users = await findUsers(config, name);
   if (users.length === 0) return;
   const shown = users.map((one) => plainLine(one, 80)).join(", ");
-  const what = `may still use the removed value (affected: ${shown}). To replace the value, run portolan secrets set ${name}. If it is not needed any more, remove \${${name}} from the config. To end its use immediately, stop the gateway`;
+  const what = `may still use the removed value (affected: ${shown}). To replace the value, run portolan secrets set ${name}. If no server needs the secret any more, remove \${${name}} from the config. To end the use of the removed value immediately, stop the gateway`;
   await noteOutdated(inWorkspace(cli, options), what, "stop");
 }
 

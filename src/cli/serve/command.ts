@@ -40,7 +40,7 @@ const OUTPUT = `Output:
   stderr shows the address, the state of the servers and the lines to paste into clients, then one line for each change of a server, each reload and each refused request; with --verbose, also each call and other events. Without a terminal, each line of stderr has a date; with --log-format json, each line is JSON. With --json, stdout gets one line of JSON with the address and the servers. With --stdio, stdout contains only MCP messages. stderr then shows whether the servers of a running gateway or separate servers are used, failures, and calls that wait for approval.`;
 
 const RUNNING = `Running gateway:
-  While a gateway runs, portolan status, why, list and call in the same workspace use the servers of the gateway. portolan events shows its events, and portolan restart, logs, reload and stop control it. The gateway applies changed config files when they are saved; SIGHUP makes it read all config files again. With --daemon, the gateway runs in the background; portolan service install starts it with your session. portolan serve --stdio connects its client to the running gateway, so that all clients share the same servers. If no gateway runs, portolan serve --stdio starts servers of its own.`;
+  While a gateway runs, portolan status, why, list and call in the same workspace use the servers of the gateway. portolan events shows the events of the gateway, and portolan restart, logs, reload and stop control the gateway. The gateway applies changed config files when they are saved; SIGHUP makes the gateway read all config files and secrets again. With --daemon, the gateway runs in the background; portolan service install starts it with your session. portolan serve --stdio connects its client to the running gateway, so that all clients share the same servers. If no gateway runs, portolan serve --stdio starts servers of its own.`;
 
 export function addServeCommands({ program, explain, run, server }: CommandHost): void {
   const serve = defineCommand(program, {
@@ -60,7 +60,7 @@ export function addServeCommands({ program, explain, run, server }: CommandHost)
     .option("--log-file <file>", "write the log to this file, which is rotated, in place of stderr")
     .option(
       "--wait <time>",
-      "how long to wait for the servers at the start: 30, 500ms, 2m (default: 10 seconds)",
+      "wait at most this long for the servers at the start: 30, 500ms, 2m (default: 10 seconds)",
     )
     .option(
       "--header <header>",
@@ -140,7 +140,7 @@ export function addServeCommands({ program, explain, run, server }: CommandHost)
       "portolan token ~/project --new",
     ],
     sections: [
-      "The command prints the token and nothing else, so that a command line can use it. It creates a token if there is none. After --new, run portolan reload, or restart the gateway: it then refuses clients with the old token.",
+      "The command prints the token and nothing else, so that a command line can use it. It creates a token if there is none. After --new, run portolan reload, or restart the gateway. The gateway then refuses clients with the old token.",
       exitCodes({ 0: "done", 2: "wrong usage, or a file that cannot be used" }),
     ],
   });

@@ -51,7 +51,7 @@ export async function checkStart(
     throw new PortolanError(
       "SERVER_UNKNOWN",
       `The gateway ${gatewayLabel(gateway)} does not serve all of these servers.`,
-      { hint: "portolan status --gateway shows the servers that it serves." },
+      { hint: "To see the servers that the gateway serves: portolan status --gateway" },
     );
   }
   const { output } = cli;

@@ -15,7 +15,10 @@ export function addTokensCommand({ program, explain, run, server }: CommandHost)
     groups: [serverOptions],
   })
     .usage("[server | target] [options]\n       portolan tokens [options] -- <command> [args...]")
-    .option("--wait <time>", "how long to wait for the servers of the workspace: 30, 500ms, 2m")
+    .option(
+      "--wait <time>",
+      "wait at most this long until the servers of the workspace are ready: 30, 500ms, 2m",
+    )
     .option("--tools", "one line for each tool, the largest first")
     .action((words: string[], raw: RawOptions & TokensOptions) =>
       run(raw, async (cli) => (await import("./tokens.ts")).tokens(cli, { words, server }, raw)),
@@ -29,7 +32,7 @@ export function addTokensCommand({ program, explain, run, server }: CommandHost)
       "portolan tokens --json | jq '.servers[] | {server, tokens}'",
     ],
     sections: [
-      "The tokenizer is o200k_base. A count is the name, the description and the input schema of a tool as JSON. With an audit log (audit: true in portolan.yaml) of at least 20 tool calls, the command also lists the tools that were not called, and the lines for portolan.yaml that leave them out of the list.",
+      "The tokenizer is o200k_base. The command counts the tokens of the name, the description and the input schema of each tool, as JSON. With an audit log (audit: true in portolan.yaml) of at least 20 tool calls, the command also lists the tools that were not called, and the lines for portolan.yaml that leave them out of the list.",
       TARGETS,
       OUTPUT,
       REQUEST_EXIT_CODES,

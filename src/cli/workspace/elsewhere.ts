@@ -34,7 +34,7 @@ export async function elsewhereHint(io: CliIo, path: string): Promise<string | u
   const { users, paths } = found;
   const [first] = paths;
   if (users === "clients")
-    return `Your clients use the workspace ${pathLabeller(io)(first)}: portolan status ${workspaceOption(first, io)}.`;
+    return `Your clients use the workspace ${pathLabeller(io)(first)}. To see its servers: portolan status ${workspaceOption(first, io)}.`;
   const options = paths.slice(0, MAX_NAMED).map((one) => workspaceOption(one, io));
   if (options.length === 1) return `A gateway runs for another workspace. To use it, add ${options[0]}.`;
   const more = paths.length > MAX_NAMED ? ` (and ${paths.length - MAX_NAMED} more)` : "";
@@ -51,7 +51,7 @@ export async function addedHereNote(io: CliIo, path: string, server: string): Pr
     found.users === "clients"
       ? `Your clients use the workspace ${label}`
       : `A gateway runs for the workspace ${label}`;
-  return `${who}, which does not have the new server. To add the server there: portolan add ${workspaceOption(first, io)} ${shellWord(server)} …`;
+  return `${who}, which does not have the new server. To add the server there too, run the same command with this option: portolan add ${workspaceOption(first, io)} ${shellWord(server)} …`;
 }
 
 /** `-w ~/notes`, as a shell reads it in the folder of the user. */

@@ -275,7 +275,7 @@ describe("in a folder without a config file", () => {
       },
       async () => writeFileSync(file, "{}"),
     );
-    const hint = "Your clients use the workspace ~/gw2: portolan status -w ~/gw2.";
+    const hint = "Your clients use the workspace ~/gw2. To see its servers: portolan status -w ~/gw2.";
     for (const words of [
       ["status", "--text"],
       ["list", "--text"],
