@@ -238,7 +238,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     4,
     502,
     -32603,
-    "Check that the URL or command is an MCP server. If it is, report this error to the server's author.",
+    "Check that the URL or command is an MCP server. If it is, report the error to the server's author.",
   ),
   VERSION_UNSUPPORTED: entry(
     4,
