@@ -205,7 +205,7 @@ export class AuditLog {
     this.#write();
     if (this.#waiting.length > 0)
       throw new PortolanError("FILE_FAILED", `the audit log ${this.path} cannot be written`, {
-        hint: "Is the disk full? The log of the gateway has the reason.",
+        hint: "The log of the gateway contains the reason, for example a full disk.",
       });
     await this.#flush();
   }

@@ -66,7 +66,7 @@ export class ChainVerifier {
         number,
       );
     else if (prev !== this.#last.h && this.#last.h !== "")
-      this.#problem("it names another hash for the line before it than that line has", file, number);
+      this.#problem("the hash of the previous line that it names is not the hash of that line", file, number);
     const anchored = this.#anchor?.last;
     if (head.n === anchored?.n) {
       if (head.h === anchored.h) this.#hasAnchored = true;

@@ -150,8 +150,8 @@ describe("the same alias twice", () => {
     const catalog = await loadCatalog(folder);
     expect(commands(catalog)).toEqual(["one from-own", "two from-b"]);
     expect(told(catalog)).toEqual([
-      "warning a.yaml:3:7 server one is declared twice: portolan.yaml:3:3 is used, a.yaml:3:7 is not",
-      "warning a.yaml:4:7 server two is declared twice: b.yaml:3:7 is used, a.yaml:4:7 is not",
+      "warning a.yaml:3:7 server one is declared twice: Portolan uses portolan.yaml:3:3 and ignores a.yaml:3:7",
+      "warning a.yaml:4:7 server two is declared twice: Portolan uses b.yaml:3:7 and ignores a.yaml:4:7",
     ]);
     expect(catalog.diagnostics[0]).toMatchObject({ code: "NAME_AMBIGUOUS", server: "one" });
   });

@@ -40,7 +40,7 @@ function twice(first: ServerConfig, second: ServerConfig): Diagnostic {
     code: "NAME_AMBIGUOUS",
     severity: "warning",
     server: second.alias,
-    message: `server ${second.alias} is declared twice: ${where(first)} is used, ${where(second)} is not`,
+    message: `server ${second.alias} is declared twice: Portolan uses ${where(first)} and ignores ${where(second)}`,
     file,
     line,
     column,

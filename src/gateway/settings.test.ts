@@ -37,7 +37,7 @@ test("a flood of refused requests costs few events, which count the rest", () =>
     url: "/mcp?token=secret",
     socket: { remoteAddress: "10.0.0.1" },
   } as unknown as Parameters<typeof note>[0];
-  const refusal = badToken({ scopes: [] }, "no caller of this gateway has it");
+  const refusal = badToken({ scopes: [] }, "no caller of this gateway has this token");
   for (let sent = 0; sent < 1_000; sent += 1) note(request, refusal);
   expect(events).toHaveLength(20);
   expect(events[0]).toMatchObject({ type: "gateway.refused", address: "10.0.0.1", path: "/mcp" });

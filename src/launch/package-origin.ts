@@ -37,7 +37,7 @@ export async function checkLockedOrigin(
     `${name}@${version} has another origin than portolan.lock records: ${compared.reason}.`,
     {
       server,
-      hint: "Do not install it. Ask its author, or the operator of the npm registry.",
+      hint: "Do not install this version. Ask the author of the package, or the operator of the npm registry.",
       data: { reason: "ORIGIN_CHANGED", permanent: true },
     },
   );

@@ -142,7 +142,7 @@ function noteSizes(
   if (work.outlined > 0)
     diagnostics.summary(
       ["paths"],
-      `inputSchemas that are too large are shortened: ${work.outlined}. Their innermost parts accept any value; the API checks it`,
+      `inputSchemas that are too large are shortened: ${work.outlined}. Their innermost parts accept any value, which only the API checks`,
     );
   const bytes = tools.reduce((sum, tool) => sum + tool.listBytes, 0);
   if (tools.length <= MODEL_LIMITS.tools && bytes <= MODEL_LIMITS.bytes) return;

@@ -212,6 +212,6 @@ function visibleArgument(where: string, name: string): Diagnostic {
     severity: "warning",
     message: `${where} contains the secret ${name}: every user of this computer can see it in the list of processes.`,
     path: `/${where.replace("[", "/").replace("]", "")}`,
-    hint: "Pass the secret in env if the server supports that.",
+    hint: "If the server can read the secret from an environment variable, move the secret to env of the server.",
   };
 }

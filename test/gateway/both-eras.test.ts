@@ -81,7 +81,7 @@ describe.each(["stdio", "http"] as const)("a server that speaks both eras, over 
     const client = await RawLegacy.open(url, { token: TOKEN, answer: who.answer });
     const { error } = await client.call("tools/call", { name: TOOL, arguments: { id: who.id } });
     expect(error?.message).toMatch(
-      /uses that for the next such call\. To use 2026-07-28 for every call, set "era: modern"/,
+      /uses that revision for the next request for this tool, prompt or resource\. To use 2026-07-28 for every call, set "era: modern"/,
     );
     // A failed call was not repeated.
     expect(runs.called(who.id)).toBe(1);

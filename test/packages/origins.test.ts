@@ -162,7 +162,7 @@ it("the next version: unsigned, forged and of another repository are refused, an
   };
   const unsigned = await refusal();
   expect(unsigned).toContain(`provenance is missing now; portolan.lock names ${SIGNER}`);
-  expect(unsigned).toContain("requires provenance, and the package is unsigned");
+  expect(unsigned).toContain("requires provenance, but the package is unsigned");
   await attest("1.1.0", { forged: true });
   expect(await refusal()).toContain("wrong origin");
   await attest("1.1.0", { repository: "https://github.com/mallory/notes" });
@@ -186,8 +186,8 @@ it("unsigned and not checked are shown, and refused only by a policy; forged is 
     /provenance +not checked: The request to the npm registry for .* failed: status 503/,
   );
   for (const [require, reason] of [
-    ["provenance", "requires provenance, and the package was not checked"],
-    ["signature", "requires a signature, and the package was not checked"],
+    ["provenance", "requires provenance, but the package was not checked"],
+    ["signature", "requires a signature, but the package was not checked"],
   ]) {
     settings(`  require: [${require}]\n`);
     expect(envelope(await add()).message).toContain(reason);
@@ -198,7 +198,7 @@ it("unsigned and not checked are shown, and refused only by a policy; forged is 
   expect(existsSync(file("portolan.lock"))).toBe(false);
   npm.attest(NPM, "1.0.0");
   settings("  require: [signature]\n");
-  expect(envelope(await add()).message).toContain("requires a signature, and the package is unsigned");
+  expect(envelope(await add()).message).toContain("requires a signature, but the package is unsigned");
   settings();
   json(await add());
   expect(locked()["provenance"]).toBeUndefined();

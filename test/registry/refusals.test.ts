@@ -59,7 +59,7 @@ it("before it is added: policy, age, look-alike scope, hidden text, advisory, sw
   policy("packages: { min_release_age: 3d }\n");
   expect((await refused(() => add())).message).toContain("requires an age of 3 days");
   policy("packages: { require: [signature] }\n");
-  expect((await refused(() => add())).message).toContain("requires a signature, and the package is unsigned");
+  expect((await refused(() => add())).message).toContain("requires a signature, but the package is unsigned");
   policy("{}\n");
   await publish({ name: "@a1ice/github-mcp" });
   const alike = await refused(() => user("add", "@a1ice/github-mcp", ...ACCEPT, ...OFF));

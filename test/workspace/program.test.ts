@@ -151,7 +151,9 @@ describe("openWorkspace({ servers })", () => {
 it("the hints of a server that a program declares name no file and no command", async () => {
   const workspace = await openFields({ servers: { demo: { ...SERVER, enabled: false } } });
   const error = await failure(workspace.callTool("demo.echo", {}));
-  expect(error.hint).toBe("Your program declares this server with enabled: false; remove that.");
+  expect(error.hint).toBe(
+    "Your program declares this server with enabled: false. Remove enabled: false from the declaration.",
+  );
   const folder = temporary();
   writeFileSync(join(folder, ".env"), "A=1\n");
   const other = await openFields({

@@ -86,7 +86,7 @@ test("a restart whose process cannot start leaves the old process, and the next 
     failedReplacement: {
       code: "SERVER_START_FAILED",
       message:
-        "one was not restarted, and its earlier process continues; the new process failed: one exited with code 1: Error: broken script",
+        "one was not restarted, and its earlier process continues to run, because the new process failed: one exited with code 1: Error: broken script",
       hint: expect.stringContaining("To try again: portolan restart one") as string,
     },
   });
@@ -113,7 +113,9 @@ test("a changed command that cannot start leaves the old process; a later change
   const before = await one.who();
   await one.save({ args: ["./first.cjs"], tool_blocklist: ["who"] });
   const message = (): string | undefined => one.health().failedReplacement?.message;
-  expect(message()).toMatch(/^one runs with the earlier configuration; the new one failed: .*first\.cjs/);
+  expect(message()).toMatch(
+    /^one runs with its earlier configuration, because it could not start with the new one: .*first\.cjs/,
+  );
   // Rules apply to the old process too.
   expect(await one.who()).toContain("who");
   expect(one.health()).toMatchObject({ state: "ready", tools: 0 });

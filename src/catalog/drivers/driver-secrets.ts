@@ -200,7 +200,7 @@ export async function findRef(
     /\.md$/i.test(path) ? resolve(base, path) : resolve(base, path, name),
   );
   const inside = [...new Set(paths)].filter((one) => isBelow(one, top));
-  const outside = `${field} ${path} is outside of the workspace, and is not read`;
+  const outside = `${field} ${path} is outside of the workspace, so Portolan does not read it`;
   if (inside.length === 0) return refuse(outside, move);
   const there = await Promise.all(inside.map(isFile));
   const found = inside.find((_, index) => there[index]);

@@ -271,7 +271,10 @@ describe("auth.ref", () => {
 
   test.each([
     ["./NOPE.md", "auth.ref ./NOPE.md does not exist"],
-    ["../../../SECRETS.md", "auth.ref ../../../SECRETS.md is outside of the workspace, and is not read"],
+    [
+      "../../../SECRETS.md",
+      "auth.ref ../../../SECRETS.md is outside of the workspace, so Portolan does not read it",
+    ],
   ])("%s is told", async (ref, message) => {
     const found = await load(withRef(ref));
     expect(found.problems).toEqual([message]);

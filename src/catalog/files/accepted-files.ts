@@ -57,6 +57,6 @@ function refusal(file: string, server: string, before: FileText, now: FileText):
     severity: "warning",
     message: `${file} ${what}. Portolan ignores this change, because the server ${server} can write to the file, and so may have made the change`,
     file,
-    hint: "Check the file. If you did not make the change, undo it before the next start, because a start accepts it. To accept the change, restart Portolan, or your program that uses Portolan as a library.",
+    hint: "Check the file. If you did not make the change, undo it before the next start of Portolan, because a start accepts the change. If the change is right, restart Portolan, or your program that uses Portolan as a library.",
   };
 }

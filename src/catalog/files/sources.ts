@@ -69,7 +69,7 @@ export async function listedSources(
       warn(
         source,
         `Portolan did not search all files for ${source.text}, because there are too many`,
-        "Use a more specific folder.",
+        "Name a more specific folder in the pattern.",
       );
   }
   return { files: [...files.values()], folders, diagnostics };

@@ -69,8 +69,8 @@ test.each([
 
 test("proofs that the policy requires", () => {
   expect(reasons(...withPolicy({ require: ["provenance", "signature"] }))).toEqual([
-    "The workspace requires provenance, and the package is unsigned.",
-    "The workspace requires a signature, and the package is unsigned.",
+    "The workspace requires provenance, but the package is unsigned.",
+    "The workspace requires a signature, but the package is unsigned.",
   ]);
   expect(reasons({ audit: undefined }, { policy: { require: ["audit"] } })).toHaveLength(1);
   const origin = {

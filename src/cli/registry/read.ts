@@ -108,7 +108,7 @@ export async function advisories(
         didYouMean(
           name,
           indexes.flatMap(({ packages }) => Object.keys(packages)),
-        ) ?? "Run portolan search to find its name.",
+        ) ?? "To find the name of a package: portolan search <words>",
     });
   const found = indexes.flatMap((index) =>
     name === undefined

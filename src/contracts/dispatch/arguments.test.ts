@@ -144,7 +144,7 @@ describe("a result (D14)", () => {
       TEXT,
       text("", { structuredContent: { content: "x" } }),
       failed(
-        'no value at $.contents: the result is an object with "content": {"content":"x"}. $ is the output',
+        'no value at $.contents: the result is an object with "content": {"content":"x"}. In result_extract, $ is',
       ),
     ],
     [
@@ -153,7 +153,7 @@ describe("a result (D14)", () => {
       { type: "number" },
       text("42"),
       failed(
-        "no value at $.content[0].text: the result is a number: 42. $ is the output of the tool: its structured content, or else its first text, which is read as JSON where the path or the outputs of the contract need it. Without result_extract, the output is $.",
+        "no value at $.content[0].text: the result is a number: 42. In result_extract, $ is the structured content of the tool's result. If the result has no structured content, $ is its first text. Portolan parses this text as JSON if the path or the contract's outputs need JSON. Without result_extract, Portolan uses $ itself.",
       ),
     ],
     [
@@ -161,7 +161,7 @@ describe("a result (D14)", () => {
       "$.a",
       TEXT,
       text("", { structuredContent: ["x".repeat(500)] }),
-      failed(`a list of 1: ["${"x".repeat(118)}…. $`),
+      failed(`a list of 1: ["${"x".repeat(118)}…. In result_extract, $`),
     ],
     ["nothing at all", "$", TEXT, { content: [] }, failed("neither structured content nor a text")],
     [

@@ -34,7 +34,7 @@ const MAX_ERROR_CHARS = 2_000;
 const MAX_VALUE_CHARS = 120;
 
 const ROOT_HINT =
-  "$ is the output of the tool: its structured content, or else its first text, which is read as JSON where the path or the outputs of the contract need it. Without result_extract, the output is $.";
+  "In result_extract, $ is the structured content of the tool's result. If the result has no structured content, $ is its first text. Portolan parses this text as JSON if the path or the contract's outputs need JSON. Without result_extract, Portolan uses $ itself.";
 /** Paths in the envelope of an MCP result, in which `$` does not begin. */
 const ENVELOPE_PATH = /^\$\.(?:content\[|structuredContent\b)/;
 

@@ -241,7 +241,9 @@ describe("the server's tool (D4)", () => {
     for (const resultExtract of ["$.content[0].text", "$.structuredContent.id"]) {
       const { bound, said } = check({ resultExtract });
       expect(bound).toBe(1);
-      expect(said).toMatch(/^warning: .*result_extract \$\.\w+.* not in the output .*\| \$ is the output/);
+      expect(said).toMatch(
+        /^warning: .*result_extract \$\.\w+.* not in the output .*\| In result_extract, \$ is the structured content/,
+      );
     }
     expect(check({ resultExtract: "$.contents[0]" }).said).toBe("");
     const outputSchema = object({ content: { type: "array", items: TEXT } });

@@ -180,7 +180,7 @@ export class ResourceSubscriptions {
     if (!isPersonal(driver, hooks)) return found;
     throw new PortolanError(
       "NOT_SUPPORTED",
-      `subscriptions to resources of ${driver.id} are not supported: each user has a separate connection to it, because it has secrets or a login, or is at a URL that may require a login`,
+      `Portolan does not support subscriptions to resources of the driver ${driver.id}: each user has a separate connection to its server, because the driver has secrets or a login, or because its server is at a URL that may require a login`,
       { server: driver.id },
     );
   }

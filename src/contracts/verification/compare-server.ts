@@ -123,7 +123,7 @@ function checkRevision({ id, protocolVersion, origin }: Driver, negotiated: stri
       file: origin.file,
       path: "/protocol_version",
       message: `${id}: protocol_version is ${protocolVersion}, but its server uses ${negotiated}`,
-      hint: `Write protocol_version: "${negotiated}" if the driver works with it, remove protocol_version, or update the server.`,
+      hint: `Write protocol_version: "${negotiated}" if the driver works with this revision. Otherwise remove protocol_version, or update the server.`,
     },
   ];
 }

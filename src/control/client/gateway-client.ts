@@ -184,7 +184,7 @@ function noAnswer({ pid, url }: RunningGateway, cause: unknown): PortolanError {
   const place = url === undefined ? "on stdio" : `at ${url}`;
   const message = `the gateway ${place} (process ${pid}) runs, but does not respond`;
   return new PortolanError("CONNECTION_LOST", message, {
-    hint: `To stop it: kill ${pid}. Commands that have the option --standalone, such as portolan list, can run without the gateway.`,
+    hint: `To stop the gateway: kill ${pid}. Commands that have the option --standalone, such as portolan list, can run without the gateway.`,
     cause,
   });
 }

@@ -45,7 +45,7 @@ export async function createPrivateFolder(folder: string): Promise<void> {
       "FILE_FAILED",
       `the folder ${folder} for the state of running gateways cannot be used: ${problem}`,
       {
-        hint: `It must be a folder of your own that only you can access. Remove it, and Portolan creates it again; or, if only its permissions are wrong: chmod 700 ${shellWord(folder)}`,
+        hint: `It must be a folder that belongs to you and that only you can access. Remove the folder: Portolan creates it again. If only its permissions are wrong, correct them instead: chmod 700 ${shellWord(folder)}`,
       },
     );
 }

@@ -152,11 +152,11 @@ test.each([
   ],
   [
     '{"command":"x","url":"https://x"}',
-    '1:35 warning the entry has both command and url; command is used | Add "type" to choose one of them.',
+    '1:35 warning the entry has both command and url; Portolan uses command | Add "type" to choose one of them.',
   ],
   [
     '{"url":"https://x","serverUrl":"https://y"}',
-    "1:39 warning serverUrl and url are the same setting; url is used | Keep one of them.",
+    "1:39 warning serverUrl and url are the same setting; Portolan uses url | Keep one of them.",
   ],
   [
     '{"command":"x","env":{"A":"a$${B}"}}',
@@ -178,7 +178,7 @@ test("after a break in the grammar only what stands before it is read", () => {
 }`);
   expect(found.servers.map(({ alias }) => alias)).toEqual(["one"]);
   expect(shown(found)).toEqual([
-    "4:29 error not valid JSON: a comma is expected here | Servers after this place are not read.",
+    "4:29 error not valid JSON: a comma is expected here | Portolan does not read the servers after this place.",
   ]);
 });
 
@@ -210,7 +210,7 @@ test("the same name twice: the last counts, as it does for the client", () => {
   const found = read('{"mcpServers":{"a":{"command":"1"},"a":{"command":"2"}}}');
   expect(found.servers.map(({ endpoint }) => endpoint)).toEqual([{ transport: "stdio", command: "2" }]);
   expect(shown(found)).toEqual([
-    '1:36 warning "a" is declared more than once; the last one is used | Give each server its own name.',
+    '1:36 warning "a" is declared more than once; Portolan uses the last declaration | Give each server its own name.',
   ]);
 });
 

@@ -213,7 +213,7 @@ test("Cursor: variables of the editor, and those of other clients", () => {
   ]);
   expect(shown(found)).toEqual([
     "6:76 info Cursor itself does not expand ${OTHER}; Portolan does",
-    "6:97 warning ${execPath} is known only to the running editor | Write its value instead.",
+    "6:97 warning Portolan cannot resolve ${execPath}: only the running editor knows its value | Write the value in place of the variable.",
     "7:7 warning Cursor reads the variables of envFile, but Portolan does not | List the variables that the server needs under env, as ${NAME}.",
   ]);
 });

@@ -95,7 +95,7 @@ test("Codex: faults in TOML are placed, and its lines are not repeated", () => {
   const broken = read('a = 1\n[mcp_servers.a]\ncommand = "sk-secret\n', "/home/me/.codex/config.toml");
   expect(broken.servers).toEqual([]);
   expect(shown(broken)).toEqual([
-    "3:21 error not valid TOML: control characters are not allowed in strings | Servers after this place are not read.",
+    "3:21 error not valid TOML: control characters are not allowed in strings | Portolan does not read the servers after this place.",
   ]);
   expect(JSON.stringify(broken.diagnostics)).not.toContain("sk-secret");
 });
@@ -183,7 +183,7 @@ test("OpenCode: one list for the command, {env:} and {file:}, and both of its ve
   );
   expect(found.client).toBe("opencode");
   expect(shown(found)).toEqual([
-    "13:5 info this entry only enables or disables a server that is declared elsewhere",
+    "13:5 info Portolan ignores this entry: it only enables or disables a server that is declared elsewhere",
   ]);
   expect(found.servers.map(({ endpoint, enabled, limits }) => ({ endpoint, enabled, limits }))).toEqual([
     {

@@ -54,7 +54,11 @@ function read(document: TextDocument, client: ClientId, file: string, given: Cli
     reportOffset(document.offsetOf(path), { ...diagnostic, path: toPointer(path) });
   };
   for (const { offset, message } of document.problems)
-    reportOffset(offset, { severity: "error", message, hint: "Servers after this place are not read." });
+    reportOffset(offset, {
+      severity: "error",
+      message,
+      hint: "Portolan does not read the servers after this place.",
+    });
   if (STRICT_CLIENTS.has(client) && document.problems.length === 0) {
     const offset = findLooseness(text);
     if (offset !== undefined)

@@ -115,7 +115,7 @@ test("refuses what changed meanwhile, what is no text, and what is no file", asy
   await writeFile(file, '{"newer":true}');
   await expect(writeClientFile(file, "{}", { now, basis: "{}" })).rejects.toMatchObject({
     code: "FILE_FAILED",
-    message: `${file} was changed by another program in the meantime; nothing was written`,
+    message: `${file} was changed by another program in the meantime, so Portolan wrote nothing`,
   });
   await writeFile(file, Buffer.from([0x7b, 0xff, 0x7d]));
   await expect(writeClientFile(file, "{}", { now })).rejects.toMatchObject({ code: "FILE_FAILED" });

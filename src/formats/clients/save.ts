@@ -48,7 +48,7 @@ export async function writeClientFile(
   if (options.basis !== undefined && (before?.text ?? "") !== options.basis)
     throw failed(
       target,
-      "was changed by another program in the meantime; nothing was written",
+      "was changed by another program in the meantime, so Portolan wrote nothing",
       "Run the command again.",
     );
   if (before?.text === text) return { file: target, changed: false };

@@ -50,7 +50,7 @@ test.each<[ClientId, string, string[]]>([
   }
 }
 `,
-    ["github: Claude Code has no secret store: set github-pat in its environment"],
+    ["github: Claude Code has no secret store: set the environment variable github-pat for this client"],
   ],
   [
     "claude-desktop",
@@ -119,7 +119,7 @@ LOG = "1"
 url = "https://api.example.com/mcp"
 bearer_token_env_var = "github-pat"
 `,
-    ["github: Codex has no secret store: set github-pat in its environment"],
+    ["github: Codex has no secret store: set the environment variable github-pat for this client"],
   ],
   [
     "gemini",
@@ -142,7 +142,7 @@ bearer_token_env_var = "github-pat"
   }
 }
 `,
-    ["github: Gemini CLI has no secret store: set github-pat in its environment"],
+    ["github: Gemini CLI has no secret store: set the environment variable github-pat for this client"],
   ],
   [
     "opencode",
@@ -166,7 +166,7 @@ bearer_token_env_var = "github-pat"
   }
 }
 `,
-    ["github: OpenCode has no secret store: set github-pat in its environment"],
+    ["github: OpenCode has no secret store: set the environment variable github-pat for this client"],
   ],
   [
     "axle",
@@ -237,8 +237,8 @@ test("text that the client would expand is told", () => {
   });
   const said = (client: ClientId): string[] =>
     renderFor(client, [literal]).notes.map(({ message }) => message);
-  expect(said("gemini")).toEqual(["Gemini CLI would expand a part of the value that is meant literally"]);
-  expect(said("opencode")).toEqual(["OpenCode would expand a part of the value that is meant literally"]);
+  expect(said("gemini")).toEqual(["Gemini CLI would replace a part of the value that must stay as it is"]);
+  expect(said("opencode")).toEqual(["OpenCode would replace a part of the value that must stay as it is"]);
   expect(said("cursor")).toEqual([]);
 });
 

@@ -362,7 +362,7 @@ export const GATEWAY = object(
         at.error(
           "oauth",
           "gateway.oauth needs resource: a gateway that listens at every address has no URL of its own",
-          "Write the URL under which clients reach it, such as resource: https://tools.example.com/mcp.",
+          "Write the URL under which clients reach the gateway, such as resource: https://tools.example.com/mcp.",
         );
       checkCallers(at.node, oauth !== undefined, at);
       checkBudgets(at.node, RESERVED_NAMES, at);

@@ -159,12 +159,12 @@ test("the hint of an exceeded limit names the setting that sets it", () => {
     ];
   };
   expect(hints(AGENT)).toEqual([
-    expect.stringContaining("; gateway.callers[agent].limits.rate sets the limit."),
-    expect.stringContaining("; gateway.limits.concurrency sets the limit."),
+    expect.stringContaining(" sets the limit with gateway.callers[agent].limits.rate."),
+    expect.stringContaining(" sets the limit with gateway.limits.concurrency."),
   ]);
   expect(hints("other-token-0123456789")).toEqual([
-    expect.stringContaining("; gateway.limits.rate sets the limit."),
-    expect.stringContaining("; gateway.callers[other].limits.concurrency sets the limit."),
+    expect.stringContaining(" sets the limit with gateway.limits.rate."),
+    expect.stringContaining(" sets the limit with gateway.callers[other].limits.concurrency."),
   ]);
 });
 

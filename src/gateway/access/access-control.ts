@@ -34,7 +34,7 @@ export function createAccessControl(options: AccessControlOptions): AccessContro
       code: "CONFIG_INVALID",
       severity: "warning",
       message: `the gateway listens at ${boundHost} and requires no token: everyone who can reach this machine can use the gateway`,
-      hint: "Remove gateway.auth: none from the config (or the option --no-auth), or listen at 127.0.0.1.",
+      hint: "Require a token: remove auth: none under gateway in portolan.yaml, or start without --no-auth. Or listen at 127.0.0.1, which other machines cannot reach.",
     });
   const { authenticate, fingerprints } =
     settings.auth === "none" ? authenticateAnyone(settings, now) : authenticateByToken(options, issuer, now);
@@ -93,7 +93,7 @@ function authenticateByToken(
     if (known !== undefined) return known;
     if (authenticateSubject !== undefined && bearer.split(".", 4).length === 3)
       return authenticateSubject(bearer, hash, path);
-    return { refusal: badToken(challenge(path), "no caller of this gateway has it") };
+    return { refusal: badToken(challenge(path), "no caller of this gateway has this token") };
   };
   const all = [...callers.values(), ...Array.from(results.values(), ({ caller }) => caller)];
   const fingerprints = new Set(all.map(({ fingerprint }) => fingerprint));

@@ -144,7 +144,7 @@ function parse(text: string, file: string): Kept {
 
 function damaged(file: string, reason: string): PortolanError {
   return new PortolanError("FILE_FAILED", `the gateway's access file ${file} is damaged: ${reason}`, {
-    hint: "Restore the file from a backup, or remove it. Without it, the next start creates a new token, and you must give the new token to every client.",
+    hint: "Restore the file from a backup, or remove the file. If you remove it, the next start of the gateway creates a new token, and you must give the new token to every client.",
     data: { file },
   });
 }
@@ -152,7 +152,7 @@ function damaged(file: string, reason: string): PortolanError {
 function tooNew(file: string, version: number): PortolanError {
   const message = `the gateway's access file ${file} has the version ${version}, but this version of Portolan supports only ${VERSION}`;
   return new PortolanError("FILE_FAILED", message, {
-    hint: "A newer version of Portolan wrote the file. Use that version, or remove the file: the next start creates a new token, and you must give the new token to every client.",
+    hint: "A newer version of Portolan wrote the file. Use that version of Portolan, or remove the file. If you remove it, the next start of the gateway creates a new token, and you must give the new token to every client.",
     data: { file },
   });
 }

@@ -69,17 +69,17 @@ function tooMany(concurrency: number, setting: string): Refusal {
   return busy(
     "BUSY",
     message,
-    `Send the request again when another one has ended; ${setting} sets the limit.`,
+    `Send the request again when another request of this caller has ended. The operator of the gateway sets the limit with ${setting}.`,
     1,
   );
 }
 
 function tooMuch(): Refusal {
   const hint =
-    "Wait for a response, then send the request again. The limit is 32 MiB, or eight times gateway.limits.body_bytes if that is more.";
+    "Wait for the response to another request of this caller, then send the request again. The limit is 32 MiB, or eight times gateway.limits.body_bytes if that is more.";
   return busy(
     "BUSY",
-    "the gateway did not run the request: the running requests of this caller are too large together",
+    "the gateway did not run the request: the running requests of this caller have too many bytes in total",
     hint,
     1,
   );
@@ -91,7 +91,7 @@ function tooFast(seconds: number, setting: string): Refusal {
   return busy(
     "RATE_LIMITED",
     message,
-    `Send the request again in ${wait} s; ${setting} sets the limit.`,
+    `Send the request again in ${wait} s. The operator of the gateway sets the limit with ${setting}.`,
     wait,
   );
 }

@@ -60,8 +60,8 @@ export function createHostRules(settings: GatewaySettings, boundHost: string): H
       if (parsed === undefined || !allowsHost(parsed))
         return wrongHost(
           local
-            ? "Use localhost in the URL, or add the host name to gateway.allowed_hosts."
-            : "The operator of the gateway can add the host name to gateway.allowed_hosts.",
+            ? "Use localhost in the URL, or add the host name to gateway.allowed_hosts in portolan.yaml."
+            : "The operator of the gateway can add the host name to gateway.allowed_hosts in portolan.yaml.",
         );
       lastAllowed = host;
       return origin === undefined || allowsOrigin(origin, host) ? undefined : wrongOrigin();

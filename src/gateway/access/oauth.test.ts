@@ -124,7 +124,7 @@ test.each(["RS256", "PS384", "ES384", "EdDSA"])("%s is accepted", async (alg) =>
 test("the gateway's own token works beside the issuer's, and others are still refused", async () => {
   const access = open();
   expect(await outcome(access, "ptl_own-token-of-the-gateway")).toBe("local");
-  expect(await outcome(access, "ptl_another")).toBe(`${INVALID} no caller of this gateway has it`);
+  expect(await outcome(access, "ptl_another")).toBe(`${INVALID} no caller of this gateway has this token`);
   expect(visits).toEqual([]);
 });
 
@@ -202,7 +202,7 @@ test("scopes: all that are required, from scope or scp", async () => {
       error: {
         code: "FORBIDDEN",
         message: 'the bearer token lacks the scope "mcp.tools"',
-        hint: "Request a token with the scopes of the WWW-Authenticate header.",
+        hint: "Request a token with the scopes that the WWW-Authenticate header of this response names.",
       },
     },
   });

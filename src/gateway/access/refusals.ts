@@ -57,7 +57,7 @@ export function badToken(challenge: Challenge, reason: string): Refusal {
 export function missingScope(challenge: Challenge, missing: readonly string[]): Refusal {
   const words = missing.map((scope) => JSON.stringify(scope)).join(", ");
   const message = `the bearer token lacks ${missing.length === 1 ? "the scope" : "the scopes"} ${words}`;
-  const hint = "Request a token with the scopes of the WWW-Authenticate header.";
+  const hint = "Request a token with the scopes that the WWW-Authenticate header of this response names.";
   return createRefusal(403, "FORBIDDEN", message, hint, toHeader(challenge, "insufficient_scope"));
 }
 
@@ -72,8 +72,8 @@ export function notACaller(): Refusal {
 }
 
 export function noKeys(seconds: number): Refusal {
-  const message = "the keys of the token issuer cannot be fetched, so the token cannot be checked";
-  const hint = "Try again later; the log of the gateway has the reason.";
+  const message = "the gateway cannot check the token, because it cannot fetch the keys of the token issuer";
+  const hint = "Try again later. The log of the gateway contains the reason.";
   const headers = { "Retry-After": String(Math.max(1, Math.ceil(seconds))) };
   return createRefusal(503, "AUTH_UNAVAILABLE", message, hint, headers);
 }

@@ -379,7 +379,7 @@ function checkTime({ maxForMs, rule }: WaitingCall, forMs: number | undefined): 
   if (maxForMs !== undefined && forMs > 0 && forMs <= maxForMs) return;
   throw new PortolanError("INPUT_INVALID", `${rule} ${limit}`, {
     hint: rule.startsWith("gateway.")
-      ? "Approve this call only (without --for), or change `for` of the rule in portolan.yaml."
-      : "Approve this call only (without --for). To allow a time, add a rule with contract: true and `for` to gateway.approval in portolan.yaml.",
+      ? "Approve only this call: leave out --for. Or change `for` of the rule in portolan.yaml."
+      : "Approve only this call: leave out --for. To allow approval for a period of time, add a rule with contract: true and `for` to gateway.approval in portolan.yaml.",
   });
 }

@@ -45,10 +45,10 @@ export function describeRefusal(outcome: Refused): string {
   switch (outcome.kind) {
     case "denied": {
       if (outcome.by === "program" && outcome.reason === UNDECIDED)
-        return "the call needs approval, and the program that runs this gateway failed to decide about it. Nobody denied it.";
-      const who = outcome.by === "program" ? "It" : "The person";
+        return "the call needs approval, and the program that runs this gateway failed to decide about the call. Nobody denied the call.";
+      const who = outcome.by === "program" ? "The program" : "The person";
       const reason = outcome.reason === undefined ? "" : ` ${who} gave this reason: ${outcome.reason}`;
-      return `${DENIALS[outcome.by]}.${reason || " Do not repeat it without asking the user."}`;
+      return `${DENIALS[outcome.by]}.${reason || " Do not repeat the call without asking the user."}`;
     }
     case "expired":
       return `nobody approved the call within ${formatTime(outcome.afterMs)}. Ask the user to approve it, then send the same call again.`;
@@ -56,10 +56,10 @@ export function describeRefusal(outcome: Refused): string {
       if (outcome.isLeft === true)
         return "the call needs approval. The program that runs this gateway did not decide, and nobody else can approve the call.";
       return outcome.by.includes("caller")
-        ? "the call needs approval, but this client cannot ask its user (for example, because it does not support elicitation), and nobody else can approve the call."
-        : `the call needs approval by ${outcome.by.join(" or ")}, but nobody can approve calls there at this gateway.`;
+        ? "the call needs approval, but this client cannot ask its user (for example, because the client does not support elicitation), and nobody else can approve the call."
+        : `the call needs approval by ${outcome.by.join(" or ")}, but nobody can approve calls in this way at this gateway now.`;
     case "unbound":
-      return "the call needs approval, but its arguments cannot be approved: they are nested too deeply or contain invalid characters.";
+      return "the call needs approval, but the gateway cannot process its arguments for an approval: the arguments are nested too deeply, or contain invalid characters.";
     case "stopped":
       return "the gateway stopped while the call waited for approval. Send the same call again when the gateway runs.";
   }

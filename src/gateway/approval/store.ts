@@ -82,9 +82,9 @@ export class ApprovalStore {
       if (own >= MAX_WAITING_OF_CALLER || state.waiting.length >= MAX_WAITING)
         throw new PortolanError(
           "BUSY",
-          `the call was not made: too many calls already wait for approval (${own} of ${call.caller}, ${state.waiting.length} in total)`,
+          `the call was not made: too many calls already wait for approval (${own} of the caller ${call.caller}, ${state.waiting.length} in total)`,
           {
-            hint: "Decide about the waiting calls (portolan approve), then call again.",
+            hint: "To see the waiting calls: portolan approve. Approve or deny some of them, then send this call again.",
           },
         );
       return [{ ...state, waiting: [...state.waiting, call] }, undefined];

@@ -59,7 +59,7 @@ export class CounterFile {
     } catch (thrown) {
       this.#warn(
         `the budget counters cannot be saved: ${toPortolanError(thrown).message}`,
-        "Until the file can be read and written, a restart of the gateway loses what it has counted since the last save.",
+        "Correct the cause. Until the gateway can read and write the file, a restart of the gateway loses the amounts that the gateway has counted since the last save.",
       );
     }
   }

@@ -15,7 +15,7 @@ test("a refusal says which budget, how much, and when it is free again", () => {
     NOW,
   );
   expect(text).toMatchInlineSnapshot(
-    `"This call was not sent: the budget "github" is used up. 100 of 100 calls in 1 hour are used. Calls are possible again at 2026-03-01T14:23:00Z (in 23 minutes). Do not repeat the call before that: continue without it, or tell the user. The operator sets this limit in portolan.yaml, gateway.budgets.github."`,
+    `"This call was not sent: the budget "github" is used up. 100 of 100 calls in 1 hour are used. Calls are possible again at 2026-03-01T14:23:00Z (in 23 minutes). Do not repeat the call before that: continue without the call, or tell the user. The operator sets this limit in portolan.yaml, gateway.budgets.github."`,
   );
 });
 

@@ -29,7 +29,7 @@ export function budgetText({ budget, kind, amount, used, units, until }: BudgetR
   return (
     `This call was not sent: the budget "${budget}" ${state}. ` +
     `${round(used)} of ${round(amount.amount)} ${noun} in ${formatPeriod(amount.periodMs)} are used${need}. ` +
-    `${again}continue without it, or tell the user. ` +
+    `${again}continue without the call, or tell the user. ` +
     `The operator sets this limit in portolan.yaml, gateway.budgets.${budget}.`
   );
 }

@@ -229,7 +229,7 @@ export class GatewayViews {
       hint:
         didYouMean(name, names) ??
         (names.size === 0
-          ? "No server that this caller sees has a tag."
+          ? "None of the servers that this caller sees has a tag."
           : `The tags are ${[...names].join(", ")}.`),
     });
   }

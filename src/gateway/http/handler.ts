@@ -406,7 +406,7 @@ const NOT_FOR_METRICS: Refusal = {
   error: {
     code: "FORBIDDEN",
     message: "this caller is not allowed to read the metrics",
-    hint: "Use the token of the gateway (portolan token), or let the operator add the caller to telemetry.prometheus.callers, and restart the gateway.",
+    hint: "Use the token of the gateway (portolan token). Or ask the operator to add this caller to telemetry.prometheus.callers in portolan.yaml, and to restart the gateway.",
   },
 };
 

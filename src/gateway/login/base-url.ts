@@ -23,7 +23,7 @@ export function missingLinks(servers: readonly string[]): Diagnostic | undefined
   return {
     code: "CONFIG_INVALID",
     severity: "warning",
-    message: `Callers get no links to log in to ${servers.join(", ")}, because the gateway listens at every address and cannot tell which URL browsers use.`,
-    hint: "Set gateway.public_url, such as public_url: https://tools.example.com",
+    message: `Callers get no links to log in to ${servers.join(", ")}, because the gateway listens at every address and does not know which URL browsers use.`,
+    hint: "In portolan.yaml, set gateway.public_url to the URL of the gateway that browsers use, such as https://tools.example.com",
   };
 }

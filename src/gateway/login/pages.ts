@@ -53,13 +53,13 @@ export function failedPage(title: string, text: string, status = 400): Page {
 
 export const GONE: Page = failedPage(
   "This link is not valid any more",
-  "It was used before or has expired, or the gateway was restarted. Repeat the call in your client to get another link.",
+  "The link was used before or has expired, or the gateway was restarted. Repeat the call in your client to get another link.",
   404,
 );
 
 export const OTHER_BROWSER: Page = failedPage(
   "This login cannot be continued in this browser",
-  "It was started in another browser, or has expired. Open the link that your client shows in this browser, and log in again.",
+  "The login was started in another browser, or it has expired. In this browser, open the link that your client shows, and log in again.",
   403,
 );
 

@@ -145,7 +145,7 @@ export class SuspendedCalls<C extends Suspendable> {
 
 function refused(reason: string): RpcRefusal {
   return new RpcRefusal(RPC.INVALID_PARAMS, `requestState is not accepted: ${reason}`, {
-    data: { hint: "Send the request again without requestState and inputResponses." },
+    data: { hint: "Send the original request again, without requestState and inputResponses." },
   });
 }
 

@@ -85,7 +85,7 @@ function gaugesOf(
     },
     {
       name: "portolan_server_tools_withheld",
-      help: "Tools of a server that are withheld, because nobody approved their definition.",
+      help: "Tools of a server that the gateway withholds, because their present definition is not approved or could not be checked.",
       type: "gauge",
       samples: ofHealth(({ withheld = 0 }) => withheld),
     },

@@ -348,8 +348,8 @@ export class Member {
     const { alias } = this;
     const message =
       why === "config"
-        ? `${alias} runs with the earlier configuration; the new one failed: ${cause}`
-        : `${alias} was not restarted, and its earlier process continues; the new process failed: ${cause}`;
+        ? `${alias} runs with its earlier configuration, because it could not start with the new one: ${cause}`
+        : `${alias} was not restarted, and its earlier process continues to run, because the new process failed: ${cause}`;
     const hint = `${error.hint}${this.isOfProgram ? "" : replacementHint(alias, error.code)}`;
     this.failedReplacement = { config: next.config, code: error.code, message, hint };
     const { code } = error;
@@ -482,7 +482,7 @@ export class Member {
     const { alias, origin } = this.config;
     const hint =
       origin.format === "program"
-        ? "Your program declares this server with enabled: false; remove that."
+        ? "Your program declares this server with enabled: false. Remove enabled: false from the declaration."
         : `Enable the server in its config: ${origin.file}:${origin.line}`;
     return new PortolanError("SERVER_DISABLED", `${alias} is disabled`, { server: alias, hint });
   }

@@ -159,7 +159,7 @@ export function hintFor(server: string, obstacle: PinObstacle): string {
     case "unreadable":
       return "Restore portolan.lock from version control, or resolve the conflicts of a merge in it.";
     case "unlisted":
-      return `Try again when the server has started; see portolan why ${server}`;
+      return `Try again when the server has started. To see its state: portolan why ${server}`;
   }
 }
 

@@ -228,7 +228,7 @@ export class Placement {
 
   #explain(error: PortolanError): PortolanError {
     const { alias } = this.#options;
-    const note = `Portolan called ${alias} with a legacy revision of MCP (2025-11-25 or older), because the client uses one. ${alias} also supports 2026-07-28, and Portolan uses that for the next such call. To use 2026-07-28 for every call, set "era: modern" in the config of ${alias}.`;
+    const note = `Portolan called ${alias} with a legacy revision of MCP (2025-11-25 or older), because the client uses one. ${alias} also supports 2026-07-28, and Portolan uses that revision for the next request for this tool, prompt or resource. To use 2026-07-28 for every call, set "era: modern" in the config of ${alias}.`;
     return changedError(error, { message: `${error.message} (${note})`, hint: note });
   }
 

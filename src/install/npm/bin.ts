@@ -32,7 +32,7 @@ export async function findBin(folder: string, name: string, bin: string | undefi
     );
   if (!isInside(top, real))
     throw new PortolanError("INSTALL_FAILED", `The program of ${name} is outside of the package.`, {
-      hint: "Do not trust this package, and report it.",
+      hint: "Do not trust this package, and report it to the operator of the npm registry.",
     });
   // The path below `folder` as it was given, so that one mount shows both.
   const shown = join(folder, relative(top, real));

@@ -81,7 +81,7 @@ export function refuseOtherDependencies(
       ? `its dependency ${place} ${version}, which portolan.lock names, is missing now`
       : `its dependency ${place} is now ${version}, ${what}`;
   throw new PortolanError("INSTALL_FAILED", `Portolan did not install ${spec}: ${now}.`, {
-    hint: "Do not trust this package: a published version must never change. Ask the operator of the npm registry.",
+    hint: "Do not trust this package: a published version must never change. Report the change to the operator of the npm registry.",
     data: { spec, part: place, reason: "DEPENDENCY_MISMATCH", permanent: true },
   });
 }
@@ -95,7 +95,7 @@ export function refuseSwappedBytes(spec: string, wanted: readonly string[], reas
     "INSTALL_FAILED",
     `Portolan did not install ${spec}: its dependency ${place} ${version} has another hash than portolan.lock names.`,
     {
-      hint: "Do not trust this package: a published version must never change. Ask the operator of the npm registry.",
+      hint: "Do not trust this package: a published version must never change. Report the change to the operator of the npm registry.",
       data: { spec, part: place, reason: "HASH_MISMATCH", permanent: true },
     },
   );

@@ -58,7 +58,7 @@ function toResource(
     throw authFailed(
       name,
       `the OAuth metadata at ${from.href} describes ${typeof resource === "string" ? resource : "no resource"}, not ${withoutCredentials(url)}`,
-      "A token for another resource must not be sent to this server. Check the URL of the server, or report it to its operator.",
+      "A token for another resource must not be sent to this server. Check the URL of the server, or report the wrong metadata to the operator of the server.",
     );
   const requiresDpop = json.dpop_bound_access_tokens_required === true;
   return { resource, authorizationServers: textsIn(servers) ?? [], scopes: textsIn(scopes), requiresDpop };

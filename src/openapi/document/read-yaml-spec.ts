@@ -54,7 +54,7 @@ function toPlain(contents: Node | null, anchors: Map<string, Node>, diagnostics:
       else if (Object.hasOwn(object, key))
         diagnostics.warn(
           keyPath,
-          `the key ${JSON.stringify(key.slice(0, 60))} is declared twice; the first one is used`,
+          `the key ${JSON.stringify(key.slice(0, 60))} is declared twice; Portolan uses the first one`,
         );
       else object[key] = convert(pair.value as Node, keyPath);
     }

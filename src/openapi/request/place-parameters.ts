@@ -48,7 +48,7 @@ export function sendParameters(
     if ("problem" in argument || problem !== undefined) {
       const reason = `its parameter ${quoted(name)} ${problem}, which a tool cannot send`;
       if (required) throw new Unusable(reason, at.path);
-      diagnostics.warn(at.path, `${operation.label}: ${reason}; it is left out`);
+      diagnostics.warn(at.path, `${operation.label}: ${reason}; the parameter is left out`);
       continue;
     }
     if (place === "path" && !operation.route.includes(`{${name}}`)) {

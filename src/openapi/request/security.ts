@@ -65,7 +65,7 @@ export function createSecurity(
       reported.add(names);
       diagnostics.warn(
         alternative.path,
-        `the security scheme ${quoted(names)} is not supported; its tools send no credential`,
+        `the security scheme ${quoted(names)} is not supported; the tools that need it send no credential`,
       );
     }
     return NO_CREDENTIALS;

@@ -111,28 +111,33 @@ describe("the policy", () => {
     [["signature"], verified(registry), false, []],
     [["signature"], verified(provenance()), false, []],
     [["provenance", "signature", "audit"], verified(provenance()), true, []],
-    [["signature"], UNSIGNED, false, ["the workspace requires a signature, and the package is unsigned"]],
+    [["signature"], UNSIGNED, false, ["the workspace requires a signature, but the package is unsigned"]],
     [
       ["signature"],
       UNTRUSTED,
       false,
       [
-        "the workspace requires a signature, and the package is signed by CN=Mallory, which is not trusted: it is self-signed",
+        "the workspace requires a signature, but the package is signed by CN=Mallory, which is not trusted: it is self-signed",
       ],
     ],
     [
       ["provenance"],
       verified(registry),
       false,
-      ["the workspace requires provenance, and the package is signed by npm, without provenance"],
+      ["the workspace requires provenance, but the package is signed by npm, without provenance"],
     ],
     [
       ["signature"],
       { state: "unchecked", reason: "status 503" },
       false,
-      ["the workspace requires a signature, and the package was not checked: status 503"],
+      ["the workspace requires a signature, but the package was not checked: status 503"],
     ],
-    [["audit", "audit"], UNSIGNED, false, ["the workspace requires an audit, and the package names none"]],
+    [
+      ["audit", "audit"],
+      UNSIGNED,
+      false,
+      ["the workspace requires an audit, but the metadata of the package names none"],
+    ],
   ])("%j", (required, origin, hasAudit, expected) => {
     expect(unmetRequirements(required, { origin, hasAudit })).toEqual(expected);
   });

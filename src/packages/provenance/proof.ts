@@ -98,11 +98,11 @@ export function unmetRequirements(
 
 const UNMET: Readonly<Record<Requirement, (origin: OriginCheck) => string>> = {
   provenance: (origin) =>
-    `the workspace requires provenance, and the package ${describeOrigin(origin)}${
+    `the workspace requires provenance, but the package ${describeOrigin(origin)}${
       origin.state === "verified" ? ", without provenance" : ""
     }`,
-  signature: (origin) => `the workspace requires a signature, and the package ${describeOrigin(origin)}`,
-  audit: () => "the workspace requires an audit, and the package names none",
+  signature: (origin) => `the workspace requires a signature, but the package ${describeOrigin(origin)}`,
+  audit: () => "the workspace requires an audit, but the metadata of the package names none",
 };
 
 /** The rest of a sentence about a package: "is unsigned". */

@@ -48,7 +48,7 @@ export function toPackageSource(metadata: PackageMetadata, platform: string = th
       "INSTALL_FAILED",
       `${name}@${version} has no valid hash, so Portolan does not download it.`,
       {
-        hint: "Ask its publisher to add one: portolan pack computes it.",
+        hint: "Ask the publisher of the package to add the hash, which portolan pack computes.",
       },
     );
   const { node, python } = requirements?.runtime ?? {};

@@ -72,7 +72,7 @@ export function verifyIndex(bytes: Uint8Array, source: string): VerifiedIndex {
       "FORBIDDEN",
       `The signature of ${source} is wrong: the index was changed or damaged.`,
       {
-        hint: "Do not install from this registry until its operator has explained it.",
+        hint: "Do not install from this registry until its operator has explained the cause.",
       },
     );
   return {

@@ -62,7 +62,7 @@ test("at least four digits of a hash are a pin, and an ambiguous one is an error
   ]);
   const twice = { ...found, versions: { ...versions, "1.3.0": { ...entry(), integrity: hash("f8a41") } } };
   expect(() => requireVersion("@a/b", twice, "f8a4")).toThrow(
-    "the hashes of several versions start with it (1.3.0, 1.0.0)",
+    "the hashes of several versions start with f8a4 (1.3.0, 1.0.0)",
   );
   expect(requireVersion("@a/b", twice, "f8a41")).toBe("1.3.0");
 });

@@ -88,7 +88,7 @@ export function requireVersion(name: string, found: IndexPackage, wanted?: strin
   if (pinned.length > 1)
     throw new PortolanError(
       "INSTALL_FAILED",
-      `${name}@${wanted ?? ""} is ambiguous: the hashes of several versions start with it (${pinned.join(", ")})`,
+      `${name}@${wanted ?? ""} is ambiguous: the hashes of several versions start with ${wanted ?? ""} (${pinned.join(", ")})`,
       {
         hint: "Write more digits of the hash, or the version.",
         data: { name, wanted, versions: pinned.slice(0, 50) },

@@ -170,7 +170,9 @@ export function openRegistry(settings: RegistrySettings, options: RegistryOption
       const found = Object.hasOwn(packages, name) ? packages[name] : undefined;
       if (found === undefined)
         throw new PortolanError("INSTALL_FAILED", `The registry ${label} has no package ${name}.`, {
-          hint: didYouMean(name, Object.keys(packages)) ?? "Run portolan search to find its name.",
+          hint:
+            didYouMean(name, Object.keys(packages)) ??
+            "To find the name of a package: portolan search <words>",
         });
       const version = requireVersion(name, found, wanted);
       const entry = found.versions[version] as IndexVersion;
@@ -238,7 +240,7 @@ function readVersion(
   if (expected === undefined || !sameIntegrity(integrityOf(bytes), expected))
     throw new PortolanError(
       "FORBIDDEN",
-      `${source} is not the file that the signed index names: its hash differs.`,
+      `${source} is not the file that the signed index names: its hash differs from the hash in the index.`,
       {
         hint: "The file was changed or damaged. Do not install it; report it to the operator of the registry.",
       },

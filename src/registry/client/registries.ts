@@ -65,7 +65,7 @@ export function openRegistries(settings: readonly RegistrySettings[], options: R
         ? `The registry ${first?.label} has no package ${name}.`
         : `No registry has the package ${name}.`,
       {
-        hint: didYouMean(name, names.flat()) ?? "Run portolan search to find its name.",
+        hint: didYouMean(name, names.flat()) ?? "To find the name of a package: portolan search <words>",
         data: { registries: candidates.map(({ label }) => label) },
       },
     );

@@ -58,7 +58,7 @@ export function checkTrust(
       "FORBIDDEN",
       `The registry ${label} has two different indexes with the sequence number ${index.sequence}.`,
       {
-        hint: "Do not install from this registry until its operator has explained it.",
+        hint: "Do not install from this registry until its operator has explained the cause.",
       },
     );
   if (Date.parse(index.expiresAt) + CLOCK_SKEW_MS < now.getTime())
@@ -66,7 +66,7 @@ export function checkTrust(
       "FORBIDDEN",
       `The index of ${label} expired at ${index.expiresAt}. Somebody may withhold a newer index.`,
       {
-        hint: "Check the clock of this machine. The operator renews the index: portolan registry sign; for a static copy: portolan registry export.",
+        hint: "Check the clock of this machine. If it is right, ask the operator of the registry to renew the index: with portolan registry sign, or for a static copy with portolan registry export.",
       },
     );
 }
@@ -151,7 +151,7 @@ function parseState(text: string, file: string, url: string): Remembered {
       "FILE_FAILED",
       `${file} is damaged. It contains the key and the state of the registry ${url}.`,
       {
-        hint: `Delete the stored state, so that Portolan trusts the key that the registry has at the next use: portolan registry forget ${shellWord(url)}`,
+        hint: `Delete the stored key and state: portolan registry forget ${shellWord(url)}. Portolan then trusts the key that the registry has at the next use.`,
       },
     );
   return { url, publicKey, sequence, sha256, ...(typeof etag === "string" ? { etag } : {}) };

@@ -44,7 +44,7 @@ export async function routePackages(
   if (method === "POST" && action === undefined) return publish(context, request, response, name, url);
   if (method === "POST" && action !== undefined)
     return changeStatus(context, request, response, name, action);
-  throw refused(405, `${method} is not supported here.`);
+  throw refused(405, `${method} is not supported at this path.`);
 }
 
 async function search(
@@ -261,7 +261,7 @@ function requirePackage(packages: Readonly<Record<string, IndexPackage>>, name: 
   const found = Object.hasOwn(packages, name) ? packages[name] : undefined;
   if (found !== undefined) return found;
   throw new PortolanError("INPUT_INVALID", `This registry has no package ${name}.`, {
-    hint: didYouMean(name, Object.keys(packages)) ?? "Run portolan search to find its name.",
+    hint: didYouMean(name, Object.keys(packages)) ?? "To find the name of a package: portolan search <words>",
     data: { status: 404 },
   });
 }

@@ -23,7 +23,7 @@ export async function route(
   if (context.isPrivate) await context.authenticate(request);
   if (first === "v0" || first === "v0.1") return routeOfficial(context, request, response, method, rest, url);
   if (first === "api") return routePackages(context, request, response, method, rest, url);
-  if (method !== "GET") throw refused(405, "Only GET is supported here.");
+  if (method !== "GET") throw refused(405, "Only GET is supported at this path.");
   if (first === INDEX_PATH && rest.length === 0) {
     const { bytes, sha256 } = await context.store.read();
     return sendBytes(request, response, bytes, sha256, { type: "application/jsonl" });

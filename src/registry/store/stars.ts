@@ -69,7 +69,7 @@ async function readTable(file: string): Promise<Table> {
     );
   } catch (cause) {
     throw new PortolanError("FILE_FAILED", `${file} is not a list of stars: ${(cause as Error).message}`, {
-      hint: "Restore the file from a backup, or remove it.",
+      hint: "Restore the file from a backup. If you remove the file instead, all stars are lost.",
       cause,
     });
   }

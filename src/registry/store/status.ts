@@ -29,7 +29,8 @@ export function changeStatus(
   const before = Object.hasOwn(packages, name) ? packages[name] : undefined;
   if (before === undefined)
     throw new PortolanError("INPUT_INVALID", `The registry has no package ${name}.`, {
-      hint: didYouMean(name, Object.keys(packages)) ?? "Run portolan search to find its name.",
+      hint:
+        didYouMean(name, Object.keys(packages)) ?? "To find the name of a package: portolan search <words>",
       data: { status: 404 },
     });
   if (message !== undefined && message.length > MAX_MESSAGE)

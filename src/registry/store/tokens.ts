@@ -57,7 +57,7 @@ export function openTokens(file: string, now: () => Date): Tokens {
     add: async (scope, { access } = {}) => {
       if (scope !== "*" && !/^[a-z0-9][a-z0-9-]{0,99}$/.test(scope))
         throw new PortolanError("USAGE", `${JSON.stringify(scope)} is not a scope.`, {
-          hint: "A scope is the part of a name before the slash: alice for @alice/github-mcp; * means all.",
+          hint: "Write the part of a package name between @ and /, such as alice for @alice/github-mcp. Or write * for all scopes.",
         });
       const token = `ptr_${randomBytes(32).toString("base64url")}`;
       const hash = hashOf(token);
@@ -110,7 +110,7 @@ function parseTokens(text: string, file: string): TokenEntry[] {
     /^[0-9a-f]{64}$/.test(entry["hash"]);
   if (!Array.isArray(tokens) || !tokens.every(isToken))
     throw new PortolanError("FILE_FAILED", `${file} is not a list of tokens.`, {
-      hint: "Restore the file from a backup, or remove it and create new tokens: portolan registry token add <scope>.",
+      hint: "Restore the file from a backup. Or remove the file: then no earlier token is valid, and you must create new tokens: portolan registry token add <scope>.",
     });
   return tokens;
 }

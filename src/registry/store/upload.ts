@@ -44,7 +44,10 @@ export async function storeUpload(
         throw new PortolanError(
           "INPUT_INVALID",
           `The uploaded file has the hash ${toSri(actual)}, not ${toSri(expected)}.`,
-          { hint: "Upload the file that the package names, or correct its hash.", data: { status: 422 } },
+          {
+            hint: "Upload the file that the metadata of the package names, or correct the hash in the metadata.",
+            data: { status: 422 },
+          },
         );
       await file.sync();
       const written = (await file.stat()).size;
@@ -89,7 +92,7 @@ function tooLarge(size: number, maxBytes: number): PortolanError {
     "MESSAGE_TOO_LARGE",
     `The file has ${size} bytes; this registry accepts at most ${maxBytes}.`,
     {
-      hint: "Publish a smaller file, or ask the operator to raise --max-file.",
+      hint: "Publish a smaller file, or ask the operator of the registry to raise --max-file.",
       data: { status: 413 },
     },
   );

@@ -99,5 +99,5 @@ function hintFor(path: string, value: unknown, step: Step): string {
   const near = "name" in step ? didYouMean(step.name, names) : undefined;
   if (near !== undefined) return near;
   const shown = names.slice(0, 10).join(", ").slice(0, 300);
-  return names.length === 0 ? `${path} is empty.` : `It has ${shown}${names.length > 10 ? ", …" : ""}.`;
+  return names.length === 0 ? `${path} is empty.` : `${path} has ${shown}${names.length > 10 ? ", …" : ""}.`;
 }

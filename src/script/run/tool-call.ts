@@ -44,7 +44,10 @@ export function toInput(args: readonly unknown[], { name, inputSchema }: ToolDef
     throw new PortolanError(
       "INPUT_INVALID",
       `The call has ${args.length} arguments, but ${name} takes ${order.length}.`,
-      { tool: name, hint: order.length === 0 ? "It takes none." : `They are ${listed(order)}.` },
+      {
+        tool: name,
+        hint: order.length === 0 ? "Leave the arguments out." : `The arguments are ${listed(order)}.`,
+      },
     );
   return Object.fromEntries(args.map((value, index) => [order[index], value])) as JsonObject;
 }

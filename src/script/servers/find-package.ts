@@ -33,7 +33,7 @@ export function findPackageServer(
       "NAME_AMBIGUOUS",
       `Several servers of this workspace run the package ${packageName}.`,
       {
-        hint: `They are ${found.map(({ alias }) => alias).join(", ")}. Give one of them the alias ${aliases.at(-1)}.`,
+        hint: `The servers are ${found.map(({ alias }) => alias).join(", ")}. Give one of them the alias ${aliases.at(-1)}.`,
       },
     );
   }

@@ -62,7 +62,7 @@ export async function createSocketFolder(socket: string): Promise<void> {
     "SECRET_STORE_FAILED",
     `The folder ${folder} of the vault agent cannot be used: ${problem}.`,
     {
-      hint: `Make it a folder of your own that no other user can enter (chmod 700 ${shellWord(folder)}), or remove it.`,
+      hint: `The folder must belong to you, and no other user may enter it. If it is yours: chmod 700 ${shellWord(folder)}. Otherwise remove it.`,
     },
   );
 }

@@ -82,7 +82,7 @@ describe("file", () => {
     expect((await source.get("TOKEN"))?.reveal()).toBe("second one");
     expect(told).toMatchObject([
       { severity: "warning", file, line: 2 },
-      { severity: "warning", file, hint: `chmod 600 ${file}` },
+      { severity: "warning", file, hint: `Let only yourself read the file: chmod 600 ${file}` },
     ]);
     expect(await source.check()).toMatchObject({
       ok: false,

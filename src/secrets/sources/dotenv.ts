@@ -42,7 +42,7 @@ export function createDotenvSource(file: string, report: Report, checkFile?: Che
         tell("warning", `${problem}.`, {
           // After a restart, no server has written anything yet. The other reasons remain.
           hint: refused.reason.includes("may have written")
-            ? "Check the file. If you did not change it, undo the change before the next start, because a start accepts it. To accept its content, restart Portolan, or your program that uses Portolan as a library."
+            ? "Check the file. If you did not change it, undo the change before the next start of Portolan, because a start accepts the changed file. If the content is right, restart Portolan, or your program that uses Portolan as a library."
             : refused.hint,
         });
         return { text: taken, problem };
@@ -50,7 +50,9 @@ export function createDotenvSource(file: string, report: Report, checkFile?: Che
       const text = parseDotenv((await readLimited(file, MAX_BYTES)).toString("utf8"));
       for (const { line, message } of text.problems) tell("warning", message, { line });
       if (await isReadableByOthers(file))
-        tell("warning", `Other users can read ${file}.`, { hint: `chmod 600 ${shellWord(file)}` });
+        tell("warning", `Other users can read ${file}.`, {
+          hint: `Let only yourself read the file: chmod 600 ${shellWord(file)}`,
+        });
       taken = text;
       return { text };
     } catch (error) {

@@ -143,7 +143,7 @@ async function warnIfReadable(file: string, report: Report): Promise<void> {
       severity: "warning",
       message: `Other users can read the passphrase file ${file}.`,
       file,
-      hint: `Let only yourself read it: chmod 600 ${shellWord(file)}`,
+      hint: `Let only yourself read the file: chmod 600 ${shellWord(file)}`,
     });
 }
 

@@ -75,8 +75,8 @@ describe("what is put in", () => {
     await vault.get("A");
     await vault.get("A");
     expect(told.map(({ hint }) => hint)).toEqual([
-      expect.stringMatching(/^chmod 600 .*secrets\.vault$/),
-      expect.stringMatching(/^chmod 700 .*private$/),
+      expect.stringMatching(/: chmod 600 .*secrets\.vault$/),
+      expect.stringMatching(/: chmod 700 .*private$/),
     ]);
     await vault.set("B", new Secret("value"));
     expect((await stat(file)).mode & 0o777).toBe(0o600);

@@ -166,11 +166,15 @@ async function checkModes(vault: string, warn: Warn): Promise<void> {
   if (process.platform === "win32") return;
   const [file, folder] = await Promise.all([stat(vault), stat(dirname(vault))]).catch(() => []);
   if (file !== undefined && (file.mode & 0o077) !== 0)
-    warn(vault, `Other users have access to the vault ${vault}.`, `chmod 600 ${shellWord(vault)}`);
+    warn(
+      vault,
+      `Other users have access to the vault ${vault}.`,
+      `Let only yourself use the vault: chmod 600 ${shellWord(vault)}`,
+    );
   if (folder !== undefined && (folder.mode & 0o022) !== 0 && (folder.mode & 0o1000) === 0)
     warn(
       dirname(vault),
       `Other users can replace files in ${dirname(vault)}.`,
-      `chmod 700 ${shellWord(dirname(vault))}`,
+      `Let only yourself use the folder: chmod 700 ${shellWord(dirname(vault))}`,
     );
 }

@@ -24,7 +24,7 @@ export function fetcherHint({ program, args, sandbox }: LaunchPlan): string | un
   const name = basename(program).replace(/\.(?:exe|cmd)$/i, "");
   const remedy = remedyFor(name, args);
   if (remedy === undefined) return undefined;
-  return `${name} downloads its package at each start, but the sandbox of the server grants no network access. ${remedy}`;
+  return `${name} downloads the package of the server at each start, but the sandbox of the server grants no network access. ${remedy}`;
 }
 
 function remedyFor(name: string, args: readonly string[]): string | undefined {

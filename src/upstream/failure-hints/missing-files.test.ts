@@ -46,7 +46,7 @@ test("a file that the program loads", () => {
   const fact = `There is no file ${join(folder, "dist/index.js")}.`;
   expect(hintOf([script])).toBe(`${fact} The server may have to be built or installed first.`);
   expect(hintOf([script], "npm")).toBe(
-    `${fact} The package pkg@1.0.0 is incomplete: try another version of it.`,
+    `${fact} The package pkg@1.0.0 is incomplete. Try another version of the package.`,
   );
   expect(hintOf([write("esm.mjs", 'import "./dist/index.js"')])).toContain(fact);
 });
@@ -57,7 +57,7 @@ test("a package that is not installed", () => {
     /^The package @scope\/no-such-package.* is not installed for .*needs\.mjs\. Install/,
   );
   expect(hintOf([write("needs.cjs", 'require("no-such-package")')], "npm")).toContain(
-    "pkg@1.0.0 does not list it as a dependency",
+    "pkg@1.0.0 does not list no-such-package as a dependency",
   );
 });
 

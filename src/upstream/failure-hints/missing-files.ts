@@ -52,7 +52,8 @@ function isInstalledFor(from: string, name: string): boolean {
 
 function fileHint({ kind, source, args }: LaunchPlan, path: string): string {
   const fact = `There is no file ${path}.`;
-  if (kind === "npm") return `${fact} The package ${source} is incomplete: try another version of it.`;
+  if (kind === "npm")
+    return `${fact} The package ${source} is incomplete. Try another version of the package.`;
   const isArgument = args.some((word) => word !== "" && (path === word || path.endsWith(`/${word}`)));
   return isArgument
     ? `${fact} Correct the path in the arguments of the server.`
@@ -62,6 +63,6 @@ function fileHint({ kind, source, args }: LaunchPlan, path: string): string {
 function packageHint({ kind, source }: LaunchPlan, name: string, from: string): string {
   const fact = `The package ${name} is not installed for ${from}.`;
   return kind === "npm"
-    ? `${fact} The package ${source} does not list it as a dependency: try another version of it.`
+    ? `${fact} The package ${source} does not list ${name} as a dependency. Try another version of ${source}.`
     : `${fact} Install the dependencies of the server, for example with npm install in its folder.`;
 }

@@ -43,7 +43,7 @@ export async function listAll(
     if (typeof cursor !== "string" || cursor === "") return { items, ttlMs, cacheScope };
     if (seen.has(cursor)) {
       options.onLoop(
-        `${call.method} returned the same cursor twice; Portolan uses the ${items.length} entries before it`,
+        `${call.method} returned the same cursor twice; Portolan uses only the ${items.length} entries that it has received`,
       );
       return { items, ttlMs, cacheScope };
     }

@@ -104,7 +104,7 @@ function hintFor({ kind }: PathProblem, server: string): string {
   if (kind === "outside")
     return `If ${server} needs this path, grant it in its sandbox config: fs.read or fs.write.`;
   if (kind === "hidden")
-    return `The sandbox of ${server} hides this path inside of a granted folder. Use another path. Only if the server must use this one, and fs.deny of its sandbox names it, remove it from fs.deny.`;
+    return `The sandbox of ${server} hides this path inside of a granted folder. Use another path. If the server must use this path, and fs.deny of the sandbox names the path, remove the path from fs.deny.`;
   return "Pass the path as plain text: absolute, without escapes and control characters.";
 }
 

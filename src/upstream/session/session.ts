@@ -199,10 +199,14 @@ export class Session {
     const { requestState, inputResponses: _responses, ...params } = call.params;
     if (requestState === undefined) return send(params);
     return Promise.reject(
-      new PortolanError("INPUT_INVALID", `requestState is not accepted: ${name} did not issue one`, {
-        server: name,
-        hint: "Send the request again without requestState and inputResponses.",
-      }),
+      new PortolanError(
+        "INPUT_INVALID",
+        `requestState is not accepted: ${name} did not issue a requestState`,
+        {
+          server: name,
+          hint: "Send the original request again, without requestState and inputResponses.",
+        },
+      ),
     );
   }
 

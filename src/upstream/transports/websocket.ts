@@ -19,7 +19,7 @@ const CLOSE_GRACE_MS = 1_000;
 
 /** The hint for an HTTP status in place of a WebSocket, which a server without them answers. */
 const NOT_OFFERED_HINT =
-  'Check the URL. A Portolan gateway offers WebSocket if gateway.transports.websocket is set; otherwise use transport: "http".';
+  'Check the URL. A Portolan gateway offers WebSocket only if its config sets gateway.transports.websocket: true. If the server does not offer WebSocket, use transport: "http".';
 
 export class WebSocketTransport implements Transport {
   readonly name = "websocket";

@@ -241,7 +241,7 @@ describe("auth.ref", () => {
     symlinkSync(outside, join(here.cwd, ".drivers/a-mcp/link"));
     const ran = await here.run("validate", "--text");
     expect(ran.code).toBe(1);
-    expect(ran.out).toContain("is outside of the workspace, and is not read");
+    expect(ran.out).toContain("is outside of the workspace, so Portolan does not read it");
     expect((await here.run("call", "t1")).code).not.toBe(0);
   });
 });

@@ -155,8 +155,8 @@ export class EntryReader {
       this.report(
         "warning",
         at,
-        `${variable} is known only to the running editor`,
-        "Write its value instead.",
+        `Portolan cannot resolve ${variable}: only the running editor knows its value`,
+        "Write the value in place of the variable.",
       );
     if (found.foreign.length > 0)
       this.report("info", at, `${title} itself does not expand ${found.foreign.join(", ")}; Portolan does`);

@@ -42,14 +42,18 @@ export function readEntry(
 ): EntryServer | undefined {
   const reader = new EntryReader(entry, place);
   if (place.client === "opencode" && isOverride(reader)) {
-    reader.report("info", [], "this entry only enables or disables a server that is declared elsewhere");
+    reader.report(
+      "info",
+      [],
+      "Portolan ignores this entry: it only enables or disables a server that is declared elsewhere",
+    );
     return undefined;
   }
   for (const { key, counts } of reader.fields.repeated)
     reader.report(
       "warning",
       [key],
-      `${key} and ${counts} are the same setting; ${counts} is used`,
+      `${key} and ${counts} are the same setting; Portolan uses ${counts}`,
       "Keep one of them.",
     );
   const transport = readTransport(reader, place.client);
@@ -128,7 +132,7 @@ function readTransport(reader: EntryReader, client: ClientId): Endpoint["transpo
       reader.report(
         "warning",
         [url],
-        `the entry has both ${command} and ${url}; ${command} is used`,
+        `the entry has both ${command} and ${url}; Portolan uses ${command}`,
         'Add "type" to choose one of them.',
       );
     return "stdio";

@@ -41,7 +41,7 @@ export function readEntries(
     for (const key of new Set(document.repeatedKeys(container.path)))
       report([...container.path, key], {
         severity: "warning",
-        message: `${JSON.stringify(key)} is declared more than once; the last one is used`,
+        message: `${JSON.stringify(key)} is declared more than once; Portolan uses the last declaration`,
         hint: "Give each server its own name.",
       });
     const aliases = assignAliases(named.map(({ name }) => name));

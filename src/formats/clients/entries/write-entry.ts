@@ -18,19 +18,19 @@ export function writeEntry(client: ClientId, server: WritableServer, second = fa
   const { endpoint } = server;
   if (endpoint.transport === "invoke") {
     writer.note(
-      "cannot run an mcpfile: this server is left out; connect the client to the gateway instead: portolan connect",
+      "cannot run an mcpfile: this server is left out. Connect the client to the gateway instead: portolan connect <client>",
     );
     return { entry: undefined, notes: writer.notes() };
   }
   if (endpoint.transport === "contracts") {
     writer.note(
-      "does not support contracts: they are left out; connect the client to the gateway instead: portolan connect",
+      "does not support contracts: the contracts are left out. Connect the client to the gateway instead: portolan connect <client>",
     );
     return { entry: undefined, notes: writer.notes() };
   }
   if (endpoint.transport !== "stdio" && endpoint.program !== undefined) {
     writer.note(
-      "cannot start a program and connect to it by URL: this server is left out; connect the client to the gateway instead: portolan connect",
+      "cannot start a program and connect to it by URL: this server is left out. Connect the client to the gateway instead: portolan connect <client>",
     );
     return { entry: undefined, notes: writer.notes() };
   }
@@ -122,7 +122,8 @@ function toUrl(writer: EntryWriter, { url, headers = {} }: UrlEndpoint): Readonl
 }
 
 function nameOf(writer: EntryWriter, { kind, name }: Reference): string {
-  if (kind === "secret") writer.note(`has no secret store: set ${name} in its environment`);
+  if (kind === "secret")
+    writer.note(`has no secret store: set the environment variable ${name} for this client`);
   return name;
 }
 

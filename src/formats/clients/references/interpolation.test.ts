@@ -58,7 +58,7 @@ test.each<[ClientId, string, string, string[]]>([
     "claude-code",
     "${env:A} ${secrets.B} ${C:-d}",
     "${A} ${B} ${C:-d}",
-    ["has no secret store: set B in its environment"],
+    ["has no secret store: set the environment variable B for this client"],
   ],
   [
     "claude-code",
@@ -76,7 +76,7 @@ test.each<[ClientId, string, string, string[]]>([
   ["vscode", "${secrets.a} ${B}", "${input:a} ${env:B}", []],
   ["opencode", "${A} ${file:/x}", "{env:A} {file:/x}", []],
   ["gemini", "${A} costs $5", "${A} costs $5", []],
-  ["gemini", "$HOME", "$HOME", ["would expand a part of the value that is meant literally"]],
+  ["gemini", "$HOME", "$HOME", ["would replace a part of the value that must stay as it is"]],
   ["claude-desktop", "${A}", "${A}", ["does not expand ${A} here, and uses it as literal text"]],
   ["axle", "${secrets.A} $${B}", "${secrets.A} $${B}", []],
 ])("%s is told %s", (client, text, written, losses) => {

@@ -87,12 +87,12 @@ export function writeValue(text: string, place: ValuePlace, client: ClientId): W
     if (piece.fallback !== undefined && !defaults)
       losses.push(`does not support defaults: the default of ${piece.name} is left out`);
     if (piece.kind === "secret" && !secrets)
-      losses.push(`has no secret store: set ${piece.name} in its environment`);
+      losses.push(`has no secret store: set the environment variable ${piece.name} for this client`);
     return found;
   });
   const result = written.join("");
   if (losses.length === 0 && !isReadBack(text, result, place, client))
-    losses.push("would expand a part of the value that is meant literally");
+    losses.push("would replace a part of the value that must stay as it is");
   return { text: result, losses };
 }
 

@@ -76,7 +76,7 @@ export function exchange(agent: Agent, request: ExchangeRequest, events: Exchang
             redirectError(
               request.server,
               `the server redirects more than ${MAX_REDIRECTS} times`,
-              "Check the URL of the server, or report it to its operator.",
+              "Check the URL of the server, or report the redirects to the operator of the server.",
             ),
           );
         else dispatch(next, redirects + 1);
