@@ -209,7 +209,7 @@ function tooDeep(message: "request" | "response"): PortolanError {
   return message === "request"
     ? new PortolanError("PROTOCOL_ERROR", "the request is nested too deeply to be forwarded")
     : new PortolanError("PROTOCOL_ERROR", "the response of the server is nested too deeply to be forwarded", {
-        hint: "Report it to the author of the server.",
+        hint: "Report this to the author of the server.",
       });
 }
 

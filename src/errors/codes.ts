@@ -251,7 +251,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     4,
     502,
     -32603,
-    "The server keeps sending requests without finishing; report this to the server's author.",
+    "The server keeps sending requests without finishing. Report this to the author of the server.",
   ),
   SCHEMA_UNSUPPORTED: entry(
     4,

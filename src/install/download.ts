@@ -292,7 +292,7 @@ function downloadError(
     hint:
       hint ??
       (isOffline
-        ? "Check the network connection of this machine. After the download, the server starts without network."
+        ? "Check the network connection of this machine. Portolan needs the network only for the download, not for later starts of the server."
         : "Check the address of the file and the network, and try again."),
     data: { url: shown, reason: code },
   });

@@ -347,7 +347,7 @@ function sandboxRequired({ server, package: from }: LaunchRequest, { mode, by }:
       server,
       hint:
         mode === "off"
-          ? "Remove the sandbox mode off there. The default mode is enforce."
+          ? "Remove this setting of the sandbox mode. The default mode is enforce."
           : "See what is missing on this machine: portolan doctor.",
     },
   );

@@ -297,7 +297,7 @@ export class ServerLogin implements RequestAuth {
       if (!(error instanceof OAuthHttpError)) throw error;
       const message = `${server} requires a token, but its authorization server cannot be used: ${error.message}`;
       if (error.isTemporary) throw authUnavailable(server, message, "Try again later.", error);
-      throw authFailed(server, message, error.hint ?? "Report it to the operator of the server.", error);
+      throw authFailed(server, message, error.hint ?? "Report this to the operator of the server.", error);
     }
   }
 

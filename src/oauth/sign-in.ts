@@ -72,7 +72,7 @@ export async function signIn(options: SignInOptions, registered: RegisteredClien
         `${issuer} cannot be used: ${error.message}`,
         error.isTemporary
           ? "Try again later."
-          : "Check gateway.oauth.issuer, or report it to the operator of the authorization server.",
+          : "Check gateway.oauth.issuer, or report this to the operator of the authorization server.",
         error,
       );
     throw error;

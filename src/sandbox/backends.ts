@@ -119,9 +119,9 @@ export interface ChosenMode {
 
 /** The sources as parts of a sentence. */
 export const MODE_SOURCES: Readonly<Record<ChosenMode["by"], string>> = {
-  config: "its config",
+  config: "the config of the server",
   "command line": "the option sandbox (on the command line: --sandbox)",
-  PORTOLAN_SANDBOX: "PORTOLAN_SANDBOX",
+  PORTOLAN_SANDBOX: "the environment variable PORTOLAN_SANDBOX",
   default: "the default",
 };
 

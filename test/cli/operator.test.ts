@@ -264,7 +264,7 @@ test("secrets set and a reload use new secrets: they restart their servers, and 
     problems: [],
     serverProblems: [
       expect.stringContaining(
-        "shell keeps its earlier secrets, because they could not be read again: A secret is missing: TOKEN",
+        "shell keeps its earlier secrets, because Portolan could not read its secrets again: A secret is missing: TOKEN",
       ),
     ],
     restarted: [],

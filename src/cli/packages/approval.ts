@@ -90,7 +90,7 @@ function withLauncher(
   return { ...sandbox, exec: { ...sandbox.exec, spawn: true } };
 }
 
-const HIDDEN_HINT = "Do not add this package. Report it to the operator of the registry.";
+const HIDDEN_HINT = "Do not add this package. Report this to the operator of the registry.";
 
 export function createApproval(request: ApprovalRequest): Approval {
   const { facts, advisories, origin, policy, looksLike } = request;

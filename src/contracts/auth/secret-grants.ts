@@ -36,7 +36,7 @@ export function checkAccess(entry: SecretEntry, operation: SecretOperation, subj
   const reason =
     grants.length === 0
       ? `no grant allows ${who} to ${operation} ${entry.slug}`
-      : `only ${grants.map(describe).join(", ")} may ${operation} ${entry.slug}, and not ${who}`;
+      : `only ${grants.map(describe).join(", ")} may ${operation} ${entry.slug}; ${who} may not`;
   return { granted: false, reason };
 }
 

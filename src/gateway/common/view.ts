@@ -225,13 +225,17 @@ export class GatewayViews {
     if (names.has(name)) return;
     if (isServer)
       throw unknownServer(name, names, names.size === 0 ? "This caller sees no servers." : undefined);
-    throw new PortolanError("SERVER_UNKNOWN", `No server has the tag ${JSON.stringify(name)}.`, {
-      hint:
-        didYouMean(name, names) ??
-        (names.size === 0
-          ? "None of the servers that this caller sees has a tag."
-          : `The tags are ${[...names].join(", ")}.`),
-    });
+    throw new PortolanError(
+      "SERVER_UNKNOWN",
+      `This caller sees no server with the tag ${JSON.stringify(name)}.`,
+      {
+        hint:
+          didYouMean(name, names) ??
+          (names.size === 0
+            ? "None of the servers that this caller sees has a tag."
+            : `The tags are ${[...names].join(", ")}.`),
+      },
+    );
   }
 
   /** The rule that hides a tool, or a prompt or resource with its server; undefined if it is not the rules that hide it. */

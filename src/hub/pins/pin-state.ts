@@ -133,7 +133,7 @@ function reasonAndHint(
     case "unpinnable":
       return {
         reason: `its definition is malformed, or ${server} lists two tools of this name`,
-        hint: "Report it to the author of the server.",
+        hint: "Report this to the author of the server.",
       };
     case "new":
     case "same":

@@ -38,7 +38,7 @@ export async function readPackagedServer(
     throw new PortolanError(
       "SANDBOX_UNAVAILABLE",
       `Server "${alias}" was not started: its package requires a sandbox, but ${MODE_SOURCES[by]} sets the sandbox mode to ${mode}.`,
-      { server: alias, hint: `Remove the sandbox mode ${mode} there. The default mode is enforce.` },
+      { server: alias, hint: `Remove this setting of the sandbox mode. The default mode is enforce.` },
     );
   const text = (await readLimited(file, MAX_BYTES)).toString("utf8");
   const { servers, diagnostics } = parseMcpfile(text, file);
@@ -49,7 +49,7 @@ export async function readPackagedServer(
     throw new PortolanError(
       "FILE_INVALID",
       `The mcpfile of the package cannot be used: ${error?.message ?? `it has no server ${JSON.stringify(name ?? "")}`}`,
-      { server: alias, hint: "Report it to the package's author.", data: { diagnostics } },
+      { server: alias, hint: "Report this to the package's author.", data: { diagnostics } },
     );
   return {
     server: withSandbox(server, { ...launch?.sandbox, mode }),

@@ -40,7 +40,7 @@ export function loginTool(alias: string): { tool: ToolDefinition; action: ToolAc
     tool: {
       name: "login",
       title: `Log in to ${alias}`,
-      description: `Logs the user in to ${alias}. Its tools are listed after that.`,
+      description: `Logs the user in to ${alias}. After the login, the tools of ${alias} are listed.`,
       inputSchema: { type: "object", properties: {} },
       annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
     },

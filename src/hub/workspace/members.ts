@@ -161,7 +161,7 @@ export class Members {
       if (!member.isPerCaller && (member.stopped || member.state === "idle")) return [];
       const isNew = await member.processes.hasNewSecrets().catch((thrown: unknown) => {
         problems.push(
-          `${member.alias} keeps its earlier secrets, because they could not be read again: ${toPortolanError(thrown).message}`,
+          `${member.alias} keeps its earlier secrets, because Portolan could not read its secrets again: ${toPortolanError(thrown).message}`,
         );
         return false;
       });

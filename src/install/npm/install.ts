@@ -249,7 +249,7 @@ function npmError(spec: string, { reason, kind }: NpmEnd): PortolanError {
 function hintFor(kind: string | undefined): string | undefined {
   if (kind === undefined) return undefined;
   if (isNetworkFailure(kind))
-    return "Check the network connection, and the registry setting of npm: npm config get registry. After the installation, the server starts without network.";
+    return "Check the network connection, and the registry setting of npm: npm config get registry. Portolan needs the network only for the installation, not for later starts of the server.";
   if (kind === "ETARGET") return "The package has no version in that range. Check the version.";
   if (kind === "E401") return "The registry requires credentials. Log in: npm login";
   if (kind === "E403")

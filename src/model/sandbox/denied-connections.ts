@@ -119,7 +119,7 @@ function grantOptions(
   if (command !== undefined) return `${command} ${words.map((rule) => `--net ${rule}`).join(" ")}`;
   const options = words.map((rule) => `--allow-net ${rule}`).join(" ");
   const before = granted.length > MAX_NAMED ? ["…"] : granted.map((rule) => quoted(rule));
-  return `${options}, or sandbox: { network: [${[...before, ...words].join(", ")}] } in its config.`;
+  return `${options}, or sandbox: { network: [${[...before, ...words].join(", ")}] } in the config of the server.`;
 }
 
 /** The server chose the hosts, so only plain names and addresses are suggested, and only a few. */

@@ -58,10 +58,10 @@ test("a path that the server refuses, too, is granted for what the call wanted",
   const command = "portolan grant notes";
   const path = "/data/a/new.md";
   expect(ownFoldersHint({ path, folder: "/data/a", isNew: true }, command)).toContain(
-    "and grant it with: portolan grant notes --write /data/a (or --read, to read it only)",
+    "and grant it with: portolan grant notes --write /data/a (or --read, if the server only reads it)",
   );
   expect(ownFoldersHint({ path, folder: "/data/a", isForReading: true }, command)).toContain(
-    "and grant it with: portolan grant notes --read /data/a (or --write, to write it, too)",
+    "and grant it with: portolan grant notes --read /data/a (or --write, if the server also writes it)",
   );
   // A grant of a file that does not exist is refused.
   expect(ownFoldersHint({ path: "/data/new.md", folder: undefined, isNew: true }, command)).toBe(

@@ -103,14 +103,14 @@ export function pathGrant(
   }
   if (command !== undefined)
     return readsOnly
-      ? `${command} --read ${word} (or --write, to write it, too)${last}`
-      : `${command} --write ${word}${isReadOnly ? "" : " (or --read, to read it only)"}${last}`;
+      ? `${command} --read ${word} (or --write, if the server also writes it)${last}`
+      : `${command} --write ${word}${isReadOnly ? "" : " (or --read, if the server only reads it)"}${last}`;
   const inYaml = word === grant ? grant : JSON.stringify(grant);
   if (readsOnly)
-    return `--allow-read ${word}, or sandbox: { fs: { read: [${inYaml}] } } in its config${last}.`;
+    return `--allow-read ${word}, or sandbox: { fs: { read: [${inYaml}] } } in the config of the server${last}.`;
   const options = isReadOnly ? `--allow-write ${word}` : `--allow-read ${word} or --allow-write ${word}`;
-  const only = isReadOnly ? "" : " (read: to read it only)";
-  return `${options}, or sandbox: { fs: { write: [${inYaml}] } } in its config${only}${last}.`;
+  const only = isReadOnly ? "" : " (read in place of write, if the server only reads it)";
+  return `${options}, or sandbox: { fs: { write: [${inYaml}] } } in the config of the server${only}${last}.`;
 }
 
 /** Like `pathGrant`, without explanations: a command that a program can run, or the config that it can write. */

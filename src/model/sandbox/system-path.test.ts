@@ -35,6 +35,6 @@ test("hints about a system path contain no command", () => {
 test("a file is not widened to a system folder", () => {
   const denied = { path: "/srv/new.db", isNew: true, grant: "/srv" };
   expect(pathGrant(denied, "portolan grant s")).toBe(
-    "portolan grant s --write /srv/new.db (or --read, to read it only); create /srv/new.db first",
+    "portolan grant s --write /srv/new.db (or --read, if the server only reads it); create /srv/new.db first",
   );
 });

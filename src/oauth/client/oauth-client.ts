@@ -128,7 +128,7 @@ export async function registerClient(
       throw authFailed(
         server,
         message,
-        error.hint ?? "Report it to the operator of the authorization server.",
+        error.hint ?? "Report this to the operator of the authorization server.",
         error,
       );
     }

@@ -20,7 +20,7 @@ export async function readAuthorizationServer(
       throw authUnavailable(
         server,
         `${location.origin} answered HTTP ${status} for the metadata of the authorization server`,
-        "Try again later, or report it to the operator of the authorization server.",
+        "Try again later, or report this to the operator of the authorization server.",
       );
     if (status === 200 && isObject(json)) return checked(server, issuer, json, location);
   }
@@ -43,7 +43,7 @@ function checked(server: string, issuer: URL, json: Record<string, unknown>, fro
     throw authFailed(
       server,
       `the metadata at ${from.href} belongs to the issuer ${String(said)}, not to ${issuer.href}`,
-      "Report it to the operator of the server: the issuer in this metadata must equal the issuer URL.",
+      "Report this to the operator of the server: the issuer in this metadata must equal the issuer URL.",
     );
   return json as unknown as AuthorizationServer;
 }

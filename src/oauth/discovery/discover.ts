@@ -41,7 +41,7 @@ export async function discover(
     throw authFailed(
       name,
       `the authorization server ${issuer.href} has no OAuth metadata`,
-      "Report it to the operator of the server.",
+      "Report this to the operator of the server.",
     );
   const usesDpop = (described.requiresDpop || challenge.acceptsDpop) && givesDpop(authorizationServer);
   return { authorizationServer, resource: described.resource, scopes: described.scopes, usesDpop };
@@ -61,7 +61,7 @@ function chooseIssuer(server: string, listed: readonly string[], wanted: string 
       ? `${server} requires a token, but names no authorization server`
       : `${server} does not accept tokens of ${wanted}; it names ${listed.join(", ") || "no authorization server"}`,
     wanted === undefined
-      ? `Report it to the operator of the server, or ${TOKEN_HINT}.`
+      ? `Report this to the operator of the server, or ${TOKEN_HINT}.`
       : `Correct or remove issuer under auth in the config of the server, or ${TOKEN_HINT}.`,
   );
 }

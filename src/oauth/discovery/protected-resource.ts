@@ -30,7 +30,7 @@ export async function readProtectedResource(
         throw authUnavailable(
           server.name,
           `${location.origin} answered HTTP ${status} for its authorization metadata`,
-          "Try again later, or report it to the operator of the server.",
+          "Try again later, or report this to the operator of the server.",
         );
       continue;
     }

@@ -6,7 +6,7 @@ import type { OnSecrets } from "../request-auth.ts";
 import { clientAuthentication, type TokenEndpoint, toTokenError } from "./token-endpoint.ts";
 import { requestTokens, type Tokens } from "./token-request.ts";
 
-const REPORT = "Report it to the operator of the authorization server.";
+const REPORT = "Report this to the operator of the authorization server.";
 
 export interface CodeRequest {
   readonly redirectUri: string;
@@ -35,7 +35,7 @@ export async function requestByCode(endpoint: TokenEndpoint, request: CodeReques
     throw authFailed(
       server,
       `${authorizationServer.issuer} does not support PKCE with S256, so Portolan does not log in: others could steal the login`,
-      "Report it to the operator of the authorization server, or write a token under headers in the config of the server.",
+      "Report this to the operator of the authorization server, or write a token under headers in the config of the server.",
     );
   const oauth = await import("oauth4webapi");
   const verifier = oauth.generateRandomCodeVerifier();

@@ -117,7 +117,7 @@ async function requestCode(
       throw authFailed(
         server,
         `${authorizationServer.issuer} returned a device code that cannot be used`,
-        "Report it to the operator of the authorization server.",
+        "Report this to the operator of the authorization server.",
       );
     return {
       deviceCode: received.device_code,

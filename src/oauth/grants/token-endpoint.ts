@@ -85,7 +85,7 @@ export function standardAnswer(
   return { status: status === 200 ? 400 : status, json: { ...json, error: OWN_ERRORS[error] ?? error } };
 }
 
-const HINT = "Report it to the operator of the authorization server.";
+const HINT = "Report this to the operator of the authorization server.";
 
 export async function clientAuthentication({
   server,

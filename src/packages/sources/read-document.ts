@@ -16,7 +16,7 @@ export function parseDocument(bytes: Uint8Array, label: string): PackageMetadata
   if (metadata !== undefined) return metadata;
   const first = diagnostics.find(({ severity }) => severity === "error");
   throw new PortolanError("FILE_INVALID", `The metadata of ${label} is not valid: ${first?.message ?? ""}`, {
-    hint: "Report it to the operator of the registry.",
+    hint: "Report this to the operator of the registry.",
     data: { diagnostics },
   });
 }

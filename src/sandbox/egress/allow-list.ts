@@ -152,7 +152,7 @@ function leadsInside(host: string, address: string, port: number): Refusal {
   const what = isSpecialAddress(address) ? "is not a public address" : "is an address of this machine";
   const which = host === address ? `${address} ${what}` : `${host} resolves to ${address}, which ${what}`;
   const grant = withPort(address, port);
-  return { denied: `${which}; to allow it, also list ${grant}`, host, grant };
+  return { denied: `${which}; to allow the connection, also list ${grant}`, host, grant };
 }
 
 const MAX_ADDRESSES = 20_000;

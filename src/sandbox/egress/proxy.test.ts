@@ -178,7 +178,7 @@ test("a name that leads inside is denied unless that address is listed with the 
   await open([`allowed.test:${port}`, "127.0.0.1:9"]);
   expect(await talk(header("allowed.test"))).toBe("-");
   expect(denied[0]?.reason).toBe(
-    `allowed.test resolves to 127.0.0.1, which is not a public address; to allow it, also list 127.0.0.1:${port}`,
+    `allowed.test resolves to 127.0.0.1, which is not a public address; to allow the connection, also list 127.0.0.1:${port}`,
   );
 });
 
@@ -244,7 +244,7 @@ test("a name that was looked up grants its addresses, at the ports of its rule",
   await open([`allowed.test:${port}`, `127.0.0.1:${port}`, "private.test"], {
     lookup: async (host) => (host === "private.test" ? ["10.0.0.7"] : ["127.0.0.2"]),
   });
-  const listed = `allowed.test resolves to 127.0.0.2, which is not a public address; to allow it, also list 127.0.0.2:${port}`;
+  const listed = `allowed.test resolves to 127.0.0.2, which is not a public address; to allow the connection, also list 127.0.0.2:${port}`;
   expect(await talk(header("127.0.0.2"))).toBe("-");
   expect(await talk(header("allowed.test", 0))).toBe("+127.0.0.2");
   expect(await talk(header("127.0.0.2"))).toBe("-");
@@ -305,8 +305,8 @@ test("* does not lead to this machine, at whichever of its addresses", async () 
   for (const host of ["8.8.8.10", "2606:4700::10", "64:ff9b::808:80a", "2002:808:80a::1", "named.example"])
     expect([host, await talk(header(host, 443))]).toEqual([host, "-"]);
   expect(denied.map(({ reason }) => reason)).toEqual([
-    "8.8.8.10 is an address of this machine; to allow it, also list 8.8.8.10:443",
-    "2606:4700::10 is an address of this machine; to allow it, also list [2606:4700::10]:443",
+    "8.8.8.10 is an address of this machine; to allow the connection, also list 8.8.8.10:443",
+    "2606:4700::10 is an address of this machine; to allow the connection, also list [2606:4700::10]:443",
     expect.stringContaining("64:ff9b::808:80a is an address of this machine"),
     expect.stringContaining("2002:808:80a::1 is an address of this machine"),
     expect.stringContaining(

@@ -62,7 +62,7 @@ export async function createSocketFolder(socket: string): Promise<void> {
     "SECRET_STORE_FAILED",
     `The folder ${folder} of the vault agent cannot be used: ${problem}.`,
     {
-      hint: `The folder must belong to you, and no other user may enter it. If it is yours: chmod 700 ${shellWord(folder)}. Otherwise remove it.`,
+      hint: `It must be a folder that belongs to you and that only you can access. Remove the folder: Portolan creates it again. If only its permissions are wrong, correct them instead: chmod 700 ${shellWord(folder)}`,
     },
   );
 }

@@ -140,7 +140,7 @@ test("a path that the config names and the sandbox hides is reported once, with 
     [
       "SANDBOX_DENIED",
       'The sandbox of server "web" hides /data/a/db, named in args[1]: the server can neither read nor write it.',
-      "Grant it with: --allow-read /data/a/db or --allow-write /data/a/db, or sandbox: { fs: { write: [/data/a/db] } } in its config (read: to read it only).",
+      "Grant it with: --allow-read /data/a/db or --allow-write /data/a/db, or sandbox: { fs: { write: [/data/a/db] } } in the config of the server (read in place of write, if the server only reads it).",
     ],
     [
       "SANDBOX_DENIED",
@@ -260,14 +260,14 @@ test("a server of a config file gets the command that grants the path or the hos
   const fine = { content: [{ type: "text", text: "fine" }] };
   expect(checkResult(fine)).toBe(fine);
   expect(reported.map(({ hint }) => hint)).toEqual([
-    "Grant it with: portolan grant web --write /srv/notes (or --read, to read it only)",
-    "Grant it with: portolan grant web --write /srv/notes (or --read, to read it only)",
+    "Grant it with: portolan grant web --write /srv/notes (or --read, if the server only reads it)",
+    "Grant it with: portolan grant web --write /srv/notes (or --read, if the server only reads it)",
     "Grant it with: portolan grant web --write /ro",
   ]);
   expect(events.map(({ path }) => path)).toEqual(["/srv/notes", "/srv/notes/a.txt", "/ro/a"]);
   const stderr = "Error: cannot open /srv/notes/b";
   expect(explain(new PortolanError("SERVER_START_FAILED", "m", { stderr }), 0).hint).toBe(
-    "The sandbox hides /srv/notes/b; grant it with: portolan grant web --write /srv/notes (or --read, to read it only)",
+    "The sandbox hides /srv/notes/b; grant it with: portolan grant web --write /srv/notes (or --read, if the server only reads it)",
   );
   onLaunch(denied("a.test"));
   expect(reported.at(-1)?.hint).toBe("To allow it: portolan grant web --net a.test");
@@ -302,7 +302,9 @@ test("the suggested grant is for reading if the tool only reads, or if only read
   // An open may be one for writing.
   expect(grantOf("other", "ENOENT: no such file or directory, open '/srv/a'")).toBe(write);
   const hint = explain(failure("RPC_ERROR"), performance.now(), call("show")).hint;
-  expect(hint).toBe(`The sandbox hides /srv/a; grant it with: ${read} (or --write, to write it, too)`);
+  expect(hint).toBe(
+    `The sandbox hides /srv/a; grant it with: ${read} (or --write, if the server also writes it)`,
+  );
   // The sandbox grants /ro for reading, so that the server can only lack the right to write.
   expect(explain(new PortolanError("RPC_ERROR", "EROFS: '/ro/a'"), 0, call("show", "x")).hint).toContain(
     "--write /ro/a",
@@ -389,7 +391,7 @@ test("a path that the server itself refuses needs an argument, not a grant alone
     (content as { text: string }[]).at(-1)?.text;
   const failed = { isError: true, content: [{ type: "text", text }] };
   const hint =
-    "The server itself refuses this path, too. Add /data/a/docs to the server's arguments in /w/portolan.yaml:3, and grant it with: portolan grant files --write /data/a/docs (or --read, to read it only)";
+    "The server itself refuses this path, too. Add /data/a/docs to the server's arguments in /w/portolan.yaml:3, and grant it with: portolan grant files --write /data/a/docs (or --read, if the server only reads it)";
   expect(lastText(checkResult(failed, call))).toContain(hint);
   expect(reported.map((one) => one.hint)).toEqual([hint]);
   expect(sandboxDenials(checkResult(failed, call) as CallToolResult)).toMatchObject([

@@ -13,7 +13,7 @@ test.each([
     () => Promise.reject(new Error("no quota")),
     "The handler of this server request failed",
   ],
-  ["tea/make", undefined, "Report it to the author of the server"],
+  ["tea/make", undefined, "Report this to the author of the server"],
 ])("%s, answered by %s", async (method, handler, hint) => {
   await expect(answerInputRequests(handler, { one: { method } }, place, () => {})).rejects.toMatchObject({
     code: "CAPABILITY_MISSING",

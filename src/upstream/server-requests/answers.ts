@@ -91,7 +91,7 @@ export async function answerInputRequests(
 /** Undefined if a handler would help. */
 function inputHint(method: string, code: number): string | undefined {
   if (!isClientFeature(method))
-    return "Report it to the author of the server: MCP has no such server request.";
+    return "Report this to the author of the server: MCP has no such server request.";
   return code === RPC.INTERNAL
     ? "The handler of this server request failed; the message gives its reason."
     : undefined;

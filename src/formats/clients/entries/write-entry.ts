@@ -18,19 +18,19 @@ export function writeEntry(client: ClientId, server: WritableServer, second = fa
   const { endpoint } = server;
   if (endpoint.transport === "invoke") {
     writer.note(
-      "cannot run an mcpfile: this server is left out. Connect the client to the gateway instead: portolan connect <client>",
+      `cannot run an mcpfile: this server is left out. Connect the client to the gateway instead: portolan connect ${client}`,
     );
     return { entry: undefined, notes: writer.notes() };
   }
   if (endpoint.transport === "contracts") {
     writer.note(
-      "does not support contracts: the contracts are left out. Connect the client to the gateway instead: portolan connect <client>",
+      `does not support contracts: the contracts are left out. Connect the client to the gateway instead: portolan connect ${client}`,
     );
     return { entry: undefined, notes: writer.notes() };
   }
   if (endpoint.transport !== "stdio" && endpoint.program !== undefined) {
     writer.note(
-      "cannot start a program and connect to it by URL: this server is left out. Connect the client to the gateway instead: portolan connect <client>",
+      `cannot start a program and connect to it by URL: this server is left out. Connect the client to the gateway instead: portolan connect ${client}`,
     );
     return { entry: undefined, notes: writer.notes() };
   }
