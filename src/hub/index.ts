@@ -33,6 +33,7 @@ export {
   type ToolsChangedEvent,
   type WorkspaceEvents,
 } from "./events.ts";
+export { driverKey } from "./pins/pin-book.ts";
 export { healthOf, type ServerHealth } from "./member/health.ts";
 export { tagsOfTool } from "./member/tool-tags.ts";
 export { readKeptInventory } from "./member/inventory-store.ts";

@@ -38,6 +38,41 @@ function make(settings: object = {}, secrets: Record<string, string> = {}): Work
   };
 }
 
+test("a server that is down fails a check only if it has pins, or is named", async () => {
+  const folder = temporary();
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "tools.json");
+  writeFileSync(file, JSON.stringify({ tools: [tool("add", "Adds.")] }));
+  const works = { command: process.execPath, args: [SERVER, file] };
+  const dead = { command: process.execPath, args: ["-e", "process.exit(1)"] };
+  const env = { XDG_DATA_HOME: join(folder, "data"), XDG_CACHE_HOME: join(folder, "cache") };
+  const run = (...words: string[]): Promise<Ran> => portolan(words, { cwd: folder, env });
+  const save = (servers: object): void =>
+    writeFileSync(join(folder, "portolan.yaml"), JSON.stringify({ version: 1, servers }));
+  save({ math: works, other: works });
+  expect((await run("pin", "math")).code).toBe(0);
+  const check = async (...words: string[]): Promise<[Ran["code"], boolean, unknown]> => {
+    const { code, out } = await run("pins", "--check", "--json", ...words);
+    const { matches, failed } = JSON.parse(out) as { matches: boolean; failed: object[] };
+    return [code, matches, failed];
+  };
+  save({ math: works, other: dead });
+  expect(await check()).toMatchObject([0, true, [{ server: "other", pinned: false }]]);
+  expect((await run("pins", "--check", "--text")).out).toContain("down, and has no pins to compare");
+  expect(await check("math")).toMatchObject([0, true, []]);
+  expect(await check("other")).toMatchObject([3, false, [{ server: "other" }]]);
+  save({ math: works, other: { ...dead, pins: "enforce" } });
+  expect(await check()).toMatchObject([3, false, [{ server: "other" }]]);
+  save({ math: dead, other: works });
+  expect(await check()).toMatchObject([3, false, [{ server: "math", pinned: true }]]);
+  save({ math: { ...dead, pins: "off" }, other: works });
+  expect(await check()).toMatchObject([0, true, [{ server: "math", pinned: true }]]);
+  // A difference counts more than a server that is down.
+  writeFileSync(file, JSON.stringify({ tools: [tool("add", "Adds more.")] }));
+  save({ math: works, other: dead });
+  expect(await check()).toMatchObject([1, false, [{ server: "other" }]]);
+});
+
 test("a server is pinned, changes, and is approved again", async () => {
   const made = make();
   const pinned = await made.portolan("pin", "math");

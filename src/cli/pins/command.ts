@@ -62,11 +62,12 @@ export function addPinCommands({ program, explain, run }: CommandHost): void {
     ],
     sections: [
       PINS,
+      "A server that did not start is in the output. If it has no pins to compare, it does not change the exit code of --check.",
       WORKSPACE,
       exitCodes({
         ...EXIT_CODES,
         1: "with --check: a tool changed, is new or was removed; a server with pins: enforce has no pins; or portolan.lock cannot be read",
-        3: "with --check: a server did not start",
+        3: "with --check: a server that has pins, that has pins: enforce, or that you named did not start",
       }),
     ],
   });

@@ -1,7 +1,8 @@
 // Live tools of servers and drivers for the commands about pins: compared with the lock file, and linted.
 
 import { type Diagnostic, PortolanError, unknownServer } from "../../errors/index.ts";
-import type { LivePin, ServerPins } from "../../hub/index.ts";
+import { driverKey, type LivePin, type ServerPins } from "../../hub/index.ts";
+import type { PinMode } from "../../model/index.ts";
 import { type LintFinding, lintDefinition, lockFileOf } from "../../packages/index.ts";
 import type { Cli } from "../context.ts";
 import { contractsOf } from "../workspace/contracts.ts";
@@ -20,8 +21,17 @@ export interface LiveTools {
   readonly lockFile: string;
   readonly servers: readonly LiveServer[];
   /** Servers whose tools could not be read. */
-  readonly failed: readonly { readonly server: string; readonly error: PortolanError }[];
+  readonly failed: readonly FailedServer[];
   readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface FailedServer {
+  readonly server: string;
+  /** Its name in the lock file. */
+  readonly key: string;
+  /** The setting `pins` of the server; undefined if it is not set. */
+  readonly mode: PinMode | undefined;
+  readonly error: PortolanError;
 }
 
 const WAIT_MS = 60_000;
@@ -33,6 +43,8 @@ export async function readLiveTools(cli: Cli, names: readonly string[]): Promise
   const drivers = contracts?.endpoint.drivers.map(({ driver }) => driver.id) ?? [];
   const servers = source.config.servers.filter(({ endpoint }) => endpoint.transport !== "contracts");
   for (const name of names) requireKnown(name, [...servers.map(({ alias }) => alias), ...drivers]);
+  const modeOf = (name: string | undefined): PinMode | undefined =>
+    source.config.servers.find(({ alias }) => alias === name)?.pins;
   const wanted = new Set(names);
   const isWanted = (name: string): boolean => wanted.size === 0 || wanted.has(name);
   const only = servers
@@ -57,7 +69,8 @@ export async function readLiveTools(cli: Cli, names: readonly string[]): Promise
       .filter(isServer)
       .flatMap((health) => {
         const error = healthError(health);
-        return error === undefined ? [] : [{ server: health.alias, error }];
+        const mode = modeOf(health.alias);
+        return error === undefined ? [] : [{ server: health.alias, key: health.alias, mode, error }];
       });
     const failedNames = new Set(failed.map(({ server }) => server));
     const pins = (await workspace.pins()).filter(
@@ -67,7 +80,15 @@ export async function readLiveTools(cli: Cli, names: readonly string[]): Promise
     return {
       lockFile: lockFileOf(source.config.folder ?? cli.io.cwd),
       servers: pins.map((server) => withFindings(server, pins)),
-      failed: [...failed, ...missing.map((id) => ({ server: id, error: notRunning(id) }))],
+      failed: [
+        ...failed,
+        ...missing.map((id) => ({
+          server: id,
+          key: driverKey(id),
+          mode: modeOf(contracts?.alias),
+          error: notRunning(id),
+        })),
+      ],
       diagnostics: diagnostics(),
     };
   });

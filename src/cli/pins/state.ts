@@ -12,7 +12,14 @@ import { isPortolanError, type PortolanError } from "../../errors/index.ts";
 import type { Cli } from "../context.ts";
 import { displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
-import { isDifferent, type LintedTool, type LiveServer, type LiveTools, readLiveTools } from "./live.ts";
+import {
+  type FailedServer,
+  isDifferent,
+  type LintedTool,
+  type LiveServer,
+  type LiveTools,
+  readLiveTools,
+} from "./live.ts";
 import { describeDiff, describeServer, stateOf } from "./view.ts";
 
 /** A server could not be started; the same as of `portolan status`. */
@@ -27,49 +34,64 @@ export async function showPins(
   const { output } = cli;
   const live = await readLiveTools(cli, [...new Set(names)]);
   const { lock, problem } = await readLockOrProblem(live.lockFile);
-  const isPinned = ({ key }: LiveServer): boolean => lock?.servers[key]?.tools !== undefined;
+  const isPinnedKey = (key: string): boolean => lock?.servers[key]?.tools !== undefined;
+  const isPinned = ({ key }: LiveServer): boolean => isPinnedKey(key);
   const differs = live.servers.filter((server) => hasDifference(server, isPinned(server)));
+  // Nothing would have been compared at the others.
+  const unchecked = live.failed.filter(
+    ({ server, key, mode }) =>
+      names.includes(server) || (mode !== "off" && (isPinnedKey(key) || mode === "enforce")),
+  );
   const code = !check
     ? 0
     : differs.length > 0 || problem !== undefined
       ? DIFFERENT
-      : live.failed.length > 0
+      : unchecked.length > 0
         ? DOWN
         : 0;
   if (output.form === "json") {
     output.json({
       lockFile: live.lockFile,
-      matches: differs.length === 0 && problem === undefined && live.failed.length === 0,
+      matches: differs.length === 0 && problem === undefined && unchecked.length === 0,
       servers: live.servers.map((server) => toJson(server, isPinned(server))),
-      failed: live.failed.map(({ server, error }) => ({ server, error: error.toJSON() })),
+      failed: live.failed.map((one) => ({
+        ...{ server: one.server, pinned: isPinnedKey(one.key) },
+        error: one.error.toJSON(),
+      })),
       problem: problem?.toJSON(),
     });
     return code;
   }
-  output.print(describePins(cli, live, isPinned, { differs, isReadable: problem === undefined }));
+  output.print(describePins(cli, live, isPinned, { differs, unchecked, isReadable: problem === undefined }));
   if (problem !== undefined) output.error(problem);
   return code;
+}
+
+interface Comparison {
+  readonly differs: readonly LiveServer[];
+  /** Servers whose tools should have been compared, but could not be read. */
+  readonly unchecked: readonly FailedServer[];
+  readonly isReadable: boolean;
 }
 
 function describePins(
   { output }: Cli,
   { servers, failed }: LiveTools,
   isPinned: (server: LiveServer) => boolean,
-  { differs, isReadable }: { readonly differs: readonly LiveServer[]; readonly isReadable: boolean },
+  { differs, unchecked, isReadable }: Comparison,
 ): string {
   const { colors, width } = output;
   if (servers.length === 0 && failed.length === 0) return "This workspace has no enabled servers.";
   const names = [...servers, ...failed].map(({ server }) => plainLine(server, 60));
   const column = Math.max(...names.map(displayWidth));
   const lines = servers.map((server) => describeServer(server, isPinned(server), column, output));
-  for (const { server, error } of failed)
-    lines.push(
-      wrap(
-        `${colors.bold(plainLine(server, 60).padEnd(column))}  ${colors.red("cannot be compared")} ${colors.dim("·")} ${plainLine(error.message, 300)}`,
-        width,
-        4,
-      ),
-    );
+  for (const one of failed) {
+    const state = unchecked.includes(one)
+      ? colors.red("cannot be compared")
+      : colors.dim("down, and has no pins to compare");
+    const name = colors.bold(plainLine(one.server, 60).padEnd(column));
+    lines.push(wrap(`${name}  ${state} ${colors.dim("·")} ${plainLine(one.error.message, 300)}`, width, 4));
+  }
   const next: string[] = [];
   const changed = differs.find(isPinned);
   if (changed !== undefined)
