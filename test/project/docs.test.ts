@@ -110,7 +110,7 @@ it("docs/reference/library.md and the API page have every option of openWorkspac
   const section = page.slice(page.indexOf("## Workspace"), page.indexOf("### Health"));
   const rows = section.split("\n").filter((line) => line.startsWith("| `"));
   const named = rows.flatMap((row) =>
-    [...(row.split("|")[1] ?? "").matchAll(/`(\w+)`/g)].map(([, name]) => name),
+    [...(row.split("|")[1] ?? "").matchAll(/`(\w+)`/g)].map(([, name = ""]) => name),
   );
   expect(named.toSorted()).toEqual(Object.keys(WORKSPACE_OPTIONS).toSorted());
   const api = readFileSync(join(root, "docs/reference/api/portolan.md"), "utf8");
