@@ -167,7 +167,7 @@ export const SERVER_FIELDS = {
     "If false, the server has its own process or connection. Default: true, servers with the same command or URL, environment, sandbox and timeouts share one process or connection.",
   ),
   lanes: integer(
-    "Maximum number of additional processes (for HTTP servers: sessions) that the gateway opens for one caller that supports server requests, such as elicitation. All callers together get a quarter more. Default: 15; for HTTP servers 256.",
+    "Maximum number of additional processes that the gateway opens for one caller that supports server requests, such as elicitation. All callers together get a quarter more. Default: 15. For Streamable HTTP servers: the maximum number of additional sessions for all callers together. Default: 256.",
     { minimum: 0 },
   ),
 };
