@@ -480,36 +480,3 @@ test("in the home folder, Cursor's own file is not a file of the workspace", asy
   the file portolan.yaml itself: rm ~/portolan.yaml
 `);
 });
-
-test("disconnect names what stays only if no other client uses the workspace", async () => {
-  const servers = `{"mcpServers":{"echo":${echo}}}`;
-  const { home, env } = place({ ".cursor/mcp.json": servers, ".claude.json": servers });
-  const run = (...words: string[]): Promise<Ran> => portolan(words, { cwd: home, env });
-  expect((await run("connect", "cursor", "claude-code", "--import", "--yes")).code).toBe(0);
-  // As Portolan records an installed package.
-  const store = join(home, ".local/share/portolan/store/npm");
-  mkdirSync(join(store, "entries"), { recursive: true });
-  mkdirSync(join(store, "specs"), { recursive: true });
-  const record = {
-    spec: "some-server@latest",
-    name: "some-server",
-    version: "1.0.0",
-    integrity: "sha512-x",
-    key: "k".repeat(16),
-  };
-  writeFileSync(join(store, "specs/a.json"), JSON.stringify(record));
-  const first = (await run("disconnect", "cursor", "--text")).out;
-  expect(first).toContain("Claude Code. To disconnect: portolan disconnect claude-code");
-  expect(first).not.toContain("did not remove");
-  const { left } = JSON.parse((await run("disconnect", "claude-code", "--json")).out) as {
-    left: { what: string; command: string }[];
-  };
-  expect(left).toEqual([
-    { what: "1 server in ~/portolan.yaml", command: "portolan remove echo" },
-    { what: "the file portolan.yaml itself", command: "rm ~/portolan.yaml" },
-    {
-      what: "installed packages (some-server)",
-      command: expect.stringMatching(/^rm -rf .*portolan\/store$/),
-    },
-  ]);
-});

@@ -230,10 +230,7 @@ describe("list, call, read and prompt", () => {
     expect(one.tools.map(({ name }) => name)).toContain("echo");
     expect(one.server).toMatchObject({ name: "good", era: "modern" });
     expect((await run("list", "--long", "--text")).out).toMatch(/^good · 19 tools$[^]*mcp_good_echo\(/m);
-    const short = (await run("list", "--text")).out;
-    expect(short).toMatch(/^good · 19 tools\n {2}(?:\S+, )*echo, .*$/m);
-    expect(short).not.toContain("function");
-    expect(short).toContain("To see the parameters: portolan list <server>");
+    expect((await run("list", "--text")).out).toMatch(/^good · 19 tools\n {2}(?:\S+, )*echo, .*\n\n/m);
   });
 
   it("call takes alias.tool, the full name, alias and tool, and a printed call", async () => {
