@@ -84,7 +84,7 @@ describe.each([
     const overview = await terminal.run("portolan connect");
     expect(overview.code).toBe(0);
     const [, connect = ""] =
-      /To connect \d+ clients to the gateway of this workspace: (portolan connect .*)$/m.exec(
+      /To connect \d+ clients to the gateway of this workspace:\s+(portolan connect .*)$/m.exec(
         overview.shown,
       ) ?? [];
     expect(connect).toContain("claude-code claude-desktop cursor");
