@@ -250,7 +250,9 @@ it("a rule whose ways the gateway does not have refuses at once", async () => {
   onTestFinished(() => gateway.close());
   const { url } = await gateway.listen();
   const answer = await new RawModern(url, { token: AGENT }).ask("tools/call", CALL);
-  expect(textOf(answer)).toContain("by console or terminal, but nobody can approve calls in this way at this gateway now");
+  expect(textOf(answer)).toContain(
+    "by console or terminal, but nobody can approve calls in this way at this gateway now",
+  );
   expect(ran(at)).toBe(0);
 });
 
