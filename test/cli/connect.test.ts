@@ -431,7 +431,7 @@ describe("connect at a terminal", needs("a terminal"), () => {
     await asked.shows(`Copy into ${join(folder, "portolan.yaml")}`);
     asked.press(KEYS.enter);
     await asked.shows("1 secret is in plain text in the clients' files: X-Api-Key (search).");
-    await asked.shows("If this computer has no keyring, Portolan uses the vault");
+    await asked.shows("If this computer has no keyring");
     asked.press(KEYS.enter);
     await asked.shows("- echo");
     await asked.shows("Write 2 files?");

@@ -188,7 +188,7 @@ describe("commands beside a gateway", () => {
     await place.serve();
     writeFileSync(join(place.cwd, "portolan.yaml"), "version: 1\nservers: [");
     const line =
-      "The config files have errors, so the running gateway uses the earlier config. To see the errors: portolan validate";
+      "The config files have errors. The running gateway continues to use the earlier version of each file with an error. To see the errors: portolan validate";
     for (const words of [
       ["call", "good.echo", "text=hi"],
       ["call", "echo", "text=hi"],

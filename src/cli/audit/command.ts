@@ -10,7 +10,8 @@ import type { RawCallsOptions } from "./calls.ts";
 export function addAuditCommand({ program, explain, run }: CommandHost): void {
   const audit = defineCommand(program, {
     name: "audit",
-    summary: "check packages: changed files, advisories, policy, and changed tools",
+    summary:
+      "check packages: lock file, changed files, advisories and policy; with --live, also changed tools",
     argument: "[servers...]",
     groups: [outputOptions, workspaceOption],
   })

@@ -64,7 +64,7 @@ export function addAuthorCommand({ program, explain, run, server }: CommandHost)
     .option("--transport <kind>", "http or sse (only for a URL)")
     .option(
       "--timeout <time>",
-      "give up on a request without a response or progress for this long: 30, 500ms, 2m",
+      "give up on a request without a response or progress for this long: 30 (seconds), 500ms, 2m",
     )
     .option("--start-timeout <time>", "give up if the server is not ready within this time")
     .action((words: string[], raw: RawOptions & AuthorOptions) =>

@@ -11,7 +11,7 @@ const COMMON_HELP = [TARGETS, SANDBOX, OUTPUT, REQUEST_EXIT_CODES];
 
 const ARGUMENTS = `Arguments:
   key=value       converted by the tool's schema: text for a string, 5 for a number, true for a boolean
-  --key value     the same as key=value; --flag for true, --no-flag for false. An option of this command has precedence
+  --key value     the same as key=value; --flag for true, --no-flag for false. If --key is also an option of this command, it means the option
   value           the value of the next required argument
   key=a key=b     an array; or key='["a","b"]'
   a.b=1           a property of an object

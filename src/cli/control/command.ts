@@ -127,7 +127,7 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
     examples: ["portolan reload", "portolan reload -w ~/project"],
     sections: [
       GATEWAY,
-      "A gateway applies changes of its config files by itself. A reload also reads secrets, tokens and the TLS certificate again: servers whose secrets changed are restarted, and the gateway accepts the new token of portolan token --new. The signal SIGHUP to the process of the gateway does the same. If a file has errors, the gateway continues to use the earlier config.",
+      "A gateway applies changes of its config files by itself. A reload also reads secrets, tokens and the TLS certificate again: servers whose secrets changed are restarted, and the gateway accepts the new token of portolan token --new. The signal SIGHUP to the process of the gateway does the same. If a file has errors, the gateway continues to use the earlier version of this file.",
       exitCodes({
         0: "done",
         2: "wrong usage, or a file or setting that the gateway cannot use",

@@ -3,7 +3,7 @@
 import type { CommandHost } from "../context.ts";
 import { collect, defineCommand, outputOptions, sandboxOptions, workspaceOption } from "../options/groups.ts";
 import type { RawOptions } from "../options/parse.ts";
-import { WORKSPACE, WORKSPACE_EXIT_CODES } from "../output/help.ts";
+import { WORKSPACE, exitCodes } from "../output/help.ts";
 import { packageOptions } from "../packages/command.ts";
 import type { AddOptions } from "./add.ts";
 import type { RemoveOptions } from "./remove.ts";
@@ -36,11 +36,11 @@ export function addEditCommands({ program, explain, run, server }: CommandHost):
       collect,
     )
     .option("--transport <kind>", "http, sse or websocket (only for a URL)")
-    .option("--era <era>", "MCP revision: auto, legacy (up to 2025-11-25) or modern (2026-07-28)")
+    .option("--era <era>", "protocol era: auto, legacy (MCP up to 2025-11-25) or modern (MCP 2026-07-28)")
     .option("--cwd <dir>", "working directory of the server (only for a command)")
     .option(
       "--start <when>",
-      "eager (default): start with the workspace; lazy: start at the first call, and once before to list the tools",
+      "eager (default): start with the workspace; lazy: start at the first call, and once before that if the tools are not known yet",
     )
     .option(
       "--strict",
@@ -65,7 +65,17 @@ export function addEditCommands({ program, explain, run, server }: CommandHost):
       "portolan add mcpb:./weather.mcpb",
       "portolan add io.github.user/name --registry https://mcp-registry.example.com --from npm",
     ],
-    sections: [PACKAGES, WORKSPACE, WORKSPACE_EXIT_CODES],
+    sections: [
+      PACKAGES,
+      WORKSPACE,
+      exitCodes({
+        0: "done",
+        2: "wrong usage or input, a file that cannot be used or changed, or a running gateway does not use the change",
+        3: "the package cannot be fetched or started, a running gateway cannot start the server, or the gateway does not answer",
+        5: "the package is refused",
+        130: "you declined, or interrupted the command (Ctrl-C)",
+      }),
+    ],
   });
 
   const remove = defineCommand(program, {
@@ -86,6 +96,13 @@ export function addEditCommands({ program, explain, run, server }: CommandHost):
       "portolan remove files web --dry-run",
       "portolan remove github --purge",
     ],
-    sections: [WORKSPACE, WORKSPACE_EXIT_CODES],
+    sections: [
+      WORKSPACE,
+      exitCodes({
+        0: "done",
+        2: "wrong usage or input, a file that cannot be used or changed, or a running gateway does not use the change",
+        3: "a running gateway does not answer",
+      }),
+    ],
   });
 }

@@ -3,7 +3,7 @@
 import type { CommandHost } from "../context.ts";
 import { collect, defineCommand, outputOptions, workspaceOption } from "../options/groups.ts";
 import type { RawOptions } from "../options/parse.ts";
-import { WORKSPACE, WORKSPACE_EXIT_CODES } from "../output/help.ts";
+import { WORKSPACE, exitCodes } from "../output/help.ts";
 import type { GrantOptions } from "./grant.ts";
 
 type Raw = Omit<RawOptions, "env"> & GrantOptions;
@@ -71,7 +71,15 @@ export function addGrantCommands({ program, explain, run }: CommandHost): void {
             "portolan grant memory --data ~/server-memory",
           ]
         : ["portolan revoke files --write ~/notes", "portolan revoke weather --net api.weather.gov"],
-      sections: [FILES, WORKSPACE, WORKSPACE_EXIT_CODES],
+      sections: [
+        FILES,
+        WORKSPACE,
+        exitCodes({
+          0: "done",
+          2: "wrong usage or input, a file that cannot be used or changed, or a running gateway does not use the change",
+          3: "a running gateway does not answer, or cannot start the server with the change",
+        }),
+      ],
     });
   }
 }

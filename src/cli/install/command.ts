@@ -3,7 +3,7 @@
 import type { CommandHost } from "../context.ts";
 import { defineCommand, outputOptions, workspaceOption } from "../options/groups.ts";
 import type { RawOptions } from "../options/parse.ts";
-import { WORKSPACE, WORKSPACE_EXIT_CODES } from "../output/help.ts";
+import { WORKSPACE, exitCodes } from "../output/help.ts";
 
 export function addInstallCommand({ program, explain, run, server }: CommandHost): void {
   const install = defineCommand(program, {
@@ -34,7 +34,13 @@ export function addInstallCommand({ program, explain, run, server }: CommandHost
       "Portolan stores packages and downloads in its data folder. The container engine stores images. Without this command, the first start of a server installs them. Portolan installs an installed package again only if files are missing or changed. It checks all files of packages of a registry, and the main files of other packages. --update also resolves a range or tag such as ^1.2 or latest again, and installs the version that it finds. --update does not change installed images.",
       "Packages of a registry (package: in portolan.yaml) are installed in the version and with the hash that portolan.lock names; this command never changes the lock file. --frozen first compares portolan.yaml with portolan.lock: if an entry is missing, belongs to no package of portolan.yaml, or does not match the package and the version range in portolan.yaml, the command installs nothing and ends with the exit code 1.",
       WORKSPACE,
-      WORKSPACE_EXIT_CODES,
+      exitCodes({
+        0: "done",
+        1: "--frozen: portolan.yaml and portolan.lock differ, or a program cannot be installed",
+        2: "wrong usage or input, or a config file that cannot be used",
+        3: "a program cannot be installed",
+        5: "a package is refused",
+      }),
     ],
   });
 }

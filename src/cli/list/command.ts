@@ -16,7 +16,7 @@ export function addListCommand({ program, explain, run, server }: CommandHost): 
     .usage("[server | target] [tool] [options]\n       portolan list [options] -- <command> [args...]")
     .option(
       "--wait <time>",
-      "wait at most this long until the servers of the workspace are ready: 30, 500ms, 2m",
+      "wait at most this long until the servers of the workspace are ready: 30 (seconds), 500ms, 2m",
     )
     .option("-l, --long", "show the descriptions and parameters of the tools of all servers")
     .option("--all", "show every parameter and every line of text")

@@ -97,7 +97,10 @@ export const standaloneOption: OptionGroup = (command) =>
   command.option("--standalone", "start separate servers, even if a gateway of the workspace runs");
 
 export const waitOption: OptionGroup = (command) =>
-  command.option("--wait <time>", "wait at most this long until the servers are ready: 30, 500ms, 2m");
+  command.option(
+    "--wait <time>",
+    "wait at most this long until the servers are ready: 30 (seconds), 500ms, 2m",
+  );
 
 export const startTimeoutOption: OptionGroup = (command) =>
   command.option("--start-timeout <time>", "give up on a server that is not ready within this time");
@@ -153,10 +156,10 @@ export const serverOptions: OptionGroup = (command) => {
     .option("--root <dir>", "directory to offer the server as a root (repeatable)", collect);
   return sandboxOptions(command)
     .option("--transport <kind>", "http, sse or websocket (only for a URL)")
-    .option("--era <era>", "protocol era: auto, legacy or modern")
+    .option("--era <era>", "protocol era: auto, legacy (MCP up to 2025-11-25) or modern (MCP 2026-07-28)")
     .option(
       "--timeout <time>",
-      "give up on a request without a response or progress for this long: 30, 500ms, 2m",
+      "give up on a request without a response or progress for this long: 30 (seconds), 500ms, 2m",
     )
     .option("--start-timeout <time>", "give up if the server is not ready within this time")
     .option("--max-time <time>", "give up on a request after this time, even if it reports progress")

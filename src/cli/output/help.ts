@@ -64,14 +64,5 @@ export const REQUEST_EXIT_CODES: string = exitCodes({
   4: "the server violated the protocol",
   5: "access denied: a login is needed, or the tool or the package is not allowed",
   124: "a time limit was exceeded",
-  143: "terminated",
-});
-
-/** The exit codes of commands about the servers of a workspace. */
-export const WORKSPACE_EXIT_CODES: string = exitCodes({
-  0: "done",
-  1: "a config file has errors (validate)",
-  2: "wrong usage or input, or a config file that cannot be used",
-  3: "a server is not up (status, why), or cannot be installed (install); a running gateway does not answer",
-  5: "a login is missing, and all else works (status, why)",
+  143: "terminated (SIGTERM)",
 });

@@ -34,7 +34,7 @@ export function addRunCommand({ program, explain, run }: CommandHost): void {
     .option("--dry-run", "show the servers, tools and secrets that the script uses; nothing is started")
     .option(
       "--timeout <time>",
-      "give up on a request without a response or progress for this long: 30, 500ms, 2m",
+      "give up on a request without a response or progress for this long: 30 (seconds), 500ms, 2m",
     )
     .option("--start-timeout <time>", "give up if a server is not ready within this time")
     .option("--max-time <time>", "give up on a request after this time, even if it reports progress")

@@ -60,7 +60,7 @@ export function addServeCommands({ program, explain, run, server }: CommandHost)
     .option("--log-file <file>", "write the log to this file, which is rotated, in place of stderr")
     .option(
       "--wait <time>",
-      "wait at most this long for the servers at the start: 30, 500ms, 2m (default: 10 seconds)",
+      "wait at most this long for the servers at the start: 30 (seconds), 500ms, 2m (default: 10 seconds)",
     )
     .option(
       "--header <header>",
@@ -74,7 +74,10 @@ export function addServeCommands({ program, explain, run, server }: CommandHost)
     )
     .option("--cwd <dir>", "working directory of the server (only if you serve one command)")
     .option("--transport <kind>", "http, sse or websocket (only if you serve one URL)")
-    .option("--era <era>", "protocol era: auto, legacy or modern (only if you serve one URL or command)")
+    .option(
+      "--era <era>",
+      "protocol era: auto, legacy (MCP up to 2025-11-25) or modern (MCP 2026-07-28; only if you serve one URL or command)",
+    )
     .action((words: string[], raw: RawServeOptions) =>
       run(
         // Text also when it is redirected: a log is for people too.

@@ -9,7 +9,7 @@ import {
 } from "../options/groups.ts";
 import type { RawOptions } from "../options/parse.ts";
 import type { StatusOptions } from "./gateway-check.ts";
-import { WORKSPACE, WORKSPACE_EXIT_CODES } from "../output/help.ts";
+import { WORKSPACE, exitCodes } from "../output/help.ts";
 
 const GROUPS: readonly OptionGroup[] = [...workspaceServerOptions, standaloneOption];
 
@@ -32,7 +32,15 @@ export function addStatusCommands({ program, explain, run }: CommandHost): void 
       "portolan status --gateway --quiet || echo 'not healthy'",
       `portolan status -w ~/project --json | jq '.servers[] | select(.state != "ready")'`,
     ],
-    sections: [WORKSPACE, WORKSPACE_EXIT_CODES],
+    sections: [
+      WORKSPACE,
+      exitCodes({
+        0: "all servers and drivers can be used",
+        2: "wrong usage, or a config file that cannot be used",
+        3: "a server or driver cannot be used, the audit log is damaged, or the gateway does not answer (with --gateway: or no gateway runs)",
+        5: "servers or drivers need a login, and all others can be used",
+      }),
+    ],
   });
 
   const events = defineCommand(program, {
@@ -53,6 +61,13 @@ export function addStatusCommands({ program, explain, run }: CommandHost): void 
       "portolan events --follow",
       `portolan events --follow --json | jq -c 'select(.type == "mcp.server_failed")'`,
     ],
-    sections: [WORKSPACE, WORKSPACE_EXIT_CODES],
+    sections: [
+      WORKSPACE,
+      exitCodes({
+        0: "done",
+        2: "wrong usage, or a config file that cannot be used",
+        3: "a running gateway does not answer",
+      }),
+    ],
   });
 }

@@ -17,7 +17,7 @@ export function addTokensCommand({ program, explain, run, server }: CommandHost)
     .usage("[server | target] [options]\n       portolan tokens [options] -- <command> [args...]")
     .option(
       "--wait <time>",
-      "wait at most this long until the servers of the workspace are ready: 30, 500ms, 2m",
+      "wait at most this long until the servers of the workspace are ready: 30 (seconds), 500ms, 2m",
     )
     .option("--tools", "one line for each tool, the largest first")
     .action((words: string[], raw: RawOptions & TokensOptions) =>

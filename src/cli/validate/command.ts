@@ -3,7 +3,7 @@
 import type { CommandHost } from "../context.ts";
 import { defineCommand, outputOptions, workspaceOption } from "../options/groups.ts";
 import type { RawOptions } from "../options/parse.ts";
-import { WORKSPACE, WORKSPACE_EXIT_CODES } from "../output/help.ts";
+import { WORKSPACE, exitCodes } from "../output/help.ts";
 
 export function addValidateCommand({ program, explain, run }: CommandHost): void {
   const validate = defineCommand(program, {
@@ -22,6 +22,13 @@ export function addValidateCommand({ program, explain, run }: CommandHost): void
       "portolan validate .drivers/filesystem-mcp tools/fs-read/TOOL.md",
       `portolan validate --json | jq '.diagnostics[] | "\\(.file):\\(.line) \\(.message)"'`,
     ],
-    sections: [WORKSPACE, WORKSPACE_EXIT_CODES],
+    sections: [
+      WORKSPACE,
+      exitCodes({
+        0: "no config file has errors",
+        1: "a config file has errors",
+        2: "wrong usage, or a file that cannot be read",
+      }),
+    ],
   });
 }

@@ -13,7 +13,7 @@ import {
   workspaceOption,
 } from "../options/groups.ts";
 import type { RawOptions } from "../options/parse.ts";
-import { WORKSPACE, WORKSPACE_EXIT_CODES } from "../output/help.ts";
+import { WORKSPACE, exitCodes } from "../output/help.ts";
 
 export function addWhyCommand({ program, explain, run, server }: CommandHost): void {
   const why = defineCommand(program, {
@@ -43,6 +43,14 @@ export function addWhyCommand({ program, explain, run, server }: CommandHost): v
       "portolan why --plan --allow-net api.example.com -- npx -y some-server",
       "portolan why github --json | jq -r .health.stderr",
     ],
-    sections: [WORKSPACE, WORKSPACE_EXIT_CODES],
+    sections: [
+      WORKSPACE,
+      exitCodes({
+        0: "the server or driver can be used; for a tool or with --plan: done",
+        2: "wrong usage, or a config file that cannot be used",
+        3: "the server or driver cannot be used, or a running gateway does not answer",
+        5: "the driver needs a login, and all else works",
+      }),
+    ],
   });
 }

@@ -162,7 +162,7 @@ export async function loadSourceOrRunning(cli: Cli, showsNote = true): Promise<S
 
 /** The note about config files that cannot be used now. */
 export const BROKEN =
-  "The config files have errors, so the running gateway uses the earlier config. To see the errors: portolan validate";
+  "The config files have errors. The running gateway continues to use the earlier version of each file with an error. To see the errors: portolan validate";
 
 async function configOf(gateway: RunningGateway): Promise<Source["config"]> {
   const { connectGateway } = await import("../../control/index.ts");
