@@ -439,20 +439,20 @@ it("the program that embeds the gateway allows single calls, with a copy of thei
 });
 
 it.each<[string, () => ApprovalDecision, string]>([
-  ["denies", () => "deny", "the program that runs this gateway denied the call. Do not repeat it"],
+  ["denies", () => "deny", "the program that runs this gateway denied the call. Do not repeat the call"],
   [
     "denies with a reason",
     () => ({ decision: "deny", reason: "Not on Fridays." }),
-    "denied the call. It gave this reason: Not on Fridays.",
+    "denied the call. The program gave this reason: Not on Fridays.",
   ],
   [
     "throws",
     () => {
       throw new Error("the database is down");
     },
-    "failed to decide about it",
+    "failed to decide about the call",
   ],
-  ["returns something else", () => true as never, "failed to decide about it"],
+  ["returns something else", () => true as never, "failed to decide about the call"],
   ["does not decide, and nobody else can", () => undefined, "did not decide, and nobody else can approve"],
 ])("a program that %s: the call does not run", async (_what, decide, text) => {
   const at = await place();
