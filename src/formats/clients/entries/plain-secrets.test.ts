@@ -39,6 +39,27 @@ describe("secrets of an entry", () => {
     expect(referring(remote)).toMatchObject({ headers: { Authorization: "Bearer ${Authorization}" } });
   });
 
+  it("passwords of URLs in variables and arguments", () => {
+    const program: Endpoint = {
+      transport: "stdio",
+      command: "x",
+      args: ["postgres://me:pass@db.example/x", "--key", "postgres://me:pass@db.example/x"],
+      env: { DATABASE_URL: "postgres://me:other@db.example/x", SITE: "https://h.example/a:b@c" },
+    };
+    expect(named(program)).toEqual([
+      ["DATABASE_URL_PASSWORD", "other"],
+      ["--key", "postgres://me:pass@db.example/x"],
+      ["password", "pass"],
+    ]);
+    expect(referring(program)).toMatchObject({
+      args: ["postgres://me:${password}@db.example/x", "--key", "${key}"],
+      env: {
+        DATABASE_URL: "postgres://me:${DATABASE_URL_PASSWORD}@db.example/x",
+        SITE: "https://h.example/a:b@c",
+      },
+    });
+  });
+
   it("several in one URL, which stay encoded", () => {
     const remote: Endpoint = {
       transport: "http",

@@ -48,13 +48,23 @@ function plainValue(text: string): string {
 }
 
 function inMap(map: Readonly<Record<string, string>>, field: string): PlainSecret[] {
-  return Object.entries(map)
-    .filter(([name, value]) => isSecretName(name) && looksSecret(value))
-    .map(([name, value]) => secretIn(name, [field, name], value, 0));
+  return Object.entries(map).flatMap(([name, value]) =>
+    isSecretName(name) && looksSecret(value)
+      ? [secretIn(name, [field, name], value, 0)]
+      : passwordOf(value, `${name}_PASSWORD`, [field, name]),
+  );
+}
+
+/** The password of a URL such as `postgres://me:password@db.example.com/x`. */
+function passwordOf(url: string, name: string, at: Path): PlainSecret[] {
+  const [before = "", password = ""] = /^[a-z][\w+.-]*:\/\/[^/?#@:]*:([^/?#@]*)@/i.exec(url) ?? [];
+  if (password === "" || !isPlainText(url)) return [];
+  const start = before.length - password.length - 1;
+  return [{ name, at, start, end: start + password.length, value: plainValue(password) }];
 }
 
 function inArguments(args: readonly string[]): PlainSecret[] {
-  return args.flatMap((argument, index) => {
+  const named = args.flatMap((argument, index) => {
     const [, flag = "", joined] = /^--?([A-Za-z][\w-]*)(?:=(.*))?$/s.exec(argument) ?? [];
     const value = joined ?? args[index + 1] ?? "";
     if (!isSecretName(flag) || !looksSecret(value) || value.startsWith("-")) return [];
@@ -64,6 +74,10 @@ function inArguments(args: readonly string[]): PlainSecret[] {
         : secretIn(`--${flag}`, ["args", index], argument, argument.length - joined.length),
     ];
   });
+  const others = args.flatMap((argument, index) =>
+    named.some(({ at }) => at[1] === index) ? [] : passwordOf(argument, "password", ["args", index]),
+  );
+  return [...named, ...others];
 }
 
 /** Values stay encoded, because a reference in a URL is filled in as it is. */
@@ -79,9 +93,7 @@ function inUrl(url: string): PlainSecret[] {
       if (index >= query && isSecretName(name) && looksSecret(decoded(raw)))
         add(name, raw, index + 1 + key.length + 1);
     }
-  const [before = "", password = ""] = /^[a-z][\w+.-]*:\/\/[^/?#@:]*:([^/?#@]*)@/i.exec(url) ?? [];
-  if (password !== "" && isPlainText(url)) add("password", password, before.length - password.length - 1);
-  return found;
+  return [...found, ...passwordOf(url, "password", ["url"])];
 }
 
 function decoded(text: string): string {
