@@ -135,7 +135,7 @@ interface MachineFault {
 const FAULTS: Readonly<Record<string, MachineFault>> = {
   EMFILE: {
     what: "this process has too many open files",
-    hint: "Raise the limit of open files (ulimit -n 4096), or run fewer servers.",
+    hint: "Raise the hard limit of open files (ulimit -Hn shows it), or run fewer servers.",
   },
   ENFILE: { what: "this machine has too many open files", hint: "End other programs, and try again." },
   ENOSPC: { what: "the disk is full", hint: "Free some disk space, and try again." },

@@ -97,7 +97,7 @@ describe("rug pulls", () => {
     if (withheld === undefined) return;
     const error = await failure(workspace.callTool(`${alias}.${withheld}`));
     expect(error.code).toBe("TOOL_WITHHELD");
-    expect(error.hint).toMatch(/portolan pins approve case-\d+ |Report it/);
+    expect(error.hint).toMatch(/portolan pins approve case-\d+ |Report this/);
   });
 
   test("health and diagnostics name the tools and the reasons", () => {

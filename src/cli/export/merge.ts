@@ -130,6 +130,7 @@ async function readExisting(file: string): Promise<string | undefined> {
     throw new PortolanError("FILE_FAILED", `${file} cannot be read (${cause.code})`, {
       cause,
       data: { file },
+      hint: cause.code === "EISDIR" ? "It is a folder. Name a file." : undefined,
     });
   });
   if (bytes === undefined) return undefined;

@@ -87,7 +87,7 @@ export function configError(
   { io, options }: Pick<Cli, "io"> & Partial<Pick<Cli, "options">>,
   what = "The config files have errors",
   /** The hint for several errors. */
-  next = `See each error with its line: portolan validate${workspaceWords(options?.workspace)}`,
+  next = `To see the text of each line, and how to correct it: portolan validate${workspaceWords(options?.workspace)}`,
 ): PortolanError {
   const label = pathLabeller(io);
   const lines = errors.map((error) => {

@@ -64,7 +64,7 @@ function toText(edited: TextDocument | undefined): string {
     "FILE_INVALID",
     "Portolan cannot edit portolan.yaml: the edit would change other values, too. Nothing was written",
     {
-      hint: "Edit the file by hand. Check whether another part of the file uses an anchor (&name) of this server.",
+      hint: "Edit the file by hand. Check whether another part of the file uses an anchor (&name) of this server, or whether servers itself is an alias (*name).",
     },
   );
 }

@@ -147,6 +147,6 @@ function findRelay(): string {
     if (existsSync(file)) return realpathSync(file);
   }
   throw new PortolanError("SANDBOX_UNAVAILABLE", "A file of this program is missing: relay.cjs.", {
-    hint: "Install portolan again. If you bundle portolan, copy relay.cjs beside the bundle.",
+    hint: "Install portolan again. If you bundle portolan, copy dist/relay.cjs of the package beside the bundle.",
   });
 }
