@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto";
 import { chmod, mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { readLimited } from "../base/files/limited-read.ts";
 import { parseUrl, publicPart } from "../base/net/urls.ts";
 import { type Integrity, toSri } from "../base/text/integrity.ts";
@@ -113,6 +114,7 @@ function toInstalled(entry: string, path: string): InstalledFile {
 
 function labelOf(url: string): string {
   const parsed = parseUrl(url);
+  if (parsed?.protocol === "file:") return fileURLToPath(parsed);
   return parsed === undefined ? "a file" : publicPart(parsed).replace(/^https?:\/\//, "");
 }
 

@@ -208,6 +208,6 @@ it("a call waits until its time is over, and no longer", async () => {
 it("one caller cannot fill the list of waiting calls", async () => {
   const store = await ApprovalStore.open({ file: undefined, key: randomBytes(32), report() {} });
   for (let count = 0; count < 50; count += 1) await store.add(waitingCall(`a${count}`, Date.now()));
-  await expect(store.add(waitingCall("b", Date.now()))).rejects.toThrow("50 of agent");
+  await expect(store.add(waitingCall("b", Date.now()))).rejects.toThrow("50 of the caller agent");
   await store.add({ ...waitingCall("c", Date.now()), caller: "other" });
 });

@@ -4,7 +4,7 @@ import { EventEmitter } from "node:events";
 import { loadCatalog } from "../../src/catalog/index.ts";
 import { run } from "../../src/cli/program.ts";
 import { findAllGateways, findGateways, openRemoteWorkspace } from "../../src/control/index.ts";
-import { openWorkspace } from "../../src/hub/index.ts";
+import { openWorkspaceWith } from "../../src/hub/index.ts";
 import { findPackagedDrivers } from "../../src/packages/index.ts";
 import { connectMcp } from "../../src/client/index.ts";
 import type { Ran } from "./cli.ts";
@@ -32,7 +32,7 @@ export async function runHere(
     version: "0.0.0",
     signals,
     connect: connectMcp,
-    openWorkspace: (source, options) => openWorkspace(source, { ...options, snapshots: false }),
+    openWorkspace: (source, options) => openWorkspaceWith(source, { ...options, snapshots: false }),
     findGateways,
     findAllGateways,
     openRunning: openRemoteWorkspace,

@@ -235,7 +235,7 @@ async function updateOne(
         server: alias,
         hint:
           reference.kind === "mcpb"
-            ? `Ask the author of the bundle. If you trust the new file, add it again ${addAgain(alias, written)}`
+            ? `Ask the author of the bundle. If you trust the new file, add it again: ${addAgain(alias, written)}`
             : "A published version must not change. Do not install it. Ask its author or the operator of the registry.",
         data: { reason: "HASH_MISMATCH", locked: locked.metadata, found: candidate.locked.metadata },
       },

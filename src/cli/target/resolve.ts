@@ -127,7 +127,7 @@ export async function resolveUri(words: Words, cli: Cli, missing: PortolanError)
   const isUri = /^[a-z][a-z0-9+.-]*:/i.test(first);
   if (servers.some(({ alias }) => alias === first)) throw missing;
   if (!isUri) throw isTargetOnly(first) ? missing : notAUri(first, missing);
-  if (servers.length === 0) throw /^(?:https?|wss?):/i.test(first) ? missing : nowhereToRead(source, missing);
+  if (servers.length === 0) throw /^(?:https?|wss?):/i.test(first) ? missing : nowhereToRead(source);
   return { kind: "workspace", source, only: undefined, rest: [first] };
 }
 
@@ -136,7 +136,9 @@ function notAUri(word: string, { hint }: PortolanError): PortolanError {
   return new PortolanError("USAGE", message, { hint });
 }
 
-function nowhereToRead(source: Source, { hint }: PortolanError): PortolanError {
+function nowhereToRead(source: Source): PortolanError {
+  const hint =
+    'Add a server: portolan add <package>. Or name a URL or a command in quotes: portolan read "npx -y <package>" <uri>';
   const message =
     "Without the name of a server, portolan read looks for the URI in the servers of the workspace, but this workspace has no servers.";
   return withElsewhere(new PortolanError("SERVER_UNKNOWN", message, { hint }), source);

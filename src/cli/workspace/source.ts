@@ -188,6 +188,7 @@ function shadowed(second: ServerConfig, used: string): Diagnostic {
     file,
     line,
     column,
+    hint: "Give one of the two another name, or remove one.",
   };
 }
 

@@ -259,7 +259,8 @@ export class ModernCall implements Suspendable {
     if (this.#reply === undefined || (this.#openRequests?.size ?? 0) > 0) return;
     this.#suspend(this.#reply, undefined);
     this.#away = setTimeout(() => {
-      if (this.#outcome === undefined) this.expire("the client did not continue the call in time");
+      if (this.#outcome === undefined)
+        this.expire("the client did not send the request again with its requestState in time");
     }, AWAY_MS).unref();
   }
 

@@ -111,7 +111,9 @@ describe("a state is refused", () => {
     const state = suspended.suspend(call, BOUND);
     expect(refusal(() => setUp().take(state, BOUND)).message).toContain("has ended");
     vi.advanceTimersByTime(1_001);
-    expect(call.expired).toBe("the client did not answer in time");
+    expect(call.expired).toBe(
+      "the client did not answer the requests of the server in time (gateway.limits.suspended_for)",
+    );
     expect(refusal(() => suspended.take(state, BOUND)).message).toContain("expired");
     expect(refusal(() => setUp({ key: randomBytes(32) }).take(state, BOUND)).message).toContain(
       "does not belong to",
@@ -135,7 +137,9 @@ it("makes room: the oldest of the caller goes first, then the oldest of all", ()
     false,
   ]);
   suspend("carol");
-  expect(bob.expired).toBe("too many other calls wait for answers of their clients");
+  expect(bob.expired).toBe(
+    "other calls that wait for answers of their clients use up the limits of the gateway",
+  );
   expect(suspended.size).toBe(3);
   suspended.clear("the end");
   expect([second.expired, third.expired, suspended.size]).toEqual(["the end", "the end", 0]);

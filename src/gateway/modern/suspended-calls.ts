@@ -75,7 +75,11 @@ export class SuspendedCalls<C extends Suspendable> {
     const bytes = 2 * JSON.stringify(bound.params).length;
     this.#evict(caller, bytes);
     const timer = setTimeout(
-      () => this.#expire(id, "the client did not answer in time"),
+      () =>
+        this.#expire(
+          id,
+          "the client did not answer the requests of the server in time (gateway.limits.suspended_for)",
+        ),
       this.#options.keepMs,
     ).unref();
     this.#entries.set(id, { call, id, caller, bytes, expiresAt, timer });
@@ -118,7 +122,10 @@ export class SuspendedCalls<C extends Suspendable> {
   #expireOldest(which: (entry: Entry<C>) => boolean): void {
     for (const entry of this.#entries.values())
       if (which(entry))
-        return this.#expire(entry.id, "too many other calls wait for answers of their clients");
+        return this.#expire(
+          entry.id,
+          "other calls that wait for answers of their clients use up the limits of the gateway",
+        );
   }
 
   #expire(id: string, reason: string): void {

@@ -34,17 +34,17 @@ export async function readLockedPackage({
 
 /**
  * How to approve a package anew: `portolan update` changes only packages that have another version. It follows words such as
- * "add it again".
+ * "add it again:".
  */
 export function addAgain(server: string | undefined, written: string | undefined): string {
   const alias = server === undefined ? "<server>" : shellWord(server);
   const what = written === undefined ? "<package>" : shellWord(written);
-  return `in the folder of portolan.yaml. The first command deletes all settings of the server from portolan.yaml, so copy them before: portolan remove ${alias}; portolan add ${what} --name ${alias}`;
+  return `Copy the settings of ${alias} from portolan.yaml, because the first command deletes them. Then run in the folder of portolan.yaml: portolan remove ${alias}; portolan add ${what} --name ${alias}`;
 }
 
 /** The hint about a damaged entry. The lock file in version control may be missing or damaged, too. */
 export function restoreHint(server: string | undefined, written?: string): string {
-  return `Restore portolan.lock from version control, or add the package again ${addAgain(server, written)}`;
+  return `Restore portolan.lock from version control. Or add the package again: ${addAgain(server, written)}`;
 }
 
 /** The hash of an entry of the lock file. */
@@ -85,13 +85,13 @@ export function lockProblem(
     if (locked.source === name) return undefined;
     return {
       message: `portolan.yaml names ${name}, but portolan.lock has ${locked.source}.`,
-      hint: `To use the bundle of portolan.yaml, add it again ${again}`,
+      hint: `To use the bundle of portolan.yaml, add it again: ${again}`,
     };
   }
   if (locked.name !== name)
     return {
       message: `portolan.yaml names the package ${name}, but portolan.lock has ${locked.name}.`,
-      hint: `To use the package of portolan.yaml, add it again ${again}`,
+      hint: `To use the package of portolan.yaml, add it again: ${again}`,
     };
   const { range } = reference;
   // A tag may have moved since; the lock keeps the version that was approved. A hash was compared when it was approved.

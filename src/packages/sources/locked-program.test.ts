@@ -41,7 +41,7 @@ test("a hash that is no hash has a hint that works without version control", asy
   writeFileSync(lock, readFileSync(lock, "utf8").replace(/"integrity": "[^"]+"/, '"integrity": "none"'));
   const reference = parsePackageReference(String(document["name"])) as PackageReference;
   const hint =
-    /or add the package again in the folder of portolan.yaml\. .+: portolan remove tiny; portolan add .+ --name tiny$/;
+    /Or add the package again: .+ in the folder of portolan.yaml: portolan remove tiny; portolan add .+ --name tiny$/;
   await expect(
     openLockedPackage(
       { server: "tiny", reference, lock: { file: lock, server: "tiny" } },

@@ -7,7 +7,13 @@ import type { RequestId, StdioEndpoint } from "../../model/index.ts";
 import { type ChildGroup, describeExit, type Exit } from "../../process/index.ts";
 import { LineReader } from "./lines.ts";
 import type { OutgoingMessage } from "./outgoing-message.ts";
-import type { Transport, TransportCounters, TransportEvents, TransportOptions } from "./transport.ts";
+import {
+  refuseLarger,
+  type Transport,
+  type TransportCounters,
+  type TransportEvents,
+  type TransportOptions,
+} from "./transport.ts";
 
 /** How long the exit status may arrive after the end of stdout, and the other way round. */
 const EXIT_LAG_MS = 50;
@@ -72,6 +78,7 @@ export class StdioTransport implements Transport {
     const child = this.#child;
     if (child === undefined || this.#ended) throw this.#gone(undefined);
     // Characters approximate bytes: the limit protects memory and need not be exact.
+    refuseLarger(text, this.#options);
     if (this.#outboxChars + child.stdin.writableLength + text.length > this.#options.maxQueuedBytes) {
       throw new PortolanError(
         "BUSY",

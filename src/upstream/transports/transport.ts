@@ -76,6 +76,19 @@ export function neverRan(error: PortolanError): PortolanError {
   return changedError(error, { data: { ...error.data, neverRan: true } });
 }
 
+/** Throws for a message that alone is larger than the queue: to wait would not help. */
+export function refuseLarger(
+  text: string,
+  { server, maxQueuedBytes }: Pick<TransportOptions, "server" | "maxQueuedBytes">,
+): void {
+  if (text.length <= maxQueuedBytes) return;
+  throw new PortolanError(
+    "MESSAGE_TOO_LARGE",
+    `the request was not sent: it has ${text.length} characters, and the limit for data that waits for ${server} is ${maxQueuedBytes}`,
+    { server, hint: "Send smaller arguments, or raise limits.maxQueuedBytes in a program." },
+  );
+}
+
 /** Counts the bytes that one server has not accepted yet, and rejects messages above the limit. */
 export class SendQueue {
   readonly #server: string;
@@ -89,6 +102,7 @@ export class SendQueue {
 
   /** Throws BUSY when the text would exceed the limit. */
   check(text: string): void {
+    refuseLarger(text, { server: this.#server, maxQueuedBytes: this.#max });
     if (this.#bytes + text.length <= this.#max) return;
     const server = this.#server;
     throw new PortolanError(

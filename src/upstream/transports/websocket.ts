@@ -13,6 +13,7 @@ import {
   type TransportCounters,
   type TransportEvents,
   type TransportOptions,
+  refuseLarger,
 } from "./transport.ts";
 
 const CLOSE_GRACE_MS = 1_000;
@@ -112,6 +113,7 @@ export class WebSocketTransport implements Transport {
           hint: "The call was not sent; call again.",
         }),
       );
+    refuseLarger(text, this.#options);
     if (socket.bufferedAmount + text.length > maxQueuedBytes) {
       throw new PortolanError(
         "BUSY",
