@@ -109,7 +109,7 @@ export async function load(
     settings: toSettings(settings, naming, top),
     files: [...listFiles(all), ...drivers.files.map((file) => ({ ...file, aliases: [] }))],
     diagnostics,
-    namesUnknownServers: unknown.length > 0 ? true : undefined,
+    namesUnknownServers: unknown.some(({ severity }) => severity === "error") ? true : undefined,
     ofDrivers,
     leftOut: all.flatMap(({ parsed, valid }) => (valid ? [] : (parsed?.leftOut ?? []))),
   };

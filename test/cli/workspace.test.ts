@@ -477,14 +477,11 @@ describe("events", () => {
     const { run } = setUp({ "portolan.yaml": MIXED });
     const { code, out } = await run("events");
     expect(code).toBe(0);
-    const events = out
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line) as { type: string; server: string });
+    const lines = out.trimEnd().split("\n");
+    const events = lines.map((line) => JSON.parse(line) as { type: string; server: string });
     const seen = events.map(({ type, server }) => `${server} ${type}`);
-    expect(seen).toContain("good mcp.server_ready");
-    expect(seen).toContain("dead mcp.server_failed");
-    expect(seen).toContain("needy mcp.server_failed");
+    const expected = ["good mcp.server_ready", "dead mcp.server_failed", "needy mcp.server_failed"];
+    expect(seen).toEqual(expect.arrayContaining(expected));
   });
 
   it("--follow continues, applies changed config files, and ends with Ctrl-C", async () => {
@@ -493,10 +490,8 @@ describe("events", () => {
     let out = "";
     child.stdout?.on("data", (text: string) => (out += text));
     await until(() => out.includes("mcp.server_ready"));
-    writeFileSync(
-      file("portolan.yaml"),
-      yaml({ good: entry("--era=modern"), late: entry("--era=modern", "--name=z") }),
-    );
+    const late = entry("--era=modern", "--name=z");
+    writeFileSync(file("portolan.yaml"), yaml({ good: entry("--era=modern"), late }));
     await until(() => /server_ready","server":"late"/.test(out));
     child.kill("SIGINT");
     expect(await done).toMatchObject({ code: 130, err: expect.not.stringContaining("Cancelling") as string });

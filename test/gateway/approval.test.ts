@@ -333,11 +333,12 @@ it("the decision is in the audit log before the call runs", async () => {
   const agent = new RawModern(served.url, { token: AGENT });
   const exchange = agent.post("tools/call", CALL);
   const { id } = await firstWaiting(served);
-  const log = (): { type: string; decision?: object; digest?: string }[] =>
+  const lines = (): string[] =>
     readFileSync(join(at.folder, "audit", "calls.jsonl"), "utf8")
       .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as { type: string });
+      .split("\n");
+  const log = (): { type: string; decision?: object; digest?: string }[] =>
+    lines().map((line) => JSON.parse(line) as { type: string });
   await served.gateway.approvals.decide({ id, approve: true }, "console");
   await until(() => ran(at) === 1);
   const decision = { kind: "approved", by: "console", rule: "gateway.approval[0]", grant: id };

@@ -147,5 +147,6 @@ it("shows whether the saved config is in use, and when a valid one was applied",
   save();
   await gateway.reload();
   expect(await successful()).toEqual(["1"]);
+  expect(await metric("portolan_errors")).toEqual([]);
   expect(await appliedAt()).toBeGreaterThan(before);
 });

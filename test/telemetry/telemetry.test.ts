@@ -306,6 +306,7 @@ it("metrics, traces, audit log and the calls of a load agree", async () => {
   expect(prometheus("server")).toEqual({ ...expected, "undefined undefined": each });
   expect(prometheus("client")).toEqual(expectedClient);
   expect(text).toContain('portolan_server_up{server="one"} 1');
+  expect(text).toContain('portolan_server_outdated{server="one"} 0');
   const sums = serverPoints.reduce((sum, point) => sum + point.sum, 0);
   const textSums = [
     ...text.matchAll(/^mcp_server_operation_duration_seconds_sum\{.*tools\/call.*\} (\S+)$/gm),

@@ -350,6 +350,20 @@ test("a listener that throws ends neither the watch nor the program", async () =
   }
 });
 
+test("a server that a tool rule still names can be removed", async () => {
+  const text = (servers: string): string => `servers:
+  a: { command: x }
+${servers}gateway:
+  callers:
+    - { name: bob, token: "\${BOB}", deny: { tools: [b.write] } }
+`;
+  const { next, write } = await watched({ "portolan.yaml": text("  b: { command: x }\n") });
+  write("portolan.yaml", text(""));
+  const change = await next();
+  expect(change).toMatchObject({ removed: ["b"] });
+  expect(change.catalog.diagnostics).toMatchObject([{ severity: "warning" }]);
+});
+
 test("a change whose rules name a server that does not exist is not used at all", async () => {
   const text = (denied: string, command: string): string => `servers:
   a: { command: ${command} }

@@ -28,7 +28,8 @@ export function coerceText(text: string, schema: unknown, root: JsonSchema): Coe
     if (coerced.problem === undefined) return coerced;
     if (types.size === 1) problem = coerced.problem;
   }
-  return { problem: `${problem}, got ${quoted(text)}` };
+  // The problem of an item already quotes it.
+  return { problem: problem.includes(", got ") ? problem : `${problem}, got ${quoted(text)}` };
 }
 
 /** Converts several values of one key to the items of an array. */

@@ -6,6 +6,7 @@ import type { Cli } from "../context.ts";
 import type { RawOptions } from "../options/parse.ts";
 import { noteDiagnostic } from "../output/diagnostic.ts";
 import { noteOutdated } from "../control/outdated.ts";
+import { elsewhereHint } from "../workspace/elsewhere.ts";
 import { findWorkspace, pathLabeller } from "../workspace/folder.ts";
 
 export interface RawTokenOptions extends RawOptions {
@@ -29,6 +30,11 @@ export async function token(cli: Cli, words: readonly string[], options: RawToke
   // For "$(portolan token)", the output is the token alone, even when stdout is not a terminal.
   if (options.json === true) output.json({ token: access.token, file: access.file, created: access.created });
   else output.print(access.token);
+  if (workspace === undefined && access.created) {
+    const elsewhere = await elsewhereHint(io, folder);
+    if (elsewhere !== undefined)
+      output.note(`This is a new token, for ${pathLabeller(io)(folder)}. ${elsewhere}`);
+  }
   if (options.new === true) {
     output.note(`The new token is stored in ${pathLabeller(io)(access.file)}.`);
     const at = { ...cli, options: { ...cli.options, workspace } };

@@ -72,6 +72,12 @@ function gaugesOf(
       samples: ofServers(({ isDown }) => (isDown ? 0 : 1)),
     },
     {
+      name: "portolan_server_outdated",
+      help: "1 if a server runs with an earlier configuration or process, because the new one did not start.",
+      type: "gauge",
+      samples: ofServers(({ failedReplacement }) => (failedReplacement === undefined ? 0 : 1)),
+    },
+    {
       name: "portolan_server_restarts_total",
       help: "Restarts of a server after it crashed or its connection broke.",
       type: "counter",

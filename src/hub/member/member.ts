@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { shellWord } from "../../base/text/command-line.ts";
-import { type ErrorCode, PortolanError } from "../../errors/index.ts";
+import { PortolanError } from "../../errors/index.ts";
 import { type ServerConfig, DEFAULT_LIMITS, type JsonObject } from "../../model/index.ts";
 import {
   type Call,
@@ -24,6 +24,7 @@ import { checkSecrets, type ServerContext } from "../processes/open-server-sessi
 import { MemberSubscriptions } from "./subscriptions.ts";
 import { Processes } from "../processes/processes.ts";
 import type { InventoryStore } from "./inventory-store.ts";
+import { describeFailedReplacement, type FailedReplacement } from "./failed-replacement.ts";
 import { ALL_LISTS, InventoryCache } from "./inventory-cache.ts";
 import { MemberCalls } from "./member-calls.ts";
 import { MemberPins } from "./member-pins.ts";
@@ -42,16 +43,6 @@ export type ServerState =
   | "reconnecting"
   | "failed"
   | "stopped";
-
-/** A new generation that could not start, while the earlier one continues to serve. */
-export interface FailedReplacement {
-  /** The config that is not in use; of a restart, the one that is. */
-  readonly config: ServerConfig;
-  readonly code: ErrorCode;
-  /** Which process serves, and why the new one does not. */
-  readonly message: string;
-  readonly hint: string;
-}
 
 const TOOLS: ReadonlySet<ListName> = new Set(["tools"]);
 
@@ -111,7 +102,7 @@ export class Member {
   #isSilent = false;
   #stopReason: string | undefined;
   /** True when a person stopped it, so that only a person starts it again. */
-  #isStoppedOnRequest = false;
+  isStoppedOnRequest = false;
 
   constructor(options: MemberOptions) {
     this.#options = options;
@@ -135,7 +126,7 @@ export class Member {
       processes: () => this.processes,
       pins: () => this.pins,
       stopReason: () => this.#stopReason,
-      refusal: () => (this.stopped || this.#isStoppedOnRequest ? this.#notRunning() : undefined),
+      refusal: () => (this.stopped || this.isStoppedOnRequest ? this.#notRunning() : undefined),
       timeoutOf: (call) => this.#timeoutOf(call),
     });
     this.stderrLog = options.stderrLogs.of(this.alias);
@@ -342,19 +333,12 @@ export class Member {
 
   /** A newer generation could not start, so this one continues. */
   replacementFailed(next: Member, why: "config" | "restart"): void {
-    const { error } = next.lastError;
-    if (error === undefined) return;
-    const cause = next.lastError.reason().reason ?? error.message;
-    const { alias } = this;
-    const message =
-      why === "config"
-        ? `${alias} runs with its earlier configuration, because it could not start with the new one: ${cause}`
-        : `${alias} was not restarted, and its earlier process continues to run, because the new process failed: ${cause}`;
-    const hint = `${error.hint}${this.isOfProgram ? "" : replacementHint(alias, error.code)}`;
-    this.failedReplacement = { config: next.config, code: error.code, message, hint };
-    const { code } = error;
+    const failed = describeFailedReplacement(this, next, why);
+    if (failed === undefined) return;
+    this.failedReplacement = failed;
+    const { code, message, hint } = failed;
     this.#options.events.emit({
-      ...{ type: "mcp.server_replacement_failed", server: alias, code, reason: message, hint },
+      ...{ type: "mcp.server_replacement_failed", server: this.alias, code, reason: message, hint },
     });
   }
 
@@ -388,14 +372,9 @@ export class Member {
     await this.stop();
   }
 
-  /** True after a person stopped the server, until a new generation is started. */
-  get isStoppedOnRequest(): boolean {
-    return this.#isStoppedOnRequest;
-  }
-
   /** Like `drain`, because a person requested it. The errors of further calls name the command that starts it again. */
   async stopOnRequest(): Promise<void> {
-    this.#isStoppedOnRequest = true;
+    this.isStoppedOnRequest = true;
     await this.drain();
   }
 
@@ -470,7 +449,7 @@ export class Member {
 
   #notRunning(): PortolanError {
     if (!this.config.enabled) return this.#disabled();
-    if (!this.#isStoppedOnRequest) return neverSentError(this.alias);
+    if (!this.isStoppedOnRequest) return neverSentError(this.alias);
     return new PortolanError("CONNECTION_CLOSED", `the call was not sent: ${this.alias} is stopped`, {
       server: this.alias,
       hint: `Start the server in the console, or in the folder of its workspace: portolan restart ${shellWord(this.alias)}`,
@@ -511,14 +490,6 @@ export class Member {
     const isOfUser = this.#options.user !== undefined;
     return memberPolicy(config, { isOfUser, isPerCaller: this.isPerCaller });
   }
-}
-
-function replacementHint(alias: string, code: ErrorCode): string {
-  const again = ` To try again: portolan restart ${alias}.`;
-  const isProcess = code === "SERVER_START_FAILED" || code === "SERVER_CRASHED";
-  return isProcess
-    ? `${again} If two processes of this server cannot run at the same time: portolan restart ${alias} --stop-first.`
-    : again;
 }
 
 /** The inventory of one user is not kept on disk. */

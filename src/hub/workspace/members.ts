@@ -7,7 +7,8 @@ import { toPortolanError } from "../../errors/index.ts";
 import type { ServerConfig } from "../../model/index.ts";
 import { inWorkspaceFolder } from "./config.ts";
 import type { Hub } from "../hub.ts";
-import type { FailedReplacement, Member } from "../member/member.ts";
+import type { FailedReplacement } from "../member/failed-replacement.ts";
+import type { Member } from "../member/member.ts";
 import type { OpenedHub } from "../open-hub.ts";
 import { isExclusive, isSameProcess, keepsOld, withEarlierProgram } from "./replacement.ts";
 

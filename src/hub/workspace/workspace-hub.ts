@@ -22,7 +22,7 @@ import type { EventBus, HubEvent, PinsComparedEvent } from "../events.ts";
 import type { Hub } from "../hub.ts";
 import type { DriverPins } from "../pins/driver-pins.ts";
 import type { PinBook } from "../pins/pin-book.ts";
-import type { FailedReplacement } from "../member/member.ts";
+import type { FailedReplacement } from "../member/failed-replacement.ts";
 import { registryTokens } from "./registry-tokens.ts";
 import { Members, type RenewedSecrets, type RestartOptions } from "./members.ts";
 import type { StderrLogs } from "../member/stderr-log.ts";
@@ -189,8 +189,14 @@ export async function openWorkspaceHub(
   let applying = Promise.resolve();
   /** Changes whose servers have not taken over yet. */
   const unapplied = new Set<Promise<unknown>>();
+  let ofFiles = watch?.catalog.diagnostics ?? [];
   const change = (changed: CatalogChange): void => {
-    for (const diagnostic of changed.catalog.diagnostics) report(diagnostic);
+    const { diagnostics: now } = changed.catalog;
+    const earlier = ofFiles;
+    // An error that was corrected is over.
+    kept.forget((one) => isAmong(one, earlier) && !isAmong(one, now));
+    ofFiles = now;
+    for (const diagnostic of now) report(diagnostic);
     launchContext.servers = changed.catalog.servers;
     launchContext.packagePolicy = changed.catalog.settings.packages;
     const { registries } = changed.catalog.settings;
@@ -310,4 +316,10 @@ function reportPins(event: PinsComparedEvent, report: Report): void {
     message: `${server}: ${what}${effect}`,
     hint,
   });
+}
+
+function isAmong({ code, message, file, line }: Diagnostic, diagnostics: readonly Diagnostic[]): boolean {
+  return diagnostics.some(
+    (one) => one.code === code && one.message === message && one.file === file && one.line === line,
+  );
 }
