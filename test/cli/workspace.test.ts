@@ -455,9 +455,9 @@ describe("validate", () => {
     ]);
     const shown = (await run("validate", "portolan.yaml", "--text")).out;
     expect(shown).toContain(
-      'portolan.yaml:3:5 error unknown key "comand" in servers.one\n  3 │ comand: node\n    │ ^\n  hint Did you mean "command"?',
+      'portolan.yaml:3:5 error unknown key "comand" in servers.one\n  3 │     comand: node\n    │     ^\n  hint Did you mean "command"?',
     );
-    expect(shown).toContain('6 │ transport: "sees"\n    │            ^\n');
+    expect(shown).toContain('6 │     transport: "sees"\n    │                ^\n');
   });
 
   it("takes any format, and reports only errors", async () => {

@@ -26,7 +26,6 @@ const YES: Answer = () => ({ action: "accept", content: { allow: true } });
 const NO: Answer = () => ({ action: "decline" });
 /** The tool has no annotations, so that it counts as destructive. */
 const CALL = { name: "mcp_main_give", arguments: { result: { content: [{ type: "text", text: "given" }] } } };
-
 interface Place {
   readonly folder: string;
   readonly access: Access;
@@ -477,18 +476,17 @@ it("a program decides only if the rule lets it, and a failure of it is reported"
     throw new Error("the database is down");
   });
   await new RawModern(other.url, { token: AGENT }).ask("tools/call", CALL);
-  expect(other.gateway.diagnostics.map(({ message }) => message)).toContain(
-    "the approve() function of the program failed, so the call was refused: the database is down",
-  );
+  const failed =
+    "the approve() function of the program failed, so the call was refused: the database is down";
+  expect(other.gateway.diagnostics.map(({ message }) => message)).toContain(failed);
 });
 
 it("a program that does not decide leaves the call to the person, whose decision ends its own", async () => {
   const at = await place();
   const signals: AbortSignal[] = [];
-  const served = await serve(at, [DESTRUCTIVE], {}, (_request, { signal }) => {
-    signals.push(signal);
-    return signals.length === 1 ? undefined : new Promise<undefined>(() => {});
-  });
+  const served = await serve(at, [DESTRUCTIVE], {}, (_request, { signal }) =>
+    signals.push(signal) === 1 ? undefined : new Promise<undefined>(() => {}),
+  );
   served.gateway.approvals.addWay("console");
   const client = new RawModern(served.url, { token: AGENT });
   for (const count of [1, 2]) {

@@ -190,7 +190,7 @@ fi
 : >"$STAGE/out"
 node "$MAIN" "$@" --port "$PORT" --log-format pretty >"$STAGE/out" 2>&1 &
 echo $! >"$STAGE/pid"
-until grep -q '^Claude Code' "$STAGE/out"; do
+until grep -qE '^(Claude Code|Connected clients)' "$STAGE/out"; do
   kill -0 "$(cat "$STAGE/pid")" || { cat "$STAGE/out" >&2; exit 1; }
   sleep 0.1
 done
