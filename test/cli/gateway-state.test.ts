@@ -242,11 +242,12 @@ describe("--daemon", () => {
     expect((await place.run("stop")).code).toBe(0);
   });
 
-  it("the line of a failed start has a date, like all lines of the log", async () => {
-    const place = setUp(
-      yaml({ good: entry("--era=modern") }, { port: 0, callers: [{ name: "a", token: "${NONE}" }] }),
-    );
+  it("the line of a failed start has the format of the log, and a date", async () => {
+    const settings = { port: 0, callers: [{ name: "a", token: "${NONE}" }] };
+    const place = setUp(yaml({ good: entry("--era=modern") }, settings));
     const dated = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d error .*NONE.* hint .*\n$/;
+    const asJson = setUp(yaml({ good: entry("--era=modern") }, { ...settings, log_format: "json" }));
+    expect(JSON.parse((await asJson.run("serve")).err)).toMatchObject({ type: "gateway.failed" });
     const plain = await place.run("serve");
     expect(plain).toMatchObject({ code: 2, out: "", err: expect.stringMatching(dated) });
     // A person at a terminal, and a program that reads the result, get the error as from any command.

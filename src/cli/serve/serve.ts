@@ -12,13 +12,25 @@ export async function serve(cli: Cli, words: Words, raw: RawServeOptions): Promi
   } catch (thrown) {
     const { describeFailedStart, logFormatOf } = await import("./log.ts");
     const { io, output, interrupt } = cli;
-    const format = logFormatOf(cli, { stdio: raw.stdio === true, logFormat: raw.logFormat });
+    const logFormat = raw.logFormat ?? (await configuredFormat(cli, words));
+    const format = logFormatOf(cli, { stdio: raw.stdio === true, logFormat });
     const isResult = output.form === "json" && raw.logFormat === undefined;
     if (format === "pretty" || isResult || raw.daemon === true || interrupt.signal.aborted) throw thrown;
     // The reason of a failed start is a line of the log, like all others.
     const error = withShellHint(toPortolanError(thrown));
     io.stderr.write(`${describeFailedStart(cli, error, format)}\n`);
     return exitCodeOf(error);
+  }
+}
+
+/** `gateway.log_format` of the workspace, if its config can be read. */
+async function configuredFormat(cli: Cli, words: Words): Promise<string | undefined> {
+  try {
+    const { servedPath } = await import("./served.ts");
+    const path = servedPath(words, cli);
+    return path && (await cli.io.loadCatalog(path)).settings.gateway?.logFormat;
+  } catch {
+    return undefined; // The error of the start says why.
   }
 }
 
