@@ -15,6 +15,7 @@ const server = (alias: string, more: Partial<ServerHealth> = {}): ServerHealth =
   restarts: 0,
   ...more,
 });
+const FAILED = { code: "SERVER_START_FAILED", message: "it failed", hint: "" } as const;
 const unpinned = {
   mode: "enforce",
   problem: { kind: "unpinned", message: "", hint: "" },
@@ -26,6 +27,10 @@ it.each<[string, ServerHealth[]]>([
   [
     "The server is up. 1 tool is withheld (not offered). Review: portolan pins diff a",
     [server("a", { withheld: 1 })],
+  ],
+  [
+    "All 2 servers are up. 1 server runs with an earlier configuration or process. See why: portolan why b. 1 tool is withheld (not offered). Review: portolan pins diff a",
+    [server("a", { withheld: 1 }), server("b", { failedReplacement: FAILED })],
   ],
   ["0 of 1 server is up. See why: portolan why a", [server("a", { state: "blocked" })]],
   [

@@ -70,8 +70,20 @@ export function summarize(servers: readonly ServerHealth[]): string {
     up === enabled.length
       ? `${enabled.length === 1 ? "The server is" : `All ${enabled.length} servers are`} up.`
       : `${up} of ${enabled.length} ${words} up.${more}`;
-  const withheld = describeWithheld(enabled);
-  return `${state}${withheld !== "" && !state.endsWith(".") ? "." : ""}${withheld}`;
+  const notes = [describeOutdated(enabled), describeWithheld(enabled)].filter((note) => note !== "");
+  return [state, ...notes].map((text, at, all) => (at < all.length - 1 ? ended(text) : text)).join(" ");
+}
+
+function ended(text: string): string {
+  return text.endsWith(".") ? text : `${text}.`;
+}
+
+function describeOutdated(servers: readonly ServerHealth[]): string {
+  const outdated = servers.filter(({ failedReplacement }) => failedReplacement !== undefined);
+  const [first] = outdated;
+  if (first === undefined) return "";
+  const runs = outdated.length === 1 ? "runs" : "run";
+  return `${count(outdated.length, "server")} ${runs} with an earlier configuration or process. See why: portolan why ${first.alias}`;
 }
 
 function describeWithheld(servers: readonly ServerHealth[]): string {
@@ -82,7 +94,7 @@ function describeWithheld(servers: readonly ServerHealth[]): string {
   const isUnpinned = first.pins?.problem?.kind === "unpinned";
   const review = `portolan ${isUnpinned ? "pin" : "pins diff"} ${first.alias}`;
   const command = others.length === 0 ? review : "portolan pins";
-  return ` ${count(total, "tool")} ${total === 1 ? "is" : "are"} withheld (not offered). Review: ${command}`;
+  return `${count(total, "tool")} ${total === 1 ? "is" : "are"} withheld (not offered). Review: ${command}`;
 }
 
 function cells(server: ServerHealth, { colors, now, label }: TableView): Cell[] {
