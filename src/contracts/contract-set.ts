@@ -45,7 +45,7 @@ export interface ContractsOptions {
   readonly acquire: Acquire;
   readonly policy?: ContractPolicy;
   readonly approve?: Approve;
-  /** What to do if nobody can approve a call. */
+  /** The hint of a call that no person can approve. */
   readonly approvalHint?: string;
   readonly audit?: Audit;
   readonly report?: Report;

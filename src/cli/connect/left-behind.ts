@@ -31,7 +31,7 @@ export interface LeftRequest {
   readonly isUsed: (file: string) => boolean;
 }
 
-/** Nothing is left behind by a workspace that another client still uses. */
+/** Finds what `disconnect` leaves behind. A workspace that another client still uses is not listed. */
 export async function findLeft(
   cli: Cli,
   { workspaces, connected, isUsed }: LeftRequest,

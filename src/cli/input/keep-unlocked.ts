@@ -20,7 +20,7 @@ export const NOT_ON_WINDOWS =
 export const KEEP_HINT =
   "To store the passphrase in the keyring of the system: portolan secrets unlock --keep";
 
-/** Nobody sees the stderr of the agent, so its error is shown by a start in the terminal. */
+/** The agent has no terminal for its error, so the text names the command that starts it in one. */
 export const AGENT_FAILED =
   "The vault does not stay unlocked: the background process that keeps its key did not start. Other commands ask for the passphrase again, and a gateway in the background cannot read the vault. To see the reason: portolan secrets agent.";
 

@@ -37,7 +37,7 @@ export async function showPins(
   const isPinnedKey = (key: string): boolean => lock?.servers[key]?.tools !== undefined;
   const isPinned = ({ key }: LiveServer): boolean => isPinnedKey(key);
   const differs = live.servers.filter((server) => hasDifference(server, isPinned(server)));
-  // Nothing would have been compared at the others.
+  // The tools of the other servers are not compared with pins, so that it does not matter that these servers are down.
   const unchecked = live.failed.filter(
     ({ server, key, mode }) =>
       names.includes(server) || (mode !== "off" && (isPinnedKey(key) || mode === "enforce")),

@@ -90,7 +90,7 @@ export interface DispatchParts {
   /** True when a driver serves the contract of this id, in any version. */
   readonly isServed: (id: string) => boolean;
   readonly approve: Approve | undefined;
-  /** What to do if nobody can approve a call. */
+  /** The hint of a call that no person can approve. */
   readonly approvalHint: string | undefined;
   readonly audit: Audit | undefined;
   readonly report: Report;

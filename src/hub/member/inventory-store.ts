@@ -42,7 +42,7 @@ export function createInventoryStore(folder: string): InventoryStore {
         await rename(temporary, file);
         written.set(key, text);
       } catch {
-        // Somebody may have removed the folder.
+        // Another program may have removed the folder, so the next save creates it again.
         created = undefined;
         await rm(temporary, { force: true }).catch(() => {});
       }

@@ -72,7 +72,7 @@ export interface ServerContext {
   readonly driverPins: DriverPins;
   /** Approves contract calls that need it. */
   readonly approve?: Approve;
-  /** What to do if nobody can approve a call. */
+  /** The hint of a call that no person can approve. */
   readonly approvalHint?: string;
   /** The contracts that these take over from, which serve until the new ones can; undefined after that. */
   readonly before?: () => Upstream | undefined;
