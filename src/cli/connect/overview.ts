@@ -18,7 +18,7 @@ import { optionFor } from "../workspace/elsewhere.ts";
 import { computerOf, pathLabel } from "../workspace/folder.ts";
 import { type ConnectPlace, declaredBy } from "./place.ts";
 import { declaredElsewhere, gatewayOf, readClientText, type Target } from "./plan.ts";
-import { type ConnectionRecord, hashOf, openRecords, realFile } from "./records.ts";
+import { type ConnectionRecord, hashOf, realFile } from "./records.ts";
 import { matchServer } from "../import/same-server.ts";
 
 /**
@@ -128,20 +128,6 @@ async function stateOf(
   } catch {
     return { ...base, state: "unreadable", servers: 0, command: `portolan import ${client}` };
   }
-}
-
-/** The clients whose files have the entry of this workspace's gateway. */
-export async function connectedClients(workspace: string): Promise<ClientId[]> {
-  const records = (await (await openRecords()).list()).filter(
-    (record) => resolve(record.workspace) === resolve(workspace),
-  );
-  const connected = new Set<ClientId>();
-  for (const record of records) {
-    const text = await readClientText(record.file).catch(() => undefined);
-    const state = recordState(record, text);
-    if (state === "connected" || state === "changed") connected.add(record.client);
-  }
-  return [...connected];
 }
 
 /** Compares the text of the file with the one that `connect` wrote. */

@@ -13,6 +13,7 @@ import {
 import type { HubEvent } from "../../hub/index.ts";
 import { type ServerConfig, GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
 import { clientTitle } from "../arguments/client-names.ts";
+import { connectedClients } from "../connect/connected.ts";
 import type { Cli, Words } from "../context.ts";
 import { createPassphrasePrompt } from "../input/secret-input.ts";
 import { withSpinner } from "../output/progress.ts";
@@ -177,7 +178,6 @@ function isOwn(server: ServerConfig, own: OwnPlace, say: (text: string) => void)
 /** The greeting does without them if the records cannot be read. */
 async function connectedTitles(path: string | undefined): Promise<string[]> {
   if (path === undefined) return [];
-  const { connectedClients } = await import("../connect/overview.ts");
   return (await connectedClients(path).catch(() => [])).map(clientTitle);
 }
 
