@@ -8,7 +8,9 @@ import { isBuiltin } from "node:module";
 import { join } from "node:path";
 
 const STDIO = ["launch/index", "upstream/transports/stdio"];
-const WORKSPACE = ["catalog/index", "formats/workspace/index", "hub/index", "process/index", "sandbox/index"];
+/** The backend of most servers on Linux, and what it imports before it starts a server. */
+const SANDBOX = ["sandbox/index", "sandbox/bubblewrap/backend", "sandbox/egress/name-listener"];
+const WORKSPACE = ["catalog/index", "formats/workspace/index", "hub/index", "process/index", ...SANDBOX];
 const COMMAND = ["cli/start", "cli/run-command"];
 const CALL = [...COMMAND, "cli/call/command", "cli/call/call", ...STDIO];
 const CALL_ONCE = [...CALL, "cli/grants/notice", "client/index"];
@@ -23,7 +25,7 @@ export const COMMAND_STARTS = {
   command: ["cli/start"],
   help: ["cli/start", ...DEFINITIONS],
   once: CALL_ONCE,
-  sandboxed: [...CALL_ONCE, "sandbox/index"],
+  sandboxed: [...CALL_ONCE, ...SANDBOX],
   call: [...CALL, ...WORKSPACE, "control/index"],
   list: [...COMMAND, "cli/list/command", "cli/list/list", ...STDIO, ...WORKSPACE, "control/index"],
   serve: [

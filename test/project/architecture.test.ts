@@ -116,7 +116,7 @@ describe("layers", () => {
     const users = files.filter(
       (file) =>
         !file.endsWith(".test.ts") &&
-        /await import\("undici"\)|^import (?!type).* from "node:https"|\bawait fetch\(/m.test(
+        /await import\("undici"\)|"node:https"\)(?!\.createServer)|^import (?!type).* from "node:https"|\bawait fetch\(/m.test(
           readFileSync(join(src, file), "utf8"),
         ),
     );

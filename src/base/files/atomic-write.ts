@@ -1,5 +1,6 @@
 // Atomic file writes: temporary file, flush, size check, rename, flush of the folder. A reader sees the old or the new content.
 
+import { randomUUID } from "node:crypto";
 import type { Stats } from "node:fs";
 import { type FileHandle, open, readdir, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -20,7 +21,7 @@ export interface WriteOptions {
 export async function writeAtomic(path: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {
   // A symbolic link stays; the file that it points to is replaced.
   const target = await realpath(path).catch(() => path);
-  const temporary = `${target}.${globalThis.crypto.randomUUID()}.tmp`;
+  const temporary = `${target}.${randomUUID()}.tmp`;
   await writeNew(temporary, bytes, options);
   try {
     await options.beforeRename?.();

@@ -1,5 +1,6 @@
 // Lock between processes: a file `x.lock` beside the locked file `x`, which names its owner. The lock of a dead owner is taken over.
 
+import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { copyFile, link, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -76,7 +77,7 @@ async function renewLock(path: string, { token }: Owner): Promise<void> {
 }
 
 async function takeLock(path: string, deadline: number, options: LockOptions, depth: number): Promise<Owner> {
-  const owner: Owner = { ...(await describeThisProcess()), token: globalThis.crypto.randomUUID() };
+  const owner: Owner = { ...(await describeThisProcess()), token: randomUUID() };
   const temporary = `${path}.${owner.token}.tmp`;
   await writeFile(temporary, JSON.stringify(owner), { flag: "wx", mode: 0o600 });
   try {

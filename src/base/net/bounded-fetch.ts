@@ -2,7 +2,6 @@
 // map to their own errors.
 
 import * as http from "node:http";
-import * as https from "node:https";
 import type { LookupFunction } from "node:net";
 import { finished, pipeline, type Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip } from "node:zlib";
@@ -185,7 +184,12 @@ function createRequest(exchange: Exchange): http.ClientRequest {
     if (resume.validator !== undefined) headers["if-range"] = resume.validator;
   }
   const signal = AbortSignal.any([options.signal, late].filter((one) => one !== undefined));
-  const { request: send, Agent, globalAgent } = (url.protocol === "http:" ? http : https) as typeof http;
+  // Loaded at the first use: `node:https` loads all of TLS.
+  const {
+    request: send,
+    Agent,
+    globalAgent,
+  } = url.protocol === "http:" ? http : process.getBuiltinModule("node:https");
   const lookup =
     addresses === "public"
       ? publicLookup(url, options.lookup)

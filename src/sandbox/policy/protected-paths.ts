@@ -5,7 +5,8 @@ import { mkdir, realpath, stat } from "node:fs/promises";
 import { isAbsolute, relative, sep } from "node:path";
 import { isInside, writableLink, resolveLinks } from "../paths/paths.ts";
 import type { Mount, RuleProblem } from "../types.ts";
-import type { UsedPaths } from "../../catalog/index.ts";
+import { type UsedPaths, usualConfigPaths } from "../../catalog/index.ts";
+import { findClientFiles } from "../../formats/clients/index.ts";
 
 /** The config files that a workspace was read from. Every sandbox of the workspace has them read-only. */
 export interface ConfigFiles {
@@ -95,7 +96,6 @@ async function ownData(needed: string[], perhaps: string[], ground: Ground): Pro
 async function configFilesIn(ground: Ground, config: string): Promise<ProtectedPaths> {
   const written = ground.grants.filter(({ access, reason }) => access === "write" && reason !== "kept home");
   if (written.length === 0) return { mounts: [], refused: [], problems: [] };
-  const { usualConfigPaths } = await import("../../catalog/index.ts");
   const { paths, workspaces } = ground.configFiles;
   const tops = new Set([...written.map(({ path }) => path), process.cwd()]);
   const candidates = new Set([
@@ -151,7 +151,6 @@ async function ofClients(written: readonly Mount[], homedir: string): Promise<st
       return isInside(home, path) || (isBelow && /^(?:\.|Library|AppData)/.test(way));
     });
   if (!written.some(({ path }) => isNear(path))) return [];
-  const { findClientFiles } = await import("../../formats/clients/index.ts");
   const found = await findClientFiles({ home: homedir });
   return found.map(({ file }) => file);
 }
